@@ -1,0 +1,61 @@
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+SCRATCH := build/constraints
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: venv
+venv: $(STAMP) ## Create or update the environment in .venv
+
+# uv does not read pip's configuration: where it cannot reach the packages, pip may.
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	{ $(BIN)/python -m pip install -q -c constraints.txt uv \
+	    && $(BIN)/uv pip install -q --python $(BIN)/python -c constraints.txt -e '.[dev]'; } \
+	  || $(BIN)/python -m pip install -q -c constraints.txt -e '.[dev]'
+	touch $@
+
+.PHONY: demo
+demo: venv ## Run the demonstration
+	$(BIN)/python -m exactregion.demo
+
+.PHONY: lint
+lint: venv ## Check style and formatting
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+.PHONY: types
+types: venv ## Check types
+	$(BIN)/mypy
+
+.PHONY: test
+test: venv lint types ## Check style and types, then run the tests
+	$(BIN)/python -m pytest -n 2 -q
+
+.PHONY: audit
+audit: venv ## Run the long validity studies
+	$(BIN)/python -m pytest -m audit -n 2
+
+.PHONY: constraints
+constraints: ## Pin the newest versions that resolve, in constraints.txt
+	rm -rf $(SCRATCH)
+	$(PYTHON) -m venv $(SCRATCH)
+	$(SCRATCH)/bin/python -m pip install -q uv
+	$(SCRATCH)/bin/uv pip install -q --python $(SCRATCH)/bin/python '.[dev]' \
+	  || $(SCRATCH)/bin/python -m pip install -q '.[dev]'
+	{ echo '# Exact versions of the development environment. Refresh with: make constraints'; \
+	  $(SCRATCH)/bin/python -m pip freeze --exclude exactregion --exclude setuptools \
+	    | grep -E '^[A-Za-z0-9._-]+==[^ ]+$$'; } > $(SCRATCH)/constraints.txt
+	mv $(SCRATCH)/constraints.txt constraints.txt
+	rm -rf $(SCRATCH)
+
+.PHONY: clean
+clean: ## Remove the environment and everything generated
+	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

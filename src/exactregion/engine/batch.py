@@ -1,0 +1,74 @@
+"""Z for any candidates: labels of a block of them, one matrix product, points to numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Integral
+
+import numpy as np
+
+from exactregion._typing import FloatArray
+from exactregion.errors import InvalidTypeError, InvalidValueError
+from exactregion.resampling import BLOCK_ROWS, Resampling, blocks
+from exactregion.statistics.base import Candidates, PreparedStatistic
+
+__all__ = ["DEFAULT_BATCH", "check_batch", "statistics_of", "statistics_of_many"]
+
+DEFAULT_BATCH = 2**28
+"""Bytes that the candidates worked on at once may take: 256 MiB."""
+
+
+def check_batch(batch: object) -> int:
+    """Check the memory of a batch, in bytes."""
+    if isinstance(batch, bool) or not isinstance(batch, Integral):
+        raise InvalidTypeError(
+            f"The 'batch' parameter must be a number of bytes. Got {type(batch).__name__} instead."
+        )
+    if batch < 1:
+        raise InvalidValueError(
+            f"The 'batch' parameter must be a positive number of bytes. Got {batch} instead."
+        )
+    return int(batch)
+
+
+def statistics_of(
+    candidates: Candidates, resampling: Resampling, statistic: PreparedStatistic
+) -> FloatArray:
+    """Compute Z of the m data sets of each of T candidates: shape (T, m).
+
+    All m data sets, the original in its seat among them, go through the same products.
+    """
+    rule = statistic.rule(candidates)
+    shape = (len(candidates), resampling.m)
+    points = [np.zeros((projection.width, *shape)) for projection in rule.projections]
+    for rows in blocks(len(candidates.inputs)):
+        K = resampling.successes(candidates.probabilities[:, rows], rows)
+        for projection, sums in zip(rule.projections, points, strict=True):
+            projection.add(sums, K, rows)
+    with np.errstate(over="ignore"):
+        return rule.values(points)
+
+
+def statistics_of_many(
+    theta: FloatArray,
+    candidates_at: Callable[[FloatArray], Candidates],
+    resampling: Resampling,
+    statistic: PreparedStatistic,
+    batch: int,
+) -> FloatArray:
+    """Compute Z for many θ, as many at once as fit into `batch` bytes, and at least one.
+
+    How many are worked on at once changes nothing in the result.
+    """
+    if not len(theta):
+        return np.empty((0, resampling.m))
+    width = sum(p.width for p in statistic.rule(candidates_at(theta[:1])).projections)
+    n, d = len(resampling.sample), theta.shape[1]
+    labels = 2 * resampling.m * min(n, BLOCK_ROWS)
+    numbers = labels + 3 * resampling.m * width + (6 + 4 * d) * n
+    size = max(1, batch // (8 * numbers))
+    parts = [
+        statistics_of(candidates_at(theta[start : start + size]), resampling, statistic)
+        for start in range(0, len(theta), size)
+    ]
+    return np.concatenate(parts)

@@ -1,0 +1,451 @@
+"""Kernels on inputs, their bandwidths, and Gram matrices a column at a time.
+
+A kernel is a small object with settings; `Kernel.on` ties it to the inputs of a data set
+(standardised, with a bandwidth, from the inputs alone) and gives a `Gram`, which never holds more
+than the columns asked for.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from numbers import Real
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy.spatial.distance import cdist
+from scipy.special import gamma, kv
+
+from exactregion._typing import FloatArray, IntArray
+from exactregion.errors import InvalidTypeError, InvalidValueError
+from exactregion.sample import Distinct, Inputs, numeric
+
+__all__ = [
+    "CallableKernel",
+    "Gaussian",
+    "Gram",
+    "Kernel",
+    "Laplacian",
+    "Matern",
+    "Poisson",
+    "Precomputed",
+    "as_kernel",
+    "scales_of",
+]
+
+LABEL_DISTANCE = 2.0
+"""Distance of the labels -1 and +1, for kernels on X × {-1, +1}."""
+
+MEDIAN_POINTS = 1000
+"""The median distance is taken over at most this many distinct inputs."""
+
+CHECKED_POINTS = 1000
+"""Kernels from outside are checked on at most this many points."""
+
+
+@dataclass(frozen=True, eq=False)
+class Gram:
+    """A symmetric positive semidefinite matrix over u points, a column at a time.
+
+    Attributes
+    ----------
+    size : int
+        Number of points, u.
+    columns : callable
+        Indices (q,) to the columns (u, q).
+    diagonal : ndarray of shape (u,)
+        The diagonal.
+    """
+
+    size: int
+    columns: Callable[[IntArray], FloatArray]
+    diagonal: FloatArray
+
+
+class Kernel(ABC):
+    """A symmetric positive semidefinite function of two inputs."""
+
+    @abstractmethod
+    def on(self, inputs: Inputs, *, standardize: bool) -> BoundKernel:
+        """Tie the kernel to the distinct inputs of a data set."""
+
+    @staticmethod
+    def contrast(same: FloatArray, different: FloatArray) -> FloatArray:
+        """B = (K_same - K_diff) / 2 of a kernel k = A + B yy' on X × {-1, +1}."""
+        return (same - different) / 2
+
+
+@dataclass(frozen=True, eq=False)
+class BoundKernel:
+    """A kernel tied to the distinct inputs of a data set.
+
+    Attributes
+    ----------
+    size : int
+        Number of distinct inputs, u.
+    gram : callable
+        Indices (q,) to k(all points, those points), shape (u, q).
+    contrast : callable
+        The same for B = (K_same - K_diff) / 2, for kernel mean embeddings of labelled data.
+    cross : callable or None
+        Nodes (q, d) in the units of X to k(all points, nodes); None where there are no others.
+    """
+
+    size: int
+    gram: Callable[[IntArray], FloatArray]
+    contrast: Callable[[IntArray], FloatArray]
+    cross: Callable[[FloatArray], FloatArray] | None
+
+    def as_gram(self, columns: Callable[[IntArray], FloatArray]) -> Gram:
+        """Make a `Gram` of `gram` or `contrast`."""
+        step = 256
+        diagonal = [
+            columns(index)[index, np.arange(len(index))]
+            for start in range(0, self.size, step)
+            for index in [np.arange(start, min(start + step, self.size))]
+        ]
+        return Gram(self.size, columns, np.concatenate(diagonal))
+
+
+# --- kernels on vectors ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _VectorKernel(Kernel):
+    """A kernel on numeric inputs with a bandwidth; a subclass supplies `between`.
+
+    Parameters
+    ----------
+    bandwidth : float, optional
+        In standardised units unless the statistic has ``standardize=False``. By default the median
+        distance between distinct inputs.
+    """
+
+    bandwidth: float | None = None
+
+    def __post_init__(self) -> None:
+        """Check the bandwidth."""
+        if self.bandwidth is not None and not (
+            isinstance(self.bandwidth, Real) and 0 < float(self.bandwidth) < np.inf
+        ):
+            raise InvalidValueError(
+                "The 'bandwidth' parameter must be a positive number, or None for the median "
+                f"distance. Got {self.bandwidth!r} instead."
+            )
+
+    @abstractmethod
+    def between(self, A: FloatArray, B: FloatArray, label_distance: float = 0.0) -> FloatArray:
+        """Compute k for all pairs, with the labels of A and B at a distance."""
+
+    def median_distance(self, distinct: Distinct, points: FloatArray) -> float:
+        """Median distance of two trials at different inputs."""
+        kept = np.unique(np.linspace(0, len(points) - 1, MEDIAN_POINTS).round().astype(np.int64))
+        distances = cdist(points[kept], points[kept], self.metric)
+        pairs = np.outer(distinct.weights[kept], distinct.weights[kept])
+        apart = distances > 0
+        if not apart.any():
+            return 1.0
+        order = np.argsort(distances[apart], kind="stable")
+        mass = np.cumsum(pairs[apart][order])
+        return float(distances[apart][order][np.searchsorted(mass, mass[-1] / 2)])
+
+    @property
+    def metric(self) -> Literal["euclidean", "cityblock"]:
+        """The distance that the bandwidth is measured in."""
+        return "euclidean"
+
+    def on(self, inputs: Inputs, *, standardize: bool) -> BoundKernel:
+        """Scale the inputs and settle the bandwidth."""
+        distinct = inputs.distinct
+        raw = numeric(distinct.points)
+        centre, scale = scales_of(distinct, standardize=standardize)
+        points = (raw - centre) / scale
+        width = self.bandwidth
+        kernel = replace(self, bandwidth=width or self.median_distance(distinct, points))
+
+        def gram(index: IntArray) -> FloatArray:
+            return kernel.between(points, points[index])
+
+        def contrast(index: IntArray) -> FloatArray:
+            other = points[index]
+            different = kernel.between(points, other, LABEL_DISTANCE)
+            return kernel.contrast(kernel.between(points, other), different)
+
+        def cross(nodes: FloatArray) -> FloatArray:
+            return kernel.between(points, (nodes - centre) / scale)
+
+        return BoundKernel(len(points), gram, contrast, cross)
+
+
+def scales_of(distinct: Distinct, *, standardize: bool) -> tuple[FloatArray, FloatArray]:
+    """Centre and scale of each column: mean and standard deviation over trials, or 0 and 1.
+
+    A constant column has scale 1.
+    """
+    points = numeric(distinct.points)
+    if not standardize:
+        return np.zeros(points.shape[1]), np.ones(points.shape[1])
+    share = distinct.weights / distinct.weights.sum()
+    centre = (share[:, None] * points).sum(axis=0)
+    spread = np.sqrt((share[:, None] * (points - centre) ** 2).sum(axis=0))
+    negligible = spread <= 1e-12 * np.abs(points).max(axis=0)
+    return centre, np.where(negligible, 1.0, spread)
+
+
+class Gaussian(_VectorKernel):
+    """k(x, x') = exp(-‖x - x'‖² / (2 bandwidth²))."""
+
+    def between(self, A: FloatArray, B: FloatArray, label_distance: float = 0.0) -> FloatArray:
+        """Compute k for all pairs."""
+        squares = cdist(A, B, "sqeuclidean") + label_distance**2
+        return np.asarray(np.exp(-squares / (2 * _settled(self.bandwidth) ** 2)))
+
+
+@dataclass(frozen=True)
+class Laplacian(_VectorKernel):
+    """k(x, x') = exp(-‖x - x'‖ / bandwidth), with the 1-norm (a product kernel) or the 2-norm.
+
+    Parameters
+    ----------
+    bandwidth : float, optional
+        The median distance by default.
+    norm : {1, 2}
+        1 is the product over columns, 2 the Euclidean form.
+    """
+
+    norm: int = 1
+
+    def __post_init__(self) -> None:
+        """Check bandwidth and norm."""
+        super().__post_init__()
+        if self.norm not in (1, 2):
+            raise InvalidValueError(
+                f"The 'norm' parameter of Laplacian must be 1 or 2. Got {self.norm!r} instead."
+            )
+
+    @property
+    def metric(self) -> Literal["euclidean", "cityblock"]:
+        """The 1-norm or the 2-norm."""
+        return "cityblock" if self.norm == 1 else "euclidean"
+
+    def between(self, A: FloatArray, B: FloatArray, label_distance: float = 0.0) -> FloatArray:
+        """Compute k for all pairs."""
+        distances = cdist(A, B, self.metric)
+        if self.norm == 1:
+            distances += label_distance
+        else:
+            distances = np.hypot(distances, label_distance)
+        return np.asarray(np.exp(-distances / _settled(self.bandwidth)))
+
+
+@dataclass(frozen=True)
+class Matern(_VectorKernel):
+    """Matérn kernel of smoothness ν, with the length scale as bandwidth.
+
+    k(r) = 2^(1-ν) / Γ(ν) · (√(2ν) r / bandwidth)^ν · K_ν(√(2ν) r / bandwidth)
+
+    Parameters
+    ----------
+    bandwidth : float, optional
+        The median distance by default.
+    nu : float
+        Smoothness: 1/2 is the Euclidean Laplacian; ∞ would be the Gaussian.
+    """
+
+    nu: float = 1.5
+
+    def __post_init__(self) -> None:
+        """Check bandwidth and smoothness."""
+        super().__post_init__()
+        if not (isinstance(self.nu, Real) and 0 < float(self.nu) < np.inf):
+            raise InvalidValueError(
+                f"The 'nu' parameter of Matern must be a positive number. Got {self.nu!r} instead."
+            )
+
+    def between(self, A: FloatArray, B: FloatArray, label_distance: float = 0.0) -> FloatArray:
+        """Compute k for all pairs."""
+        distances = np.hypot(cdist(A, B), label_distance)
+        r = np.sqrt(2 * self.nu) * distances / _settled(self.bandwidth)
+        if self.nu == 0.5:
+            return np.asarray(np.exp(-r))
+        if self.nu == 1.5:
+            return np.asarray((1 + r) * np.exp(-r))
+        if self.nu == 2.5:
+            return np.asarray((1 + r + r**2 / 3) * np.exp(-r))
+        r = np.maximum(r, 1e-10)  # k is continuous at 0, kv is not
+        return np.asarray(2 ** (1 - self.nu) / gamma(self.nu) * r**self.nu * kv(self.nu, r))
+
+
+@dataclass(frozen=True)
+class Poisson(Kernel):
+    """Poisson kernel on the circle, for angles in radians; a product over columns.
+
+    k(x, x') = (1 - ρ²) / (1 - 2ρ cos(x - x') + ρ²)
+
+    Angles are never standardised. Labelled data are compared where labels agree (K_diff = 0).
+
+    Parameters
+    ----------
+    rho : float in (0, 1)
+        Concentration: near 1 the kernel is narrow.
+    """
+
+    rho: float = 0.5
+
+    def __post_init__(self) -> None:
+        """Check the concentration."""
+        if not (isinstance(self.rho, Real) and 0 < float(self.rho) < 1):
+            raise InvalidValueError(
+                "The 'rho' parameter of Poisson must be between 0 and 1, both excluded. "
+                f"Got {self.rho!r} instead."
+            )
+
+    def on(self, inputs: Inputs, *, standardize: bool) -> BoundKernel:
+        """Take the angles as they are."""
+        points = numeric(inputs.distinct.points)
+
+        def cross(nodes: FloatArray) -> FloatArray:
+            gap = np.cos(points[:, None, :] - nodes[None, :, :])
+            values = (1 - self.rho**2) / (1 - 2 * self.rho * gap + self.rho**2)
+            return np.asarray(values.prod(axis=-1))
+
+        def gram(index: IntArray) -> FloatArray:
+            return cross(points[index])
+
+        return BoundKernel(len(points), gram, lambda index: gram(index) / 2, cross)
+
+
+# --- kernels from outside -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Precomputed(Kernel):
+    """A Gram matrix that the user computed, rows and columns in the order of the user's rows.
+
+    Parameters
+    ----------
+    gram : array-like of shape (n, n)
+        k(x_i, x_j); symmetric and positive semidefinite.
+    """
+
+    gram: npt.ArrayLike
+
+    def on(self, inputs: Inputs, *, standardize: bool) -> BoundKernel:
+        """Pick the rows and columns of the distinct inputs."""
+        K = np.asarray(self.gram, dtype=np.float64)
+        n = len(inputs)
+        if K.shape != (n, n):
+            raise InvalidValueError(
+                f"The 'gram' parameter of Precomputed must have shape ({n}, {n}), one row and "
+                f"column a row of X. Got {K.shape} instead."
+            )
+        rows = inputs.order[inputs.distinct.row]
+
+        def columns(index: IntArray) -> FloatArray:
+            return K[np.ix_(rows, rows[index])]
+
+        _check_kernel(columns, len(rows))
+        return BoundKernel(len(rows), columns, lambda index: columns(index) / 2, None)
+
+
+@dataclass(frozen=True, eq=False)
+class CallableKernel(Kernel):
+    """Any function of two inputs, on any objects.
+
+    Parameters
+    ----------
+    function : callable (a, b) -> float
+        Symmetric and positive semidefinite. It is given two entries of X: rows as 1-D arrays, or
+        objects.
+    """
+
+    function: Callable[[Any, Any], float]
+
+    def on(self, inputs: Inputs, *, standardize: bool) -> BoundKernel:
+        """Take the inputs as they are."""
+        points = inputs.distinct.points
+
+        def cross(nodes: Sequence[Any] | FloatArray) -> FloatArray:
+            values = [[self.function(a, b) for b in nodes] for a in points]
+            return np.array(values, dtype=np.float64).reshape(len(points), len(nodes))
+
+        def gram(index: IntArray) -> FloatArray:
+            return cross([points[i] for i in index])
+
+        _check_kernel(gram, len(points))
+        return BoundKernel(len(points), gram, lambda index: gram(index) / 2, cross)
+
+
+def _check_kernel(columns: Callable[[IntArray], FloatArray], size: int) -> None:
+    index = np.unique(np.linspace(0, size - 1, CHECKED_POINTS).round().astype(np.int64))
+    K = columns(index)[index]
+    if not np.isfinite(K).all():
+        raise InvalidValueError("The kernel must give finite numbers. Got NaN or infinity instead.")
+    largest = max(float(np.abs(K).max()), np.finfo(np.float64).tiny)
+    skew = float(np.abs(K - K.T).max())
+    if skew > 1e-8 * largest:
+        raise InvalidValueError(
+            "The kernel must be symmetric, k(a, b) = k(b, a). "
+            f"Got values that differ by up to {skew:.3g} instead."
+        )
+    lowest = float(np.linalg.eigvalsh((K + K.T) / 2)[0])
+    if lowest < -1e-8 * largest * len(K):
+        raise InvalidValueError(
+            "The kernel must be positive semidefinite. Got a Gram matrix with the eigenvalue "
+            f"{lowest:.3g} instead."
+        )
+
+
+# --- names ----------------------------------------------------------------------------------------
+
+_BY_NAME: dict[str, Callable[..., Kernel]] = {
+    "gaussian": Gaussian,
+    "laplacian": Laplacian,
+    "laplacian_euclidean": partial(Laplacian, norm=2),
+    "matern": Matern,
+    "poisson": Poisson,
+}
+
+
+def as_kernel(kernel: object, bandwidth: float | None = None) -> Kernel:
+    """Turn a name, a callable or a kernel into a kernel.
+
+    Examples
+    --------
+    >>> as_kernel("gaussian", 0.5)
+    Gaussian(bandwidth=0.5)
+    """
+    if isinstance(kernel, str):
+        if kernel not in _BY_NAME:
+            raise InvalidValueError(
+                f"The 'kernel' parameter must be one of {sorted(_BY_NAME)}, a kernel such as "
+                "Precomputed(K), or a callable (a, b) -> float. "
+                f"Got {kernel!r} instead."
+            )
+        made = _BY_NAME[kernel]()
+    elif isinstance(kernel, Kernel):
+        made = kernel
+    elif callable(kernel):
+        made = CallableKernel(kernel)
+    else:
+        raise InvalidTypeError(
+            "The 'kernel' parameter must be a name, a kernel or a callable. "
+            f"Got {type(kernel).__name__} instead."
+        )
+    if bandwidth is None:
+        return made
+    if not isinstance(made, _VectorKernel):
+        raise InvalidValueError(
+            f"The 'bandwidth' parameter must be left out for {type(made).__name__}, which has "
+            f"none. Got {bandwidth!r} instead."
+        )
+    return replace(made, bandwidth=bandwidth)
+
+
+def _settled(bandwidth: float | None) -> float:
+    if bandwidth is None:
+        raise InvalidValueError("The bandwidth of a kernel is settled by Kernel.on: call it first.")
+    return float(bandwidth)

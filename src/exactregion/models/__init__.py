@@ -1,0 +1,53 @@
+"""Families of probability models, P_θ(Y=+1|x), and fixed candidates."""
+
+from exactregion.errors import InvalidTypeError, InvalidValueError
+from exactregion.models.base import Model
+from exactregion.models.check import check_model
+from exactregion.models.fixed import fixed_probabilities
+from exactregion.models.function import Function
+from exactregion.models.linear import CLogLog, LinearModel, Logistic, Probit
+from exactregion.models.mixture import GaussianMixture, LaplaceMixture, Mixture
+from exactregion.models.psychometric import Psychometric
+from exactregion.models.recalibration import Recalibration
+
+__all__ = [
+    "CLogLog",
+    "Function",
+    "GaussianMixture",
+    "LaplaceMixture",
+    "LinearModel",
+    "Logistic",
+    "Mixture",
+    "Model",
+    "Probit",
+    "Psychometric",
+    "Recalibration",
+    "as_model",
+    "check_model",
+    "fixed_probabilities",
+]
+
+_BY_NAME: dict[str, type[Model]] = {"cloglog": CLogLog, "logistic": Logistic, "probit": Probit}
+
+
+def as_model(model: object) -> Model:
+    """Turn a name or a model into a model.
+
+    Examples
+    --------
+    >>> as_model("probit")
+    Probit(intercept=True, feature_names=None)
+    """
+    if isinstance(model, Model):
+        return model
+    if isinstance(model, str):
+        if model in _BY_NAME:
+            return _BY_NAME[model]()
+        raise InvalidValueError(
+            f"The 'model' parameter must be one of {sorted(_BY_NAME)} or a model object. "
+            f"Got {model!r} instead."
+        )
+    raise InvalidTypeError(
+        "The 'model' parameter must be a name or a model, such as exactregion.models.Logistic(). "
+        f"Got {model!r} instead: a function becomes a model by exactregion.models.Function."
+    )

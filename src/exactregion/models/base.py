@@ -1,0 +1,181 @@
+"""The contract of a family of probability models, P_θ(Y=+1|x)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from exactregion._typing import FloatArray
+from exactregion.errors import InvalidTypeError, InvalidValueError, ModelError
+from exactregion.sample import numeric, read_inputs
+
+__all__ = ["Bounds", "Model", "as_matrix", "check_probabilities"]
+
+Bounds = tuple[tuple[float, float], ...]
+
+
+class Model(ABC):
+    """A family of probability models.
+
+    A subclass supplies `parameter_names` and one method, `evaluate`; `bounds` where parameters are
+    bounded, `differentiate` where the gradient is easy, and `bind` where the parameters depend on
+    the columns of X. Rows must be treated one by one: the probability at a row may depend on θ and
+    on that row of X only. `exactregion.models.check_model` checks all this.
+    """
+
+    @property
+    @abstractmethod
+    def parameter_names(self) -> tuple[str, ...]:
+        """A name for each parameter."""
+
+    @property
+    def bounds(self) -> Bounds:
+        """(low, high) for each parameter, both ends allowed; infinite by default."""
+        return ((-np.inf, np.inf),) * len(self.parameter_names)
+
+    @abstractmethod
+    def evaluate(self, theta: FloatArray, X: Any) -> FloatArray:
+        """Compute P_θ(Y=+1|x) for a batch: θ of shape (T, d) and n rows give (T, n)."""
+
+    def differentiate(self, theta: FloatArray, X: Any) -> FloatArray:
+        """Gradient of logit P_θ(Y=+1|x) in θ for a batch: shape (T, n, d).
+
+        Central differences by default, one-sided at a bound.
+        """
+        columns = []
+        for index, (low, high) in enumerate(self.bounds):
+            value = theta[:, index]
+            step = np.finfo(np.float64).eps ** (1 / 3) * np.maximum(1.0, np.abs(value))
+            below, above = theta.copy(), theta.copy()
+            below[:, index] = np.maximum(value - step, low)
+            above[:, index] = np.minimum(value + step, high)
+            rise = _logit(self.evaluate(above, X)) - _logit(self.evaluate(below, X))
+            columns.append(rise / (above[:, index] - below[:, index])[:, None])
+        return np.stack(columns, axis=-1)
+
+    def bind(self, names: Sequence[str]) -> Model:
+        """Return the model for inputs with these column names."""
+        return self
+
+    def n_parameters(self, X: Any) -> int:
+        """Return the number of parameters for these inputs."""
+        return len(self.parameter_names)
+
+    def probabilities(self, theta: npt.ArrayLike, X: Any) -> FloatArray:
+        """Compute P_θ(Y=+1|x) in each row.
+
+        Parameters
+        ----------
+        theta : array-like of shape (d,) or (T, d)
+            One parameter, or a batch.
+        X : array-like, frame, or what the model takes
+            n rows of inputs.
+
+        Returns
+        -------
+        ndarray of shape (n,) or (T, n)
+        """
+        batch, single = self.as_batch(theta, self.n_parameters(X))
+        P = check_probabilities(self.evaluate(batch, X), batch)
+        return P[0] if single else P
+
+    def logit_gradient(self, theta: npt.ArrayLike, X: Any) -> FloatArray:
+        """Gradient of logit P_θ(Y=+1|x) in θ: shape (n, d), or (T, n, d) for a batch."""
+        batch, single = self.as_batch(theta, self.n_parameters(X))
+        with np.errstate(all="ignore"):
+            gradient = self.differentiate(batch, X)
+        return gradient[0] if single else gradient
+
+    def as_batch(self, theta: npt.ArrayLike, d: int) -> tuple[FloatArray, bool]:
+        """Check θ, and give it as (T, d) with whether it was a single one."""
+        try:
+            values = np.asarray(theta, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise InvalidTypeError(
+                f"The 'theta' parameter must hold numbers. Got {theta!r} instead."
+            ) from error
+        if values.ndim == 0 and d == 1:
+            values = values[None]
+        if values.ndim not in (1, 2) or values.shape[-1] != d:
+            raise InvalidValueError(
+                f"The 'theta' parameter must have shape ({d},) or (T, {d}). "
+                f"Got {values.shape} instead."
+            )
+        batch = np.ascontiguousarray(np.atleast_2d(values))
+        self._check_bounds(batch)
+        return batch, values.ndim == 1
+
+    def _check_bounds(self, batch: FloatArray) -> None:
+        if not np.isfinite(batch).all():
+            row, index = np.argwhere(~np.isfinite(batch))[0]
+            raise InvalidValueError(
+                "The 'theta' parameter must hold finite numbers. "
+                f"Got {batch[row, index]} at index {index} of theta {row} instead."
+            )
+        for index, (low, high) in enumerate(self.bounds_of(batch.shape[1])):
+            outside = np.flatnonzero((batch[:, index] < low) | (batch[:, index] > high))
+            if len(outside):
+                raise InvalidValueError(
+                    f"The 'theta' parameter must have a {self.name_of(index, batch.shape[1])} "
+                    f"between {low:g} and {high:g}. Got {batch[outside[0], index]:g} instead."
+                )
+
+    def bounds_of(self, d: int) -> Bounds:
+        """Return the bounds of d parameters, also where the columns of X are not known yet."""
+        return self.bounds
+
+    def name_of(self, index: int, d: int) -> str:
+        """Name one of d parameters, also where the columns of X are not known yet."""
+        return self.parameter_names[index]
+
+
+def as_matrix(X: Any) -> FloatArray:
+    """Read inputs as an (n, d) matrix."""
+    values = X if isinstance(X, np.ndarray) and X.dtype == np.float64 else read_inputs(X)[0]
+    return numeric(values).reshape(len(values), -1)
+
+
+def check_probabilities(
+    P: FloatArray, theta: FloatArray, *, n: int | None = None, order: Any = None
+) -> FloatArray:
+    """Check that a model gave probabilities, and name rows and θ where it did not.
+
+    Parameters
+    ----------
+    P : ndarray of shape (T, n)
+        What the model gave.
+    theta : ndarray of shape (T, d)
+        What it was asked for; d may be 0 for a fixed candidate.
+    n : int, optional
+        The number of rows there must be.
+    order : ndarray of shape (n,), optional
+        The user's row of each column, for the message.
+    """
+    P = np.asarray(P, dtype=np.float64)
+    rows = P.shape[-1] if n is None and P.ndim else n
+    if P.shape != (len(theta), rows):
+        raise ModelError(
+            f"The model must give probabilities of shape {(len(theta), rows)} (thetas, rows). "
+            f"Got {P.shape} instead."
+        )
+    good = (P >= 0) & (P <= 1)
+    if good.all():
+        return P
+    which, columns = np.nonzero(~good)
+    columns = columns[which == which[0]]
+    users = np.sort(columns if order is None else order[columns])
+    shown = ", ".join(str(row) for row in users[:5]) + (", …" if len(users) > 5 else "")
+    value = P[which[0], columns[0] if order is None else columns[order[columns].argmin()]]
+    where = f" at theta = {theta[which[0]].tolist()}" if theta.shape[1] else ""
+    raise ModelError(
+        f"The probabilities of the candidate must be between 0 and 1. Got {value:g}{where} "
+        f"instead, in {len(users)} of {P.shape[1]} rows: {shown}."
+    )
+
+
+def _logit(P: FloatArray) -> FloatArray:
+    return np.log(P) - np.log1p(-P)

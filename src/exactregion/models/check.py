@@ -1,0 +1,137 @@
+"""A check that a user's own family keeps the contract."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from exactregion._typing import FloatArray
+from exactregion.errors import ModelError
+from exactregion.models.base import Bounds, Model
+
+__all__ = ["check_model"]
+
+
+def check_model(model: Model, X: Any, theta: Any = None) -> None:
+    """Check that a model keeps the contract on these inputs; raise `ModelError` if it does not.
+
+    Checked are: names and bounds; shapes for one θ and for a batch; that a batch gives what its
+    members give alone; probabilities between 0 and 1; the same answer when asked again; that each
+    row depends on itself alone; and, if the model has a gradient of its own, that it agrees with
+    differences.
+
+    Parameters
+    ----------
+    model : Model
+        The family to check.
+    X : ndarray of shape (n,) or (n, d)
+        Inputs to check it on, a few rows of your data.
+    theta : array-like of shape (T, d), optional
+        Parameters to check it at; drawn within the bounds by default.
+
+    Examples
+    --------
+    >>> from exactregion import models
+    >>> check_model(models.Logistic(), np.linspace(-2, 2, 7))
+    """
+    if not isinstance(model, Model):
+        raise ModelError(
+            f"A model must derive from exactregion.models.Model. Got {type(model).__name__} "
+            "instead: derive from it, or wrap a function in exactregion.models.Function."
+        )
+    X = np.asarray(X, dtype=np.float64)
+    columns = 1 if X.ndim == 1 else X.shape[1]
+    model = model.bind([f"x{column}" for column in range(columns)])
+    _check_names(model)
+    batch = _draw(model.bounds) if theta is None else np.atleast_2d(np.asarray(theta, dtype=float))
+    _check_values(model, batch, X)
+    _check_rows(model, batch, X)
+    _check_gradient(model, batch, X)
+
+
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise ModelError(message)
+
+
+def _check_names(model: Model) -> None:
+    names, bounds = model.parameter_names, model.bounds
+    _require(
+        len(names) > 0 and all(isinstance(name, str) for name in names),
+        f"The 'parameter_names' of a model must be one or more strings. Got {names!r} instead.",
+    )
+    _require(
+        len(set(names)) == len(names),
+        f"The 'parameter_names' of a model must differ from each other. Got {names!r} instead.",
+    )
+    _require(
+        len(bounds) == len(names) and all(low < high for low, high in bounds),
+        "The 'bounds' of a model must have a (low, high) with low < high for each of the "
+        f"{len(names)} parameters. Got {bounds!r} instead.",
+    )
+
+
+def _draw(bounds: Bounds, size: int = 5) -> FloatArray:
+    rng = np.random.default_rng(0)
+    columns = []
+    for low, high in bounds:
+        if np.isfinite(low) and np.isfinite(high):
+            columns.append(rng.uniform(low, high, size))
+        elif np.isfinite(low):
+            columns.append(low + rng.uniform(0.2, 2.0, size))
+        elif np.isfinite(high):
+            columns.append(high - rng.uniform(0.2, 2.0, size))
+        else:
+            columns.append(rng.uniform(-1.0, 1.0, size))
+    return np.column_stack(columns)
+
+
+def _check_values(model: Model, batch: FloatArray, X: FloatArray) -> None:
+    P = model.probabilities(batch, X)
+    _require(
+        P.shape == (len(batch), len(X)),
+        "A model must give shape (T, n) for a batch of T parameters and n rows, "
+        f"{(len(batch), len(X))}. Got {P.shape} instead.",
+    )
+    alone = np.stack([model.probabilities(one, X) for one in batch])
+    _require(
+        np.allclose(P, alone, rtol=1e-12, atol=1e-15),
+        "A model must give for a batch what it gives for each of its parameters alone. "
+        f"Got a difference of {np.abs(P - alone).max():.3g} instead.",
+    )
+    _require(
+        np.array_equal(P, model.probabilities(batch, X)),
+        "A model must give the same probabilities when asked again. Got others instead.",
+    )
+
+
+def _check_rows(model: Model, batch: FloatArray, X: FloatArray) -> None:
+    P = model.probabilities(batch, X)
+    part = np.arange(len(X))[::-1][: max(1, len(X) // 2)]
+    difference = np.abs(model.probabilities(batch, X[part]) - P[:, part]).max()
+    _require(
+        bool(difference <= 1e-12),
+        "The probability of a row must depend on θ and on that row of X only. Got a change of "
+        f"{difference:.3g} when the other rows were left out instead.",
+    )
+
+
+def _check_gradient(model: Model, batch: FloatArray, X: FloatArray) -> None:
+    P = model.probabilities(batch, X)
+    own = model.logit_gradient(batch, X)
+    _require(
+        own.shape == (*P.shape, batch.shape[1]),
+        "The gradient of a model must have shape (T, n, d), "
+        f"{(*P.shape, batch.shape[1])}. Got {own.shape} instead.",
+    )
+    with np.errstate(all="ignore"):
+        numerical = Model.differentiate(model, batch, X)
+    inner = (P > 1e-3) & (P < 1 - 1e-3)
+    difference = np.abs(own - numerical)[inner]
+    allowed = 1e-4 * (1 + np.abs(numerical))[inner]
+    _require(
+        bool((difference <= allowed).all()),
+        "The gradient of a model must be that of logit P in θ. Got a difference from central "
+        f"differences of up to {difference.max(initial=0.0):.3g} instead.",
+    )

@@ -1,0 +1,94 @@
+"""Any callable as a family of models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from exactregion._typing import FloatArray
+from exactregion.errors import InvalidTypeError, InvalidValueError, ModelError
+from exactregion.models.base import Bounds, Model
+
+__all__ = ["Function"]
+
+
+class Function(Model):
+    """A family given by a function of θ and X.
+
+    Parameters
+    ----------
+    f : callable (theta (d,), X) -> (n,)
+        Probabilities of the positive class in each row of X.
+    names : sequence of str
+        A name for each parameter.
+    bounds : sequence of (low, high), optional
+        Bounds of each parameter; infinite by default.
+    vectorized : bool
+        Whether f takes a batch, theta (T, d), and gives (T, n).
+
+    Examples
+    --------
+    >>> hill = Function(
+    ...     lambda th, x: x ** th[1] / (th[0] ** th[1] + x ** th[1]),
+    ...     names=("ec50", "slope"),
+    ...     bounds=[(0, np.inf), (0, np.inf)],
+    ... )
+    >>> hill.probabilities([2.0, 1.0], np.array([1.0, 2.0, 4.0])).round(3)
+    array([0.333, 0.5  , 0.667])
+    """
+
+    def __init__(
+        self,
+        f: Callable[..., Any],
+        names: Sequence[str],
+        bounds: Sequence[tuple[float, float]] | None = None,
+        *,
+        vectorized: bool = False,
+    ) -> None:
+        if not callable(f):
+            raise InvalidTypeError(
+                f"The 'f' parameter of Function must be callable. Got {type(f).__name__} instead."
+            )
+        if isinstance(names, str):
+            raise InvalidTypeError(
+                "The 'names' parameter of Function must be a sequence of names. "
+                f"Got the string {names!r} instead."
+            )
+        if bounds is not None and len(bounds) != len(names):
+            raise InvalidValueError(
+                "The 'bounds' parameter of Function must have a (low, high) for each of the "
+                f"{len(names)} names. Got {len(bounds)} instead."
+            )
+        self.f = f
+        self.names = tuple(names)
+        self.vectorized = vectorized
+        self._bounds = None if bounds is None else tuple((float(a), float(b)) for a, b in bounds)
+
+    def __repr__(self) -> str:
+        """Show the function and the names."""
+        return f"Function({getattr(self.f, '__name__', self.f)!r}, names={self.names})"
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """The names given."""
+        return self.names
+
+    @property
+    def bounds(self) -> Bounds:
+        """The bounds given."""
+        return super().bounds if self._bounds is None else self._bounds
+
+    def evaluate(self, theta: FloatArray, X: Any) -> FloatArray:
+        """Call the function, once for each θ unless it is vectorized."""
+        if self.vectorized:
+            return np.asarray(self.f(theta, X), dtype=np.float64)
+        rows = [np.asarray(self.f(one, X), dtype=np.float64) for one in theta]
+        for row in rows:
+            if row.shape != (len(X),):
+                raise ModelError(
+                    "The 'f' parameter of Function must give one probability a row, shape "
+                    f"({len(X)},). Got {row.shape} instead."
+                )
+        return np.stack(rows)

@@ -1,0 +1,143 @@
+"""Linear models: P_θ(Y=+1|x) = F(θ₀ + θ₁x₁ + … + θ_d x_d)."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, log_ndtr, ndtr
+
+from exactregion._typing import FloatArray
+from exactregion.errors import InvalidValueError
+from exactregion.models.base import Bounds, Model, as_matrix
+
+__all__ = ["CLogLog", "LinearModel", "Logistic", "Probit"]
+
+
+@dataclass(frozen=True)
+class LinearModel(Model):
+    """A distribution function of a linear predictor; a subclass supplies the function.
+
+    Parameters
+    ----------
+    intercept : bool
+        Whether the first parameter is an intercept.
+    feature_names : tuple of str, optional
+        Names of the columns of X; set by `bind`.
+    """
+
+    intercept: bool = True
+    feature_names: tuple[str, ...] | None = None
+
+    @abstractmethod
+    def inverse_link(self, eta: FloatArray) -> FloatArray:
+        """Compute F(η)."""
+
+    @abstractmethod
+    def logit_slope(self, eta: FloatArray) -> FloatArray:
+        """Compute d logit F(η) / dη."""
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """The intercept, if any, and the columns of X."""
+        if self.feature_names is None:
+            raise InvalidValueError(
+                f"The parameters of {type(self).__name__} depend on the columns of X: "
+                "call bind(names) first."
+            )
+        return (("intercept",) if self.intercept else ()) + self.feature_names
+
+    def bind(self, names: Sequence[str]) -> LinearModel:
+        """Return the model for inputs with these column names."""
+        return replace(self, feature_names=tuple(names))
+
+    def n_parameters(self, X: Any) -> int:
+        """Return the number of columns, and one for the intercept."""
+        return int(as_matrix(X).shape[1]) + int(self.intercept)
+
+    def evaluate(self, theta: FloatArray, X: Any) -> FloatArray:
+        """Compute F of the linear predictor."""
+        return self.inverse_link(self.linear_predictor(theta, as_matrix(X)))
+
+    def differentiate(self, theta: FloatArray, X: Any) -> FloatArray:
+        """Compute slope(η) · (1, x)."""
+        X = as_matrix(X)
+        slope = self.logit_slope(self.linear_predictor(theta, X))
+        design = np.column_stack([np.ones(len(X)), X]) if self.intercept else X
+        return np.asarray(slope[:, :, None] * design)
+
+    def linear_predictor(self, theta: FloatArray, X: FloatArray) -> FloatArray:
+        """Compute η for a batch: shape (T, n).
+
+        Columns are added one after the other, not by a matrix product, so that the last bit
+        does not depend on the size of the batch or on the threads.
+        """
+        eta = np.zeros((len(theta), len(X)))
+        if self.intercept:
+            eta += theta[:, :1]
+        for coefficient, column in zip(theta.T[int(self.intercept) :], X.T, strict=True):
+            eta += coefficient[:, None] * column
+        return eta
+
+    def bounds_of(self, d: int) -> Bounds:
+        """Return no bounds: every coefficient is allowed."""
+        return ((-np.inf, np.inf),) * d
+
+
+class Logistic(LinearModel):
+    """Logistic regression, P = 1 / (1 + exp(-η)).
+
+    Examples
+    --------
+    >>> Logistic().probabilities([0.0, 1.0], [-1.0, 0.0, 1.0]).round(3)
+    array([0.269, 0.5  , 0.731])
+    """
+
+    def inverse_link(self, eta: FloatArray) -> FloatArray:
+        """Compute the logistic function."""
+        return np.asarray(expit(eta))
+
+    def logit_slope(self, eta: FloatArray) -> FloatArray:
+        """Return ones: η is the logit."""
+        return np.ones_like(eta)
+
+
+class Probit(LinearModel):
+    """Probit regression, P = Φ(η), the standard normal distribution function.
+
+    Examples
+    --------
+    >>> Probit().probabilities([0.0, 1.0], [-1.0, 0.0, 1.0]).round(3)
+    array([0.159, 0.5  , 0.841])
+    """
+
+    def inverse_link(self, eta: FloatArray) -> FloatArray:
+        """Compute the normal distribution function."""
+        return np.asarray(ndtr(eta))
+
+    def logit_slope(self, eta: FloatArray) -> FloatArray:
+        """Compute φ / (Φ (1 - Φ)), by logarithms so that the tails keep their digits."""
+        log_density = -0.5 * eta**2 - 0.5 * np.log(2 * np.pi)
+        return np.asarray(np.exp(log_density - log_ndtr(eta) - log_ndtr(-eta)))
+
+
+class CLogLog(LinearModel):
+    """Complementary log-log regression, P = 1 - exp(-exp(η)).
+
+    Examples
+    --------
+    >>> CLogLog().probabilities([0.0, 1.0], [-1.0, 0.0, 1.0]).round(3)
+    array([0.308, 0.632, 0.934])
+    """
+
+    def inverse_link(self, eta: FloatArray) -> FloatArray:
+        """Compute 1 - exp(-exp(η))."""
+        with np.errstate(over="ignore"):
+            return -np.expm1(-np.exp(eta))
+
+    def logit_slope(self, eta: FloatArray) -> FloatArray:
+        """Compute exp(η) / P."""
+        return np.exp(eta) / self.inverse_link(eta)

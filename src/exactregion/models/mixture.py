@@ -1,0 +1,232 @@
+"""Mixtures: the two classes have densities φ₊ and φ₋, and P(Y=+1) = p (eq. 8 of the paper).
+
+P_θ(Y=+1|x) = p φ₊(x) / (p φ₊(x) + (1 - p) φ₋(x))
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+
+from exactregion._typing import FloatArray
+from exactregion.errors import InvalidTypeError, InvalidValueError
+from exactregion.models.base import Bounds, Model, as_matrix
+
+__all__ = ["GaussianMixture", "LaplaceMixture", "Mixture"]
+
+
+def _one_column(X: Any, model: Model) -> FloatArray:
+    matrix = as_matrix(X)
+    if matrix.shape[1] != 1:
+        raise InvalidValueError(
+            f"The 'X' parameter must have one column for {type(model).__name__}. "
+            f"Got {matrix.shape[1]} instead."
+        )
+    return matrix[:, 0]
+
+
+def _prior_logit(p: FloatArray) -> FloatArray:
+    with np.errstate(divide="ignore"):
+        return np.log(p) - np.log1p(-p)
+
+
+@dataclass(frozen=True)
+class _LocationMixture(Model):
+    """Two densities with known locations and one scale: parameters (p, scale).
+
+    A subclass supplies the advantage a(x), with log φ₊/φ₋ = a(x) / scale^power.
+    """
+
+    locations: tuple[float, float] = (1.0, -1.0)
+
+    power = 1
+
+    @abstractmethod
+    def advantage(self, x: FloatArray) -> FloatArray:
+        """Compute the log density ratio at scale 1."""
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """The prior probability of the positive class, and the scale of both densities."""
+        return ("p", "scale")
+
+    @property
+    def bounds(self) -> Bounds:
+        """P in [0, 1], scale ≥ 0; at 0 the limit is taken."""
+        return ((0.0, 1.0), (0.0, np.inf))
+
+    def evaluate(self, theta: FloatArray, X: Any) -> FloatArray:
+        """Compute expit(logit p + a(x) / scale^power)."""
+        a = self.advantage(_one_column(X, self))
+        p, scale = theta[:, :1], theta[:, 1:]
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            ratio = np.where(a == 0, 0.0, a / scale**self.power)
+            logit = _prior_logit(p) + ratio
+        # p = 0 or 1 is a certainty that no density ratio undoes
+        return np.where((p == 0) | (p == 1), p, expit(logit))
+
+    def differentiate(self, theta: FloatArray, X: Any) -> FloatArray:
+        """Compute (1 / (p (1 - p)), -power · a(x) / scale^(power + 1))."""
+        a = self.advantage(_one_column(X, self))
+        p, scale = theta[:, :1], theta[:, 1:]
+        in_p = np.broadcast_to(1 / (p * (1 - p)), (len(theta), len(a)))
+        return np.stack([in_p, -self.power * a / scale ** (self.power + 1)], axis=-1)
+
+
+class LaplaceMixture(_LocationMixture):
+    """Two Laplace densities with known locations: the experiment of the paper.
+
+    φ±(x) = exp(-|x - μ±| / scale) / (2 scale), parameters θ = (p, scale).
+
+    Parameters
+    ----------
+    locations : (float, float)
+        (μ₊, μ₋), the locations of the positive and of the negative class.
+
+    Examples
+    --------
+    >>> LaplaceMixture(locations=(1, -1)).probabilities([0.5, 1.0], [-1.0, 0.0, 1.0]).round(3)
+    array([0.119, 0.5  , 0.881])
+    """
+
+    def advantage(self, x: FloatArray) -> FloatArray:
+        """Compute |x - μ₋| - |x - μ₊|."""
+        return np.abs(x - self.locations[1]) - np.abs(x - self.locations[0])
+
+
+class GaussianMixture(_LocationMixture):
+    """Two Gaussian densities with known locations: parameters θ = (p, scale).
+
+    Parameters
+    ----------
+    locations : (float, float)
+        (μ₊, μ₋), the locations of the positive and of the negative class.
+
+    Examples
+    --------
+    >>> GaussianMixture(locations=(1, -1)).probabilities([0.5, 1.0], [-1.0, 0.0, 1.0]).round(3)
+    array([0.119, 0.5  , 0.881])
+    """
+
+    power = 2
+
+    def advantage(self, x: FloatArray) -> FloatArray:
+        """Compute ((x - μ₋)² - (x - μ₊)²) / 2."""
+        return ((x - self.locations[1]) ** 2 - (x - self.locations[0]) ** 2) / 2
+
+
+@dataclass(frozen=True)
+class Mixture(Model):
+    """Any two densities of `scipy.stats`, with known, free and shared parameters.
+
+    The parameters θ are p = P(Y=+1), then the shared ones, then the free ones of the positive
+    and of the negative density ("positive_loc", "negative_scale", …). What is neither shared
+    nor fixed is free.
+
+    Parameters
+    ----------
+    positive, negative : scipy.stats distributions
+        The families of φ₊ and φ₋; their parameters are their shapes, "loc" and "scale".
+    positive_fixed, negative_fixed : mapping of str to float
+        Known parameters.
+    shared : tuple of str
+        Parameters that both densities have and that are one and the same in both.
+
+    Examples
+    --------
+    >>> from scipy import stats
+    >>> model = Mixture(
+    ...     stats.laplace, stats.laplace, {"loc": 1.0}, {"loc": -1.0}, shared=("scale",)
+    ... )
+    >>> model.parameter_names
+    ('p', 'scale')
+    >>> model.probabilities([0.5, 1.0], [-1.0, 0.0, 1.0]).round(3)
+    array([0.119, 0.5  , 0.881])
+    """
+
+    positive: Any
+    negative: Any
+    positive_fixed: Mapping[str, float] = field(default_factory=dict)
+    negative_fixed: Mapping[str, float] = field(default_factory=dict)
+    shared: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Check that every name is a parameter of its density."""
+        for side, fixed in (("positive", self.positive_fixed), ("negative", self.negative_fixed)):
+            known = self._density_parameters(side)
+            for name in (*fixed, *self.shared):
+                if name not in known:
+                    raise InvalidValueError(
+                        f"The parameters of the {side} density must be of {list(known)}. "
+                        f"Got {name!r} instead."
+                    )
+            both = set(fixed) & set(self.shared)
+            if both:
+                raise InvalidValueError(
+                    "A parameter of Mixture must be either shared or fixed. "
+                    f"Got {sorted(both)} in both instead."
+                )
+
+    def _density_parameters(self, side: str) -> tuple[str, ...]:
+        density = getattr(self, side)
+        if not hasattr(density, "logpdf") or not hasattr(density, "shapes"):
+            raise InvalidTypeError(
+                f"The {side!r} parameter of Mixture must be a continuous distribution of "
+                f"scipy.stats, such as scipy.stats.norm. Got {density!r} instead."
+            )
+        shapes = density.shapes.replace(" ", "").split(",") if density.shapes else []
+        return (*shapes, "loc", "scale")
+
+    def _free(self, side: str) -> list[str]:
+        fixed = getattr(self, f"{side}_fixed")
+        return [
+            name
+            for name in self._density_parameters(side)
+            if name not in fixed and name not in self.shared
+        ]
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """The prior p, the shared parameters, and the free ones of each density."""
+        own = [f"{side}_{name}" for side in ("positive", "negative") for name in self._free(side)]
+        return ("p", *self.shared, *own)
+
+    @property
+    def bounds(self) -> Bounds:
+        """P in [0, 1], scales ≥ 0, the others as they come."""
+        return tuple(
+            (0.0, 1.0) if name == "p" else (0.0 if name.endswith("scale") else -np.inf, np.inf)
+            for name in self.parameter_names
+        )
+
+    def evaluate(self, theta: FloatArray, X: Any) -> FloatArray:
+        """Compute expit(logit p + log φ₊(x) - log φ₋(x))."""
+        x = _one_column(X, self)
+        values = {name: theta[:, i : i + 1] for i, name in enumerate(self.parameter_names)}
+        p = values["p"]
+        with np.errstate(invalid="ignore"):
+            ratio = self._log_density("positive", values, x) - self._log_density(
+                "negative", values, x
+            )
+        # where both densities vanish the data say nothing
+        both_zero = self._both_vanish(values, x)
+        logit = _prior_logit(p) + np.where(both_zero, 0.0, ratio)
+        return np.where((p == 0) | (p == 1), p, expit(logit))
+
+    def _both_vanish(self, values: Mapping[str, FloatArray], x: FloatArray) -> Any:
+        return np.isneginf(self._log_density("positive", values, x)) & np.isneginf(
+            self._log_density("negative", values, x)
+        )
+
+    def _log_density(
+        self, side: str, values: Mapping[str, FloatArray], x: FloatArray
+    ) -> FloatArray:
+        arguments = dict(getattr(self, f"{side}_fixed"))
+        arguments |= {name: values[name] for name in self.shared}
+        arguments |= {name: values[f"{side}_{name}"] for name in self._free(side)}
+        return np.asarray(getattr(self, side).logpdf(x, **arguments))

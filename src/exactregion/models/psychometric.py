@@ -1,0 +1,116 @@
+"""Psychometric functions: P_θ(Y=+1|x) = guess + (1 - guess - lapse) · F_θ(x)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from numbers import Real
+from typing import Any, Literal
+
+import numpy as np
+
+from exactregion._typing import FloatArray
+from exactregion.errors import InvalidTypeError, InvalidValueError
+from exactregion.models.base import Bounds, Model
+from exactregion.models.linear import Logistic
+
+__all__ = ["Psychometric"]
+
+
+@dataclass(frozen=True)
+class Psychometric(Model):
+    """A core model between a guess rate and one minus a lapse rate.
+
+    Parameters
+    ----------
+    core : Model
+        The model of the probability without guesses and lapses, F_θ.
+    guess, lapse : float in [0, 1], or "free"
+        Known rates, or "free" for a rate that is a parameter after those of the core.
+
+    Examples
+    --------
+    A two-alternative task: the guess rate is known, the lapse rate is not.
+
+    >>> model = Psychometric(Logistic(), guess=0.5, lapse="free").bind(["level"])
+    >>> model.parameter_names
+    ('intercept', 'level', 'lapse')
+    >>> model.probabilities([0.0, 1.0, 0.02], [-9.0, 0.0, 9.0]).round(3)
+    array([0.5 , 0.74, 0.98])
+    """
+
+    core: Model = field(default_factory=Logistic)
+    guess: float | Literal["free"] = 0.5
+    lapse: float | Literal["free"] = "free"
+
+    def __post_init__(self) -> None:
+        """Check the core and the rates."""
+        if not isinstance(self.core, Model):
+            raise InvalidTypeError(
+                "The 'core' parameter of Psychometric must be a model, such as Logistic(). "
+                f"Got {self.core!r} instead."
+            )
+        for name in ("guess", "lapse"):
+            rate = getattr(self, name)
+            if rate != "free" and not (isinstance(rate, Real) and 0 <= float(rate) <= 1):
+                raise InvalidValueError(
+                    f"The {name!r} parameter of Psychometric must be between 0 and 1, or 'free'. "
+                    f"Got {rate!r} instead."
+                )
+
+    @property
+    def _free_rates(self) -> tuple[str, ...]:
+        return tuple(name for name in ("guess", "lapse") if getattr(self, name) == "free")
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """The parameters of the core, then the free rates."""
+        return self.core.parameter_names + self._free_rates
+
+    @property
+    def bounds(self) -> Bounds:
+        """The bounds of the core; rates in [0, 1]."""
+        return self.core.bounds + ((0.0, 1.0),) * len(self._free_rates)
+
+    def bind(self, names: Sequence[str]) -> Psychometric:
+        """Return the model for inputs with these column names."""
+        return replace(self, core=self.core.bind(names))
+
+    def n_parameters(self, X: Any) -> int:
+        """Return the number of parameters of the core and of free rates."""
+        return self.core.n_parameters(X) + len(self._free_rates)
+
+    def _split(self, theta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        cut = theta.shape[1] - len(self._free_rates)
+        rates = iter(theta[:, cut:].T)
+        guess, lapse = (
+            next(rates)[:, None] if name in self._free_rates else np.full((1, 1), float(rate))
+            for name, rate in (("guess", self.guess), ("lapse", self.lapse))
+        )
+        return theta[:, :cut], guess, lapse
+
+    def evaluate(self, theta: FloatArray, X: Any) -> FloatArray:
+        """Compute guess + (1 - guess - lapse) F, as a mean of its two asymptotes."""
+        core, guess, lapse = self._split(theta)
+        F = self.core.evaluate(core, X)
+        return guess * (1 - F) + (1 - lapse) * F
+
+    def differentiate(self, theta: FloatArray, X: Any) -> FloatArray:
+        """Compute dP / (P (1 - P)) by the chain rule."""
+        core, guess, lapse = self._split(theta)
+        F = self.core.evaluate(core, X)
+        P = self.evaluate(theta, X)
+        in_core = ((1 - guess - lapse) * F * (1 - F))[:, :, None] * self.core.differentiate(core, X)
+        rates = {"guess": 1 - F, "lapse": -F}
+        in_rates = [rates[name][:, :, None] for name in self._free_rates]
+        return np.concatenate([in_core, *in_rates], axis=-1) / (P * (1 - P))[:, :, None]
+
+    def bounds_of(self, d: int) -> Bounds:
+        """Return the bounds of the core; rates in [0, 1]."""
+        rates = len(self._free_rates)
+        return self.core.bounds_of(d - rates) + ((0.0, 1.0),) * rates
+
+    def name_of(self, index: int, d: int) -> str:
+        """Name a parameter of the core, or a rate."""
+        cut = d - len(self._free_rates)
+        return self.core.name_of(index, cut) if index < cut else self._free_rates[index - cut]

@@ -1,0 +1,58 @@
+"""Recalibration of predicted probabilities: P_θ(Y=+1|p) = expit(intercept + slope · logit p)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, logit
+
+from exactregion._typing import FloatArray
+from exactregion.errors import InvalidValueError
+from exactregion.models.base import Model, as_matrix
+
+__all__ = ["Recalibration"]
+
+
+class Recalibration(Model):
+    """What calibrated probabilities would be, given the predicted ones as input.
+
+    Calibration is θ = (0, 1). A prediction of 0 or 1 stays a certainty for every slope above 0.
+
+    Examples
+    --------
+    >>> Recalibration().probabilities([0.0, 2.0], [0.2, 0.5, 0.8]).round(3)
+    array([0.059, 0.5  , 0.941])
+    """
+
+    def __repr__(self) -> str:
+        """Name the class: it has no settings."""
+        return "Recalibration()"
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """The intercept and the slope on the logit scale."""
+        return ("intercept", "slope")
+
+    def evaluate(self, theta: FloatArray, X: Any) -> FloatArray:
+        """Compute expit(a + b logit p), with 0 · ∞ = 0."""
+        score = self._logits(X)
+        a, b = theta[:, :1], theta[:, 1:]
+        with np.errstate(invalid="ignore"):
+            return np.asarray(expit(a + np.where(b == 0, 0.0, b * score)))
+
+    def differentiate(self, theta: FloatArray, X: Any) -> FloatArray:
+        """Compute (1, logit p)."""
+        score = self._logits(X)
+        gradient = np.stack([np.ones_like(score), score], axis=-1)
+        return np.broadcast_to(gradient, (len(theta), *gradient.shape))
+
+    def _logits(self, X: Any) -> FloatArray:
+        p = as_matrix(X)
+        if p.shape[1] != 1 or ((p < 0) | (p > 1)).any():
+            raise InvalidValueError(
+                "The 'X' parameter of Recalibration must be one column of predicted "
+                f"probabilities between 0 and 1. Got shape {p.shape} with values from "
+                f"{p.min():g} to {p.max():g} instead."
+            )
+        return np.asarray(logit(p[:, 0]))

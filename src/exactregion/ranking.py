@@ -1,0 +1,112 @@
+"""From Z and the seat to rank, p-value and coverage (Theorem 1 of the paper)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from numbers import Real
+
+import numpy as np
+
+from exactregion._typing import BoolArray, FloatArray, IntArray
+from exactregion.errors import InvalidTypeError, InvalidValueError
+
+__all__ = ["AcceptedRanks", "pvalue_of", "rank_of"]
+
+
+def rank_of(Z: FloatArray, seat: int) -> IntArray:
+    """Rank of the original among the m data sets, from 1 to m.
+
+    rank = 1 + #{i < seat : Z_i ≤ Z_seat} + #{i > seat : Z_i < Z_seat}
+
+    Ties are broken by the place in the row, and the original's place is uniform, so the rank of
+    exchangeable rows is uniform on 1..m whatever the ties.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (..., m)
+        The statistic of each data set.
+    seat : int
+        The row of the original.
+
+    Examples
+    --------
+    >>> rank_of(np.array([3.0, 1.0, 2.0, 2.0]), seat=2)
+    array(2)
+    """
+    original = Z[..., seat, None]
+    before = (Z[..., :seat] <= original).sum(axis=-1)
+    after = (Z[..., seat + 1 :] < original).sum(axis=-1)
+    return np.asarray(1 + before + after, dtype=np.int64)
+
+
+def pvalue_of(rank: IntArray, m: int) -> FloatArray:
+    """Exact p-value (m - rank + 1) / m; never zero.
+
+    Examples
+    --------
+    >>> pvalue_of(np.array([1, 20]), m=20)
+    array([1.  , 0.05])
+    """
+    return np.asarray((m - rank + 1) / m, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class AcceptedRanks:
+    """The ranks that keep a candidate in the region: low ≤ rank ≤ high.
+
+    Under the truth the rank is uniform on 1..m, so the region covers with probability exactly
+    (high - low + 1) / m.
+
+    Examples
+    --------
+    >>> AcceptedRanks.at_level(0.9, m=50)
+    AcceptedRanks(m=50, low=1, high=45)
+    >>> AcceptedRanks.at_level(0.9, m=50).coverage
+    0.9
+    """
+
+    m: int
+    low: int
+    high: int
+
+    def __post_init__(self) -> None:
+        """Check 1 ≤ low ≤ high ≤ m."""
+        if not 1 <= self.low <= self.high <= self.m:
+            raise InvalidValueError(
+                "The 'accepted_ranks' parameter must be (low, high) with "
+                f"1 <= low <= high <= {self.m} (n_resamples + 1). "
+                f"Got ({self.low}, {self.high}) instead."
+            )
+
+    @classmethod
+    def at_level(cls, confidence_level: object, m: int) -> AcceptedRanks:
+        """Accept the q lowest ranks, q the least with q/m at or above the level asked for."""
+        if not isinstance(confidence_level, Real) or isinstance(confidence_level, bool):
+            raise InvalidTypeError(
+                "The 'confidence_level' parameter must be a number. "
+                f"Got {type(confidence_level).__name__} instead."
+            )
+        level = float(confidence_level)
+        if not 0 < level < 1:
+            raise InvalidValueError(
+                "The 'confidence_level' parameter must be between 0 and 1, both excluded. "
+                f"Got {level} instead."
+            )
+        q = max(1, math.ceil(level * m - 1e-9))
+        if q >= m:
+            needed = math.ceil(1 / (1 - level) - 1e-9) - 1
+            raise InvalidValueError(
+                f"The 'n_resamples' parameter must be at least {needed} for a confidence_level of "
+                f"{level}. Got {m - 1} instead."
+            )
+        return cls(m, 1, q)
+
+    @property
+    def coverage(self) -> float:
+        """Exact probability that the region holds the truth."""
+        return (self.high - self.low + 1) / self.m
+
+    def holds(self, rank: IntArray) -> BoolArray:
+        """Say which ranks are accepted."""
+        return np.asarray((self.low <= rank) & (rank <= self.high), dtype=np.bool_)

@@ -1,0 +1,174 @@
+"""Shared uniforms, the seat of the original, and alternative outcomes.
+
+The uniforms U (one row an alternative, one column a data row) and the seat are drawn once and
+shared by all θ. A row with t trials has t thresholds P_θ(K ≥ 1) ≥ … ≥ P_θ(K ≥ t), and its
+alternative number of successes is the number of thresholds above the row's uniform: the
+binomial quantile. A label is the case t = 1: positive where U < P_θ(+1 | x).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+from scipy.special import betainc
+
+from exactregion._typing import FloatArray, IntArray
+from exactregion.errors import InvalidTypeError, InvalidValueError
+from exactregion.sample import Sample
+
+__all__ = [
+    "BLOCK_ROWS",
+    "MAX_RESAMPLES",
+    "RNGLike",
+    "Resampling",
+    "blocks",
+    "check_n_resamples",
+    "fresh_entropy",
+]
+
+BLOCK_ROWS = 4096
+"""Data rows whose uniforms come from one generator, and whose inexact sums are added first."""
+
+MAX_RESAMPLES = 2**20 - 1
+"""Most alternatives: the exact sums keep 20 bits free for their number."""
+
+RNGLike: TypeAlias = (
+    int | np.random.Generator | np.random.BitGenerator | np.random.SeedSequence | None
+)
+
+
+def blocks(n: int) -> Iterator[slice]:
+    """Cut n rows into blocks of `BLOCK_ROWS`."""
+    for start in range(0, n, BLOCK_ROWS):
+        yield slice(start, min(start + BLOCK_ROWS, n))
+
+
+def check_n_resamples(n_resamples: object) -> int:
+    """Check the number of alternatives, m - 1."""
+    if isinstance(n_resamples, bool) or not isinstance(n_resamples, (int, np.integer)):
+        raise InvalidTypeError(
+            "The 'n_resamples' parameter must be an integer. "
+            f"Got {type(n_resamples).__name__} instead."
+        )
+    if not 1 <= n_resamples <= MAX_RESAMPLES:
+        raise InvalidValueError(
+            f"The 'n_resamples' parameter must be between 1 and {MAX_RESAMPLES}. "
+            f"Got {n_resamples} instead."
+        )
+    return int(n_resamples)
+
+
+def fresh_entropy(rng: RNGLike) -> int:
+    """Turn whatever the user gave as `rng` into 128 bits of seed.
+
+    An integer gives the same bits each time; a generator is advanced.
+    """
+    try:
+        generator = np.random.default_rng(rng)
+    except (TypeError, ValueError) as error:
+        raise InvalidTypeError(
+            "The 'rng' parameter must be None, a non-negative integer, a SeedSequence or a "
+            f"numpy.random.Generator. Got {rng!r} instead."
+        ) from error
+    return int.from_bytes(generator.bytes(16), "little")
+
+
+@dataclass(frozen=True, eq=False)
+class Resampling:
+    """The random draws of one analysis, and the data sets that they make.
+
+    Parameters
+    ----------
+    sample : Sample
+        Inputs and outcomes.
+    n_resamples : int
+        Number of alternatives, m - 1.
+    entropy : int
+        The seed; equal seeds give equal draws, whatever the chunking.
+    cache_bytes : int
+        Uniforms are kept in memory up to this size, and drawn again for each use above it.
+    """
+
+    sample: Sample
+    n_resamples: int
+    entropy: int
+    cache_bytes: int = 2**30
+    _cache: dict[int, FloatArray] = field(default_factory=dict, repr=False)
+
+    @property
+    def m(self) -> int:
+        """Number of data sets: the alternatives and the original."""
+        return self.n_resamples + 1
+
+    @cached_property
+    def seat(self) -> int:
+        """The row of the original among the m data sets, uniform on 0..m-1."""
+        return int(self._generator(0).integers(self.m))
+
+    def uniforms(self, rows: slice) -> FloatArray:
+        """Uniforms of one of the `blocks`: shape (m - 1, number of rows)."""
+        block = rows.start // BLOCK_ROWS
+        if block in self._cache:
+            return self._cache[block]
+        U = self._generator(1, block).random((self.n_resamples, rows.stop - rows.start))
+        if 8 * self.n_resamples * len(self.sample) <= self.cache_bytes:
+            self._cache[block] = U
+        return U
+
+    def successes(self, probabilities: FloatArray, rows: slice) -> FloatArray:
+        """Successes of the m data sets in one of the `blocks` of rows, for each candidate.
+
+        Parameters
+        ----------
+        probabilities : ndarray of shape (T, b)
+            P(Y=+1|x) in these rows for each of T candidates.
+        rows : slice
+            One of the `blocks`.
+
+        Returns
+        -------
+        ndarray of shape (T, m, b)
+            The original's successes in row `seat`, the alternatives' in the others.
+        """
+        U = self.uniforms(rows)
+        trials = self.sample.inputs.trials[rows]
+        K = np.empty((len(probabilities), self.m, U.shape[1]))
+        K[:, self.seat] = self.sample.successes[rows]
+        before, after = slice(0, self.seat), slice(self.seat + 1, None)
+        p = probabilities[:, None, :]
+        np.less(U[: self.seat], p, out=K[:, before])
+        np.less(U[self.seat :], p, out=K[:, after])
+        for column in np.flatnonzero(trials != 1):
+            alternatives = _binomial_quantiles(
+                U[:, column], probabilities[:, column], int(trials[column])
+            )
+            K[:, before, column] = alternatives[:, : self.seat]
+            K[:, after, column] = alternatives[:, self.seat :]
+        return K
+
+    def _generator(self, *key: int) -> np.random.Generator:
+        seed = np.random.SeedSequence(self.entropy, spawn_key=key)
+        return np.random.Generator(np.random.SFC64(seed))
+
+
+def _binomial_quantiles(u: FloatArray, p: FloatArray, trials: int) -> IntArray:
+    """Count the thresholds P(K ≥ c) above each uniform: shape (T, len(u)).
+
+    Sorting the uniforms lets one search place all thresholds of all candidates, instead of one
+    search a candidate.
+    """
+    order = np.argsort(u)
+    c = np.arange(1, trials + 1)
+    thresholds = betainc(c, trials - c + 1, p[:, None])
+    uniforms_below = np.searchsorted(u[order], thresholds, side="left")
+    candidates = np.repeat(np.arange(len(p)), trials)
+    width = len(u) + 1
+    placed = np.bincount(candidates * width + uniforms_below.ravel(), minlength=len(p) * width)
+    not_above = np.cumsum(placed.reshape(len(p), width), axis=1)[:, : len(u)]
+    quantiles = np.empty((len(p), len(u)), dtype=np.int64)
+    quantiles[:, order] = trials - not_above
+    return quantiles

@@ -1,0 +1,56 @@
+"""Statistics: how unlike the others each of the m data sets is."""
+
+from exactregion.errors import InvalidTypeError, InvalidValueError
+from exactregion.statistics.base import Candidates, Custom, PreparedStatistic, Rule, Statistic
+from exactregion.statistics.combined import Combined
+from exactregion.statistics.discrepancy import Discrepancy
+from exactregion.statistics.embedding import Embedding
+from exactregion.statistics.neighborhood import Neighborhood
+from exactregion.statistics.score import Score
+
+__all__ = [
+    "Candidates",
+    "Combined",
+    "Custom",
+    "Discrepancy",
+    "Embedding",
+    "Neighborhood",
+    "PreparedStatistic",
+    "Rule",
+    "Score",
+    "Statistic",
+    "as_statistic",
+]
+
+_BY_NAME: dict[str, type[Statistic]] = {
+    "combined": Combined,
+    "discrepancy": Discrepancy,
+    "embedding": Embedding,
+    "neighborhood": Neighborhood,
+    "score": Score,
+}
+
+
+def as_statistic(statistic: object) -> Statistic:
+    """Turn a name, a callable or a statistic into a statistic.
+
+    Examples
+    --------
+    >>> as_statistic("score")
+    Score()
+    """
+    if isinstance(statistic, Statistic):
+        return statistic
+    if isinstance(statistic, str):
+        if statistic in _BY_NAME:
+            return _BY_NAME[statistic]()
+        raise InvalidValueError(
+            f"The 'statistic' parameter must be one of {sorted(_BY_NAME)}, a statistic object or a "
+            f"callable (labels, probabilities, X) -> Z. Got {statistic!r} instead."
+        )
+    if callable(statistic) and not isinstance(statistic, type):
+        return Custom(statistic)
+    raise InvalidTypeError(
+        "The 'statistic' parameter must be a name, a statistic object or a callable. "
+        f"Got {statistic!r} instead."
+    )

@@ -1,0 +1,170 @@
+"""The contract of a statistic: rows to numbers Z, by a rule that treats all rows alike.
+
+A statistic is prepared once from the inputs (never the outcomes). For a batch of candidates it
+gives a `Rule`: the projections that turn each of the m data sets into a point, and the function
+that turns points into Z. The engine owns everything in between.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from exactregion._typing import FloatArray
+from exactregion.errors import InvalidValueError
+from exactregion.features import Labels, Projection
+from exactregion.models.base import Model
+from exactregion.sample import Inputs
+
+__all__ = [
+    "Candidates",
+    "Custom",
+    "PreparedStatistic",
+    "Rule",
+    "Statistic",
+    "squared_norms",
+    "to_mean",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """A batch of T candidates on the rows of one data set.
+
+    Attributes
+    ----------
+    inputs : Inputs
+        The rows.
+    probabilities : ndarray of shape (T, n)
+        P(Y=+1|x) of each candidate in each row.
+    is_counts : bool
+        Whether rows are counts, not labels.
+    model, theta : Model and ndarray of shape (T, d), or None
+        Where the candidates come from a family.
+    """
+
+    inputs: Inputs
+    probabilities: FloatArray
+    is_counts: bool = False
+    model: Model | None = None
+    theta: FloatArray | None = None
+
+    def __len__(self) -> int:
+        """Return the number of candidates, T."""
+        return len(self.probabilities)
+
+    @cached_property
+    def logit_gradient(self) -> FloatArray:
+        """Gradient of logit P in θ: shape (T, n, d)."""
+        if self.model is None or self.theta is None:
+            raise InvalidValueError(
+                "The 'statistic' parameter must not use the score for a fixed candidate, which "
+                "has no parameters. Got 'score' or 'combined' instead: use 'discrepancy', "
+                "'embedding' or 'neighborhood', or a ConfidenceRegion of a family."
+            )
+        return self.model.logit_gradient(self.theta, self.inputs.X)
+
+
+class Statistic(ABC):
+    """A recipe for Z; a subclass supplies `prepare`."""
+
+    @abstractmethod
+    def prepare(self, inputs: Inputs, m: int) -> PreparedStatistic:
+        """Do all that depends on the inputs and the number m of data sets alone."""
+
+
+class PreparedStatistic(ABC):
+    """A statistic made ready for the inputs of one data set; a subclass supplies `rule`."""
+
+    @abstractmethod
+    def rule(self, candidates: Candidates) -> Rule:
+        """Do all that depends on the candidates alone."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """The statistic at a batch of T candidates.
+
+    Attributes
+    ----------
+    projections : tuple of Projection
+        What turns the m data sets of each candidate into points.
+    values : callable
+        The points, one array (r, T, m) for each projection, to Z of shape (T, m).
+    """
+
+    projections: tuple[Projection, ...]
+    values: Callable[[Sequence[FloatArray]], FloatArray]
+
+
+def squared_norms(points: FloatArray) -> FloatArray:
+    """‖·‖² of points (r, T, m), coordinate after coordinate: shape (T, m).
+
+    The order of the additions is written out, so that it is the same for every row, batch and
+    engine.
+    """
+    total = np.zeros(points.shape[1:])
+    for coordinate in points:
+        total += coordinate * coordinate
+    return total
+
+
+def to_mean(points: FloatArray) -> FloatArray:
+    """M v_i - Σ_j v_j: where the points lie from their mean, times m, without rounding."""
+    return np.asarray(points.shape[-1] * points - points.sum(axis=-1, keepdims=True))
+
+
+@dataclass(frozen=True)
+class Custom(Statistic):
+    """Any function of labels and probabilities.
+
+    Parameters
+    ----------
+    function : callable (labels (m, n), probabilities (n,), X) -> Z (m,)
+        Labels are -1/+1; for counts they are numbers of successes. The function must treat all rows
+        alike, or the rank is not exact. It is given the rows of X in the library's order.
+
+    Examples
+    --------
+    The number of surprises, as a statistic:
+
+    >>> Custom(lambda labels, p, X: ((labels > 0) != (p > 0.5)).sum(axis=1))  # doctest: +ELLIPSIS
+    Custom(function=<function <lambda> at ...>)
+    """
+
+    function: Callable[..., Any]
+
+    def prepare(self, inputs: Inputs, m: int) -> PreparedStatistic:
+        """Remember the function."""
+        return _PreparedCustom(self.function, Labels(len(inputs)))
+
+
+@dataclass(frozen=True)
+class _PreparedCustom(PreparedStatistic):
+    function: Callable[..., Any]
+    labels: Labels
+
+    def rule(self, candidates: Candidates) -> Rule:
+        def values(points: Sequence[FloatArray]) -> FloatArray:
+            data_sets = points[0].transpose(1, 2, 0).astype(np.int64)
+            if not candidates.is_counts:
+                data_sets = 2 * data_sets - 1
+            pairs = zip(data_sets, candidates.probabilities, strict=True)
+            return np.stack([self._one(labels, p, candidates.inputs.X) for labels, p in pairs])
+
+        return Rule((self.labels,), values)
+
+    def _one(self, labels: Any, probabilities: FloatArray, X: Any) -> FloatArray:
+        Z = np.asarray(self.function(labels, probabilities, X), dtype=np.float64)
+        if Z.shape != (len(labels),) or np.isnan(Z).any():
+            raise InvalidValueError(
+                "A callable statistic must give one number a row of labels, shape "
+                f"({len(labels)},), without NaN. Got shape {Z.shape} with "
+                f"{int(np.isnan(Z).sum())} NaN instead."
+            )
+        return Z

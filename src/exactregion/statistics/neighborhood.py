@@ -1,0 +1,232 @@
+"""Algorithm I: local estimates of f, by nearest neighbours or by a kernel smoother.
+
+Each data set gives an estimate f̂_i(x) = Σ_j w_j(x) y_ij, linear in its labels, and Z_i = Σ_j
+‖f̂_i - f̂_j‖² in L²(μ). With nodes x_l that carry mass μ_l the features are Φ_jl = w_j(x_l)
+√μ_l; for nearest neighbours in one dimension the estimate is piecewise constant, and a node a
+piece makes the integral exact.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.spatial.distance import cdist
+
+from exactregion._typing import FloatArray, IntArray
+from exactregion.errors import InvalidValueError
+from exactregion.features import SharedFeatures
+from exactregion.kernels import BoundKernel, as_kernel, scales_of
+from exactregion.sample import Distinct, Inputs, numeric
+from exactregion.statistics.base import PreparedStatistic, Statistic
+from exactregion.statistics.cloud import PreparedCloud
+
+__all__ = ["Neighborhood"]
+
+
+@dataclass(frozen=True)
+class Neighborhood(Statistic):
+    """Algorithm I of the paper: how far a data set's local estimate of f is from all the others'.
+
+    Parameters
+    ----------
+    k : int, optional
+        Number of nearest neighbours, counted in trials; √N by default. Trials at the same distance
+        share what is left of k.
+    kernel : str, Kernel or callable, optional
+        Use a kernel smoother, w_j(x) = k(x, x_j) / Σ_l k(x, x_l), instead of nearest neighbours.
+    bandwidth : float, optional
+        Of the kernel; the median distance by default.
+    standardize : bool
+        Scale inputs by their own spread; False keeps the user's units, as the paper does.
+    measure : {"empirical", "uniform"}
+        μ: the inputs themselves, or uniform on the domain.
+    domain : sequence of (low, high), optional
+        For the uniform measure, in the user's units; the range of the inputs by default.
+    nodes : int
+        Most nodes of a quadrature.
+    """
+
+    k: int | None = None
+    kernel: Any = None
+    bandwidth: float | None = None
+    standardize: bool = True
+    measure: str = "empirical"
+    domain: Sequence[tuple[float, float]] | None = None
+    nodes: int = 512
+
+    def __post_init__(self) -> None:
+        """Check the settings that do not depend on data."""
+        if self.kernel is not None:
+            as_kernel(self.kernel, self.bandwidth)
+        if self.kernel is not None and self.k is not None:
+            raise InvalidValueError(
+                "Neighborhood takes either k or a kernel. "
+                f"Got k={self.k!r} and kernel={self.kernel!r} instead."
+            )
+        if self.kernel is None and self.bandwidth is not None:
+            raise InvalidValueError(
+                "The 'bandwidth' parameter of Neighborhood must come with a kernel. "
+                f"Got bandwidth={self.bandwidth!r} and no kernel instead."
+            )
+        if self.measure not in ("empirical", "uniform"):
+            raise InvalidValueError(
+                "The 'measure' parameter of Neighborhood must be 'empirical' or 'uniform'. "
+                f"Got {self.measure!r} instead."
+            )
+        if self.domain is not None and self.measure != "uniform":
+            raise InvalidValueError(
+                "The 'domain' parameter of Neighborhood must come with measure='uniform'. "
+                f"Got measure={self.measure!r} instead."
+            )
+        if not (isinstance(self.nodes, (int, np.integer)) and self.nodes >= 1):
+            raise InvalidValueError(
+                "The 'nodes' parameter of Neighborhood must be a positive integer. "
+                f"Got {self.nodes!r} instead."
+            )
+
+    def prepare(self, inputs: Inputs, m: int) -> PreparedStatistic:
+        """Find the weights of all trials at all nodes."""
+        Phi = self._smoother(inputs) if self.kernel is not None else self._neighbours(inputs)
+        return PreparedCloud(SharedFeatures.rounded(Phi, inputs, m), scale=4.0)
+
+    def _smoother(self, inputs: Inputs) -> FloatArray:
+        distinct = inputs.distinct
+        kernel = as_kernel(self.kernel, self.bandwidth).on(inputs, standardize=self.standardize)
+        if self.measure == "empirical":
+            index, mass = _spread_over(distinct.weights, self.nodes)
+            values = kernel.gram(index)
+        else:
+            points, mass = self._uniform_nodes(distinct)
+            values = _cross(kernel, points)
+        total = distinct.weights @ values
+        return values * np.where(total > 0, np.sqrt(mass) / np.where(total > 0, total, 1.0), 0.0)
+
+    def _neighbours(self, inputs: Inputs) -> sparse.csr_array:
+        distinct = inputs.distinct
+        raw = numeric(distinct.points)
+        k = self._checked_k(inputs.total)
+        if self.measure == "uniform" and raw.shape[1] == 1:
+            low, high = self._box(raw)[0]
+            weights, lengths = _segments(raw[:, 0], distinct.weights, k, low, high)
+            return sparse.csr_array(weights * np.sqrt(lengths / (high - low)))
+        centre, scale = scales_of(distinct, standardize=self.standardize)
+        if self.measure == "empirical":
+            index, mass = _spread_over(distinct.weights, self.nodes)
+            nodes = raw[index]
+        else:
+            nodes, mass = self._uniform_nodes(distinct)
+        points, nodes = (raw - centre) / scale, (nodes - centre) / scale
+        weights = _nearest(points, distinct.weights, nodes, k)
+        return sparse.csr_array(weights * np.sqrt(mass))
+
+    def _checked_k(self, total: int) -> int:
+        if self.k is None:
+            return max(1, math.isqrt(total))
+        if not (isinstance(self.k, (int, np.integer)) and 1 <= self.k <= total):
+            raise InvalidValueError(
+                "The 'k' parameter of Neighborhood must be an integer between 1 and the number of "
+                f"trials, {total}. Got {self.k!r} instead."
+            )
+        return int(self.k)
+
+    def _box(self, points: FloatArray) -> FloatArray:
+        """Return the domain as (d, 2)."""
+        d = points.shape[1]
+        if self.domain is None:
+            box = np.column_stack([points.min(axis=0), points.max(axis=0)])
+            flat = box[:, 0] == box[:, 1]
+            return box + np.outer(flat, [-0.5, 0.5])
+        box = np.asarray(self.domain, dtype=np.float64)
+        if box.shape != (d, 2) or not np.isfinite(box).all() or (box[:, 0] >= box[:, 1]).any():
+            raise InvalidValueError(
+                "The 'domain' parameter of Neighborhood must have a finite (low, high) with "
+                f"low < high for each of the {d} columns of X. Got {self.domain!r} instead."
+            )
+        return box
+
+    def _uniform_nodes(self, distinct: Distinct) -> tuple[FloatArray, FloatArray]:
+        """Nodes spread evenly over the domain: midpoints in one dimension, Sobol points in more."""
+        from scipy.stats import qmc  # slow to import, seldom needed
+
+        box = self._box(numeric(distinct.points))
+        if len(box) == 1:
+            unit = (np.arange(self.nodes)[:, None] + 0.5) / self.nodes
+        else:
+            power = int(np.ceil(np.log2(self.nodes)))
+            unit = qmc.Sobol(len(box), rng=0).random_base2(power)[: self.nodes]
+        return box[:, 0] + unit * (box[:, 1] - box[:, 0]), np.full(len(unit), 1 / len(unit))
+
+
+def _cross(kernel: BoundKernel, nodes: FloatArray) -> FloatArray:
+    if kernel.cross is None:
+        raise InvalidValueError(
+            "The 'measure' parameter of Neighborhood must be 'empirical' for a precomputed kernel, "
+            "which knows no other points. Got 'uniform' instead."
+        )
+    return kernel.cross(nodes)
+
+
+def _spread_over(weights: FloatArray, nodes: int) -> tuple[IntArray, FloatArray]:
+    """Points as nodes, each with its share of trials; where there are many, some spread evenly."""
+    if len(weights) <= nodes:
+        return np.arange(len(weights)), weights / weights.sum()
+    edges = np.cumsum(weights) / weights.sum()
+    picked = np.searchsorted(edges, (np.arange(nodes) + 0.5) / nodes)
+    index, repeats = np.unique(picked, return_counts=True)
+    return index, repeats / nodes
+
+
+def _segments(
+    x: FloatArray, counts: FloatArray, k: int, low: float, high: float
+) -> tuple[sparse.csr_array, FloatArray]:
+    """Pieces on which the k nearest trials are the same: weights (u, pieces), and lengths.
+
+    Sorted trials i..i+k-1 are the k nearest between the breaks (x_(i-1) + x_(i-1+k))/2 and
+    (x_(i) + x_(i+k))/2. Trials at one point share the weight of those of them that are in.
+    """
+    ends = np.cumsum(counts).astype(np.int64)
+    total = int(ends[-1])
+    first = np.arange(total - k + 1)
+    value = np.repeat(x, counts.astype(np.int64))
+    breaks = np.concatenate([[low], (value[: total - k] + value[k:]) / 2, [high]]).clip(low, high)
+    lengths = np.diff(breaks)
+    kept = lengths > 0
+    first, lengths = first[kept], lengths[kept]
+    left = np.searchsorted(ends, first, side="right")
+    right = np.searchsorted(ends, first + k - 1, side="right")
+    sizes = right - left + 1
+    piece = np.repeat(np.arange(len(first)), sizes)
+    point = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes) + left[piece]
+    starts = ends - counts.astype(np.int64)
+    inside = np.minimum(ends[point], first[piece] + k) - np.maximum(starts[point], first[piece])
+    weights = inside / (counts[point] * k)
+    return sparse.csr_array((weights, (point, piece)), shape=(len(x), len(first))), lengths
+
+
+def _nearest(points: FloatArray, counts: FloatArray, nodes: FloatArray, k: int) -> sparse.csr_array:
+    """Weights of the k nearest trials at each node: shape (u, nodes)."""
+    rows, columns, weights = [], [], []
+    for column, node in enumerate(nodes):
+        distance = cdist(points, node[None])[:, 0]
+        reach = np.partition(distance, min(k, len(distance)) - 1)[min(k, len(distance)) - 1]
+        near = np.flatnonzero(distance <= reach)
+        share = _share_of_k(distance[near], counts[near], k)
+        rows.append(near[share > 0])
+        columns.append(np.full(np.count_nonzero(share), column))
+        weights.append(share[share > 0])
+    entries = (np.concatenate(weights), (np.concatenate(rows), np.concatenate(columns)))
+    return sparse.csr_array(entries, shape=(len(points), len(nodes)))
+
+
+def _share_of_k(distance: FloatArray, counts: FloatArray, k: int) -> FloatArray:
+    """Weight of one trial at each point; those at the last distance share what is left of k."""
+    values, level = np.unique(distance, return_inverse=True)
+    at_level = np.bincount(level, weights=counts, minlength=len(values))
+    before = np.cumsum(at_level) - at_level
+    taken = np.clip(k - before, 0, at_level)
+    return np.asarray((taken / at_level)[level] / k)

@@ -1,0 +1,265 @@
+"""Exact tests of one candidate: any probability model, or the calibration of predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from exactregion._typing import FloatArray
+from exactregion.engine import statistics_of
+from exactregion.errors import InvalidTypeError, InvalidValueError
+from exactregion.models import Recalibration, fixed_probabilities
+from exactregion.ranking import pvalue_of, rank_of
+from exactregion.resampling import Resampling, RNGLike, check_n_resamples, fresh_entropy
+from exactregion.sample import Sample
+from exactregion.statistics import Candidates, Combined, Statistic, as_statistic
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["ExactTestResult", "calibration_test", "compare", "model_test"]
+
+
+@dataclass(frozen=True)
+class ExactTestResult:
+    """The outcome of an exact test.
+
+    Attributes
+    ----------
+    pvalue : float
+        (m - rank + 1) / m; under the null hypothesis P(pvalue ≤ α) ≤ α for every α and every n,
+        with equality at the multiples of 1/m.
+    rank : int
+        Rank of the original's Z among the m data sets, from 1 (most ordinary) to m.
+    statistic : float
+        Z of the original.
+    null_distribution : ndarray of shape (n_resamples,)
+        Z of the alternatives.
+    """
+
+    pvalue: float
+    rank: int
+    statistic: float
+    null_distribution: FloatArray = field(repr=False)
+
+    @property
+    def n_resamples(self) -> int:
+        """Number of alternatives, m - 1."""
+        return len(self.null_distribution)
+
+
+def model_test(
+    candidate: Any,
+    X: Any,
+    y: Any,
+    *,
+    statistic: str | Statistic | Any = "discrepancy",
+    n_resamples: int = 999,
+    rng: RNGLike = None,
+    pos_label: object = None,
+) -> ExactTestResult:
+    """Test whether a candidate can be the true P(Y=+1|x), exactly at every sample size.
+
+    Alternative outcomes are drawn from the candidate; if it is true, the outcomes observed are one
+    more draw, and the rank of their statistic among the m = n_resamples + 1 is uniform on 1..m.
+
+    Parameters
+    ----------
+    candidate : array-like of shape (n,), classifier, statsmodels results, or callable X -> (n,)
+        Probabilities of the positive class. **The candidate must not have been fitted on this y**:
+        for a
+        fitted model X and y must be held out, or the test is not exact (it rejects too seldom).
+    X : array-like of shape (n,) or (n, d), frame, or sequence of n objects
+        Inputs; the statistic looks for structure in them.
+    y : array-like of shape (n,) or (n, 2)
+        Labels (-1/+1, 0/1, booleans, or two classes with `pos_label`), or successes and failures.
+    statistic : str, Statistic or callable (labels (m, n), probabilities (n,), X) -> Z (m,)
+        "discrepancy", "embedding" or "neighborhood", or an object of `exactregion.statistics`.
+    n_resamples : int
+        Number of alternatives.
+    rng : int, Generator, SeedSequence or None
+        Seed; the same seed gives the same result.
+    pos_label : object, optional
+        The positive class of y.
+
+    Returns
+    -------
+    ExactTestResult
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import exactregion as er
+    >>> x = np.linspace(-2, 2, 40)
+    >>> y = np.random.default_rng(1).random(40) < 1 / (1 + np.exp(-2 * x))
+    >>> er.model_test(lambda x: 1 / (1 + np.exp(-2 * x)), x, y, rng=0).pvalue > 0.05
+    True
+    >>> er.model_test(np.full(40, 0.5), x, y, rng=0).pvalue
+    0.003
+    """
+    sample = Sample.from_data(X, y, pos_label=pos_label)
+    test = _FixedTest(sample, as_statistic(statistic), check_n_resamples(n_resamples))
+    return test.run(fixed_probabilities(candidate, X, len(sample), sample.classes), rng)
+
+
+def compare(
+    candidates: Mapping[str, Any],
+    X: Any,
+    y: Any,
+    *,
+    statistic: str | Statistic | Any = "discrepancy",
+    n_resamples: int = 999,
+    rng: RNGLike = None,
+    pos_label: object = None,
+) -> pd.DataFrame:
+    """Test several candidates on the same data with the same draws.
+
+    Each row is what `model_test` gives for that candidate with this seed. Each p-value is exact on
+    its own; they are not adjusted for the number of candidates.
+
+    Parameters
+    ----------
+    candidates : mapping of name to candidate
+        As for `model_test`.
+    X, y, statistic, n_resamples, rng, pos_label
+        As for `model_test`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a candidate, with pvalue, rank and statistic.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import exactregion as er
+    >>> x = np.linspace(-2, 2, 40)
+    >>> y = np.random.default_rng(1).random(40) < 1 / (1 + np.exp(-2 * x))
+    >>> table = er.compare(
+    ...     {"steep": lambda x: 1 / (1 + np.exp(-2 * x)), "flat": np.full(40, 0.5)}, x, y, rng=0
+    ... )
+    >>> table.loc["flat", "pvalue"]
+    np.float64(0.003)
+    """
+    import pandas as pd
+
+    if not isinstance(candidates, Mapping) or not candidates:
+        raise InvalidTypeError(
+            "The 'candidates' parameter must be a dict of name to candidate, with at least one. "
+            f"Got {type(candidates).__name__} instead."
+        )
+    sample = Sample.from_data(X, y, pos_label=pos_label)
+    test = _FixedTest(sample, as_statistic(statistic), check_n_resamples(n_resamples))
+    asked = {
+        name: fixed_probabilities(candidate, X, len(sample), sample.classes)
+        for name, candidate in candidates.items()
+    }
+    seed = fresh_entropy(rng)
+    results = {name: test.run_with(probabilities, seed) for name, probabilities in asked.items()}
+    rows = {name: (r.pvalue, r.rank, r.statistic) for name, r in results.items()}
+    table = pd.DataFrame.from_dict(rows, orient="index", columns=["pvalue", "rank", "statistic"])
+    return table.rename_axis("candidate")
+
+
+def calibration_test(
+    y_true: Any,
+    y_prob: npt.ArrayLike,
+    *,
+    statistic: str | Statistic | Any | None = None,
+    n_resamples: int = 999,
+    rng: RNGLike = None,
+    pos_label: object = None,
+) -> ExactTestResult:
+    """Test whether predicted probabilities are calibrated, P(Y=+1|p) = p, exactly at every n.
+
+    The predicted probability is the input. The default statistic is the score of the
+    recalibration family expit(a + b logit p) at (0, 1), which sees shifted, over- and
+    under-confident predictions, plus 0.3 times a kernel discrepancy on p, which sees any other
+    miscalibration. An outcome that contradicts a prediction of exactly 0 or 1 gives the
+    smallest p-value there is, 1/m.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, 2)
+        Labels, or successes and failures; **held out**, not used to fit what predicts.
+    y_prob : array-like of shape (n,)
+        Predicted probabilities of the positive class.
+    statistic : str, Statistic or callable, optional
+        Another statistic, as in `model_test`.
+    n_resamples : int
+        Number of alternatives.
+    rng : int, Generator, SeedSequence or None
+        Seed; the same seed gives the same result.
+    pos_label : object, optional
+        The positive class of y_true.
+
+    Returns
+    -------
+    ExactTestResult
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import exactregion as er
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.uniform(size=100)
+    >>> y = rng.uniform(size=100) < p
+    >>> er.calibration_test(y, p, rng=0).pvalue > 0.05
+    True
+    >>> er.calibration_test(y, p**3, rng=0).pvalue
+    0.001
+    """
+    p = np.asarray(y_prob, dtype=np.float64)
+    if p.ndim != 1:
+        raise InvalidValueError(
+            "The 'y_prob' parameter must have shape (n,), the probability of the positive class. "
+            f"Got {p.shape} instead."
+        )
+    sample = Sample.from_data(p, y_true, pos_label=pos_label)
+    probabilities = fixed_probabilities(p, p, len(sample))
+    chosen = Combined() if statistic is None else as_statistic(statistic)
+    test = _FixedTest(sample, chosen, check_n_resamples(n_resamples), calibration=True)
+    return test.run(probabilities, rng)
+
+
+@dataclass(frozen=True, eq=False)
+class _FixedTest:
+    """What tests of several fixed candidates on the same data share."""
+
+    sample: Sample
+    statistic: Statistic
+    n_resamples: int
+    calibration: bool = False
+    _prepared: dict[bytes, Any] = field(default_factory=dict, repr=False)
+
+    def run(self, probabilities: FloatArray, rng: RNGLike) -> ExactTestResult:
+        return self.run_with(probabilities, fresh_entropy(rng))
+
+    def run_with(self, probabilities: FloatArray, entropy: int) -> ExactTestResult:
+        """Test probabilities in the order of the user's rows."""
+        sample = self.sample.with_ties_ordered_by(probabilities)
+        inputs = sample.inputs
+        m = self.n_resamples + 1
+        key = inputs.order.tobytes()
+        if key not in self._prepared:
+            self._prepared[key] = self.statistic.prepare(inputs, m)
+        candidates = Candidates(
+            inputs,
+            probabilities[inputs.order][None],
+            sample.is_counts,
+            Recalibration() if self.calibration else None,
+            np.array([[0.0, 1.0]]) if self.calibration else None,
+        )
+        resampling = Resampling(sample, self.n_resamples, entropy)
+        Z = statistics_of(candidates, resampling, self._prepared[key])[0]
+        rank = rank_of(Z, resampling.seat)
+        return ExactTestResult(
+            pvalue=float(pvalue_of(rank, m)),
+            rank=int(rank),
+            statistic=float(Z[resampling.seat]),
+            null_distribution=np.delete(Z, resampling.seat),
+        )
