@@ -92,16 +92,16 @@ class Inputs:
         used = self.trials > 0
         if isinstance(self.X, tuple):
             objects = tuple(value for value, keep in zip(self.X, used, strict=True) if keep)
-            counts = self.trials[used].astype(np.float64)
-            order = np.maximum(np.cumsum(used) - 1, 0)
-            return Distinct(objects, counts, order, used.nonzero()[0])
+            place = np.maximum(np.cumsum(used) - 1, 0)
+            counts = np.asarray(self.trials[used], dtype=np.float64)
+            return Distinct(objects, counts, place, used.nonzero()[0])
         points, first, place_of_used = np.unique(
             self.matrix[used], axis=0, return_index=True, return_inverse=True
         )
         place = np.zeros(len(self), dtype=np.int64)
         place[used] = place_of_used.ravel()
-        weights = np.bincount(place[used], weights=self.trials[used], minlength=len(points))
-        return Distinct(points, weights, place, used.nonzero()[0][first])
+        counts = np.bincount(place[used], weights=self.trials[used]).astype(np.float64)
+        return Distinct(points, counts, place, used.nonzero()[0][first])
 
     def to_user_order(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Put the last axis of `values` back into the order of the user's rows."""

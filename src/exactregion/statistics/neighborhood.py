@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from scipy.spatial.distance import cdist
+from scipy.special import roots_legendre
 
 from exactregion._typing import FloatArray, IntArray
 from exactregion.errors import InvalidValueError
@@ -150,16 +151,18 @@ class Neighborhood(Statistic):
         return box
 
     def _uniform_nodes(self, distinct: Distinct) -> tuple[FloatArray, FloatArray]:
-        """Nodes spread evenly over the domain: midpoints in one dimension, Sobol points in more."""
+        """Nodes for the uniform measure: Gauss-Legendre in one dimension, Sobol points in more."""
         from scipy.stats import qmc  # slow to import, seldom needed
 
         box = self._box(numeric(distinct.points))
         if len(box) == 1:
-            unit = (np.arange(self.nodes)[:, None] + 0.5) / self.nodes
+            roots, mass = roots_legendre(self.nodes)
+            unit = (roots[:, None] + 1) / 2
         else:
-            power = int(np.ceil(np.log2(self.nodes)))
-            unit = qmc.Sobol(len(box), rng=0).random_base2(power)[: self.nodes]
-        return box[:, 0] + unit * (box[:, 1] - box[:, 0]), np.full(len(unit), 1 / len(unit))
+            power = math.ceil(math.log2(self.nodes))
+            unit = qmc.Sobol(len(box), seed=0).random_base2(power)[: self.nodes]
+            mass = np.ones(len(unit))
+        return box[:, 0] + unit * (box[:, 1] - box[:, 0]), mass / mass.sum()
 
 
 def _cross(kernel: BoundKernel, nodes: FloatArray) -> FloatArray:

@@ -1,0 +1,117 @@
+"""Data under the truth, and exact bounds for uniform ranks."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy.stats import binom
+
+import exactregion as er
+
+M = 20
+SUITE_FALSE_ALARM = 1e-6
+SUITE_CHECKS = 300 * 2 * M
+"""At most 300 sets of ranks are checked, each at every rank and every coverage q/m."""
+
+
+def assert_uniform(ranks, m=M):
+    """Every rank, and every coverage q/m, as often as exact binomial bounds allow."""
+    ranks = np.asarray(ranks)
+    tail = SUITE_FALSE_ALARM / SUITE_CHECKS / 2
+    for q in range(1, m + 1):
+        for name, hits, share in (("rank", ranks == q, 1 / m), ("coverage", ranks <= q, q / m)):
+            low, high = binom.ppf([tail, 1 - tail], len(ranks), share)
+            assert low <= hits.sum() <= high, (
+                f"{name} {q}/{m}: {hits.sum()} of {len(ranks)}, allowed {low:.0f} to {high:.0f}"
+            )
+
+
+@dataclass
+class Truth:
+    """Data that a known member of a family makes."""
+
+    model: Any
+    theta: tuple
+    inputs: Any
+    trials: Any = None
+    settings: dict = field(default_factory=dict)
+
+    def draw(self, X, rng):
+        p = self.model.probabilities(self.theta, X)
+        if self.trials is None:
+            return np.where(rng.random(len(p)) < p, 1, -1)
+        trials = self.trials(len(p))
+        successes = rng.binomial(trials, p)
+        return np.column_stack([successes, trials - successes])
+
+
+def normal(n, d=1, seed=0):
+    return np.random.default_rng([n, d, seed]).normal(size=(n, d))
+
+
+TRUTHS = {
+    "logistic": Truth(er.models.Logistic(), (0.3, 1.0), normal),
+    "mixture": Truth(er.models.LaplaceMixture(), (0.5, 1.0), lambda n: 2 * normal(n)[:, 0]),
+    "psychometric": Truth(
+        er.models.Psychometric(er.models.Logistic(), guess=0.5, lapse="free"),
+        (0.0, 1.5, 0.05),
+        normal,
+    ),
+    "counts": Truth(
+        er.models.Logistic(), (-0.5, 0.8), normal, trials=lambda n: 1 + np.arange(n) * 7 % 13
+    ),
+}
+
+# where careless code breaks
+EDGE_CASES = {
+    "all certain": (Truth(er.models.Logistic(intercept=False), (1e9,), lambda n: normal(n) + 0.1), 8),
+    "half certain": (
+        Truth(
+            er.models.Function(lambda th, x: np.where(x > 0, 1.0, th[0]), ("low",), [(0, 1)]),
+            (0.4,),
+            lambda n: normal(n)[:, 0],
+        ),
+        10,
+    ),
+    "repeated inputs": (
+        Truth(er.models.Logistic(), (0.2, 0.5), lambda n: (np.arange(n) % 3).astype(float)),
+        12,
+    ),
+    "one class": (Truth(er.models.Logistic(), (-6.0, 0.1), normal), 10),
+    "constant feature": (
+        Truth(er.models.Logistic(), (0.1, 0.3, 0.7), lambda n: np.insert(normal(n), 0, 5.0, axis=1)),
+        15,
+    ),
+    "more columns than rows": (
+        Truth(er.models.Logistic(), (0.1,) * 9, lambda n: normal(n, 8)),
+        5,
+    ),
+    "zero trials": (
+        Truth(er.models.Logistic(), (0.1, 1.0), normal, trials=lambda n: np.arange(n) % 3),
+        7,
+    ),
+}
+
+STATISTICS = {
+    "neighborhood": er.statistics.Neighborhood(),
+    "neighborhood, uniform": er.statistics.Neighborhood(measure="uniform", nodes=64),
+    "smoother": er.statistics.Neighborhood(kernel="gaussian"),
+    "embedding": er.statistics.Embedding(),
+    "discrepancy": er.statistics.Discrepancy(),
+    "score": er.statistics.Score(),
+    "combined": er.statistics.Combined(),
+    "callable": lambda labels, p, X: (labels * (1 + np.arange(len(p)) % 2)).sum(axis=1) ** 2,
+}
+
+
+def ranks_under(truth, n, statistic, repetitions, first_seed=0):
+    """Ranks of the truth over repetitions with fresh outcomes, draws and seat."""
+    X = truth.inputs(n)
+    ranks = []
+    for repetition in range(first_seed, first_seed + repetitions):
+        y = truth.draw(X, np.random.default_rng([repetition, n]))
+        region = er.ConfidenceRegion(
+            truth.model, statistic=statistic, confidence_level=0.9, n_resamples=M - 1, rng=repetition
+        )
+        ranks.append(region.fit(X, y).rank(truth.theta))
+    return ranks
