@@ -79,6 +79,11 @@ def _on_grid(values: Any, unit: FloatArray) -> Any:
     return np.rint(values / unit) * unit
 
 
+def _on_half_grid(values: FloatArray, unit: FloatArray) -> FloatArray:
+    """Round to half units, so that p = 1/2 leaves mirrored data sets at equal distances."""
+    return np.asarray(_on_grid(values, unit / 2))
+
+
 def _probability_mass(probabilities: FloatArray, inputs: Inputs, rows: slice) -> FloatArray:
     """Compute the expected successes t p in these rows, on a grid of `PROBABILITY_BITS`."""
     scale = float(2**PROBABILITY_BITS)
@@ -124,7 +129,7 @@ class SharedFeatures:
         total = np.zeros((self.width, len(probabilities)))
         for rows in blocks(len(inputs)):
             mass = _probability_mass(probabilities, inputs, rows)
-            total += _on_grid(self.values[rows].T @ mass.T, self.unit[:, None])
+            total += _on_half_grid(self.values[rows].T @ mass.T, self.unit[:, None])
         return total
 
 
@@ -158,7 +163,7 @@ class CandidateFeatures:
         total = np.zeros(self.unit.shape)
         for rows in blocks(len(inputs)):
             mass = _probability_mass(probabilities, inputs, rows)
-            total += _on_grid((self.values[:, :, rows] @ mass[:, :, None])[..., 0], self.unit)
+            total += _on_half_grid((self.values[:, :, rows] @ mass[:, :, None])[..., 0], self.unit)
         return total.T
 
 

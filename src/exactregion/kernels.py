@@ -72,11 +72,6 @@ class Kernel(ABC):
     def on(self, inputs: Inputs, *, standardize: bool) -> BoundKernel:
         """Tie the kernel to the distinct inputs of a data set."""
 
-    @staticmethod
-    def contrast(same: FloatArray, different: FloatArray) -> FloatArray:
-        """B = (K_same - K_diff) / 2 of a kernel k = A + B yy' on X × {-1, +1}."""
-        return (same - different) / 2
-
 
 @dataclass(frozen=True, eq=False)
 class BoundKernel:
@@ -84,30 +79,26 @@ class BoundKernel:
 
     Attributes
     ----------
-    size : int
-        Number of distinct inputs, u.
-    gram : callable
-        Indices (q,) to k(all points, those points), shape (u, q).
-    contrast : callable
-        The same for B = (K_same - K_diff) / 2, for kernel mean embeddings of labelled data.
+    gram : Gram
+        k of the distinct inputs.
+    contrast : Gram
+        B = (K_same - K_diff) / 2 of a kernel k = A + B yy' on X × {-1, +1}, for embeddings of
+        labelled data.
     cross : callable or None
         Nodes (q, d) in the units of X to k(all points, nodes); None where there are no others.
     """
 
-    size: int
-    gram: Callable[[IntArray], FloatArray]
-    contrast: Callable[[IntArray], FloatArray]
+    gram: Gram
+    contrast: Gram
     cross: Callable[[FloatArray], FloatArray] | None
 
-    def as_gram(self, columns: Callable[[IntArray], FloatArray]) -> Gram:
-        """Make a `Gram` of `gram` or `contrast`."""
-        step = 256
-        diagonal = [
-            columns(index)[index, np.arange(len(index))]
-            for start in range(0, self.size, step)
-            for index in [np.arange(start, min(start + step, self.size))]
-        ]
-        return Gram(self.size, columns, np.concatenate(diagonal))
+    @classmethod
+    def comparing_equal_labels(
+        cls, gram: Gram, cross: Callable[[FloatArray], FloatArray] | None
+    ) -> BoundKernel:
+        """Tie a kernel that knows nothing of labels: K_diff = 0."""
+        half = Gram(gram.size, lambda index: gram.columns(index) / 2, gram.diagonal / 2)
+        return cls(gram, half, cross)
 
 
 # --- kernels on vectors ---------------------------------------------------------------------------
@@ -166,18 +157,23 @@ class _VectorKernel(Kernel):
         width = self.bandwidth
         kernel = replace(self, bandwidth=width or self.median_distance(distinct, points))
 
-        def gram(index: IntArray) -> FloatArray:
-            return kernel.between(points, points[index])
-
-        def contrast(index: IntArray) -> FloatArray:
-            other = points[index]
-            different = kernel.between(points, other, LABEL_DISTANCE)
-            return kernel.contrast(kernel.between(points, other), different)
+        def contrast(A: FloatArray, B: FloatArray) -> FloatArray:
+            return (kernel.between(A, B) - kernel.between(A, B, LABEL_DISTANCE)) / 2
 
         def cross(nodes: FloatArray) -> FloatArray:
             return kernel.between(points, (nodes - centre) / scale)
 
-        return BoundKernel(len(points), gram, contrast, cross)
+        return BoundKernel(
+            _stationary_gram(kernel.between, points), _stationary_gram(contrast, points), cross
+        )
+
+
+def _stationary_gram(
+    between: Callable[[FloatArray, FloatArray], FloatArray], points: FloatArray
+) -> Gram:
+    """Make a Gram of a function of differences, whose diagonal is constant."""
+    diagonal = np.full(len(points), between(points[:1], points[:1])[0, 0])
+    return Gram(len(points), lambda index: between(points, points[index]), diagonal)
 
 
 def scales_of(distinct: Distinct, *, standardize: bool) -> tuple[FloatArray, FloatArray]:
@@ -307,15 +303,14 @@ class Poisson(Kernel):
         """Take the angles as they are."""
         points = numeric(inputs.distinct.points)
 
-        def cross(nodes: FloatArray) -> FloatArray:
-            gap = np.cos(points[:, None, :] - nodes[None, :, :])
+        def between(A: FloatArray, B: FloatArray) -> FloatArray:
+            gap = np.cos(A[:, None, :] - B[None, :, :])
             values = (1 - self.rho**2) / (1 - 2 * self.rho * gap + self.rho**2)
             return np.asarray(values.prod(axis=-1))
 
-        def gram(index: IntArray) -> FloatArray:
-            return cross(points[index])
-
-        return BoundKernel(len(points), gram, lambda index: gram(index) / 2, cross)
+        return BoundKernel.comparing_equal_labels(
+            _stationary_gram(between, points), lambda nodes: between(points, nodes)
+        )
 
 
 # --- kernels from outside -------------------------------------------------------------------------
@@ -344,11 +339,9 @@ class Precomputed(Kernel):
             )
         rows = inputs.order[inputs.distinct.row]
 
-        def columns(index: IntArray) -> FloatArray:
-            return K[np.ix_(rows, rows[index])]
-
-        _check_kernel(columns, len(rows))
-        return BoundKernel(len(rows), columns, lambda index: columns(index) / 2, None)
+        gram = Gram(len(rows), lambda index: K[np.ix_(rows, rows[index])], K[rows, rows])
+        _check_gram(gram)
+        return BoundKernel.comparing_equal_labels(gram, None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -372,16 +365,17 @@ class CallableKernel(Kernel):
             values = [[self.function(a, b) for b in nodes] for a in points]
             return np.array(values, dtype=np.float64).reshape(len(points), len(nodes))
 
-        def gram(index: IntArray) -> FloatArray:
-            return cross([points[i] for i in index])
+        diagonal = np.array([self.function(a, a) for a in points], dtype=np.float64)
+        gram = Gram(len(points), lambda index: cross([points[i] for i in index]), diagonal)
+        _check_gram(gram)
+        return BoundKernel.comparing_equal_labels(gram, cross)
 
-        _check_kernel(gram, len(points))
-        return BoundKernel(len(points), gram, lambda index: gram(index) / 2, cross)
 
-
-def _check_kernel(columns: Callable[[IntArray], FloatArray], size: int) -> None:
-    index = np.unique(np.linspace(0, size - 1, CHECKED_POINTS).round().astype(np.int64))
-    K = columns(index)[index]
+def _check_gram(gram: Gram) -> None:
+    """Check a Gram matrix from outside: finite, symmetric, positive semidefinite."""
+    last = gram.size - 1
+    index = np.unique(np.linspace(0, last, CHECKED_POINTS).round().astype(np.int64))
+    K = gram.columns(index)[index]
     if not np.isfinite(K).all():
         raise InvalidValueError("The kernel must give finite numbers. Got NaN or infinity instead.")
     largest = max(float(np.abs(K).max()), np.finfo(np.float64).tiny)

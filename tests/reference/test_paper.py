@@ -1,7 +1,8 @@
 """The paper's algorithms, written down literally, against the library.
 
-Slow and obvious on purpose. `evaluate` gives labels, seat and probabilities; from these each formula is
-computed as the paper states it, and Z must agree up to a positive factor and a constant, ranks exactly.
+Slow and obvious on purpose. `evaluate` gives labels, seat and probabilities; from these each
+formula is computed as the paper states it, and Z must agree up to a positive factor and a constant,
+ranks exactly.
 """
 
 import numpy as np
@@ -212,7 +213,7 @@ def test_ranks_are_the_papers(name):
 
 def test_alternatives_follow_the_shared_uniforms():
     """Two θ see the same uniforms: where the probability rises, labels only turn to +1."""
-    x, _, region = region_of("discrepancy", N, seed=1)
+    _, _, region = region_of("discrepancy", N, seed=1)
     low, high = region.evaluate((0.3, 1.0)), region.evaluate((0.6, 1.0))
     assert low.seat == high.seat
     assert (high.probabilities >= low.probabilities).all()
@@ -243,7 +244,7 @@ def test_score_is_its_formula():
     information = design.T @ np.diag(p * (1 - p)) @ design
     scores = ((ev.labels + 1) / 2 - p) @ design
     literal = [s @ np.linalg.inv(information) @ s for s in scores]
-    assert ev.Z == pytest.approx(literal, rel=1e-4)  # the grid keeps 2⁻²⁰ of the probabilities
+    assert pytest.approx(literal, rel=1e-4) == ev.Z  # the grid keeps 2⁻²⁰ of the probabilities
     assert ev.rank == literal_rank(np.round(literal, 9), ev.seat)
 
 
@@ -252,8 +253,13 @@ def test_combined_is_its_formula():
     settings = {"n_resamples": M - 1, "rng": 4}
     model = er.models.LaplaceMixture()
     Z = {
-        name: er.ConfidenceRegion(model, statistic=name, **settings).fit(x, y).evaluate((0.4, 1.2)).Z
+        name: er.ConfidenceRegion(model, statistic=name, **settings)
+        .fit(x, y)
+        .evaluate((0.4, 1.2))
+        .Z
         for name in ("score", "discrepancy", "combined")
     }
-    parts = [weight * Z[name] / Z[name].mean() for name, weight in (("score", 1), ("discrepancy", 0.3))]
+    parts = [
+        weight * Z[name] / Z[name].mean() for name, weight in (("score", 1), ("discrepancy", 0.3))
+    ]
     assert Z["combined"] == pytest.approx(parts[0] + parts[1], rel=1e-12)

@@ -64,7 +64,10 @@ TRUTHS = {
 
 # where careless code breaks
 EDGE_CASES = {
-    "all certain": (Truth(er.models.Logistic(intercept=False), (1e9,), lambda n: normal(n) + 0.1), 8),
+    "all certain": (
+        Truth(er.models.Logistic(intercept=False), (1e9,), lambda n: normal(n) + 0.1),
+        8,
+    ),
     "half certain": (
         Truth(
             er.models.Function(lambda th, x: np.where(x > 0, 1.0, th[0]), ("low",), [(0, 1)]),
@@ -79,7 +82,9 @@ EDGE_CASES = {
     ),
     "one class": (Truth(er.models.Logistic(), (-6.0, 0.1), normal), 10),
     "constant feature": (
-        Truth(er.models.Logistic(), (0.1, 0.3, 0.7), lambda n: np.insert(normal(n), 0, 5.0, axis=1)),
+        Truth(
+            er.models.Logistic(), (0.1, 0.3, 0.7), lambda n: np.insert(normal(n), 0, 5.0, axis=1)
+        ),
         15,
     ),
     "more columns than rows": (
@@ -111,7 +116,11 @@ def ranks_under(truth, n, statistic, repetitions, first_seed=0):
     for repetition in range(first_seed, first_seed + repetitions):
         y = truth.draw(X, np.random.default_rng([repetition, n]))
         region = er.ConfidenceRegion(
-            truth.model, statistic=statistic, confidence_level=0.9, n_resamples=M - 1, rng=repetition
+            truth.model,
+            statistic=statistic,
+            confidence_level=0.9,
+            n_resamples=M - 1,
+            rng=repetition,
         )
         ranks.append(region.fit(X, y).rank(truth.theta))
     return ranks

@@ -60,15 +60,24 @@ def statistics_of_many(
 
     How many are worked on at once changes nothing in the result.
     """
-    if not len(theta):
-        return np.empty((0, resampling.m))
-    width = sum(p.width for p in statistic.rule(candidates_at(theta[:1])).projections)
-    n, d = len(resampling.sample), theta.shape[1]
-    labels = 2 * resampling.m * min(n, BLOCK_ROWS)
-    numbers = labels + 3 * resampling.m * width + (6 + 4 * d) * n
-    size = max(1, batch // (8 * numbers))
+    size = 1 if len(theta) <= 1 else _batch_size(theta, candidates_at, resampling, statistic, batch)
     parts = [
         statistics_of(candidates_at(theta[start : start + size]), resampling, statistic)
         for start in range(0, len(theta), size)
     ]
-    return np.concatenate(parts)
+    return np.concatenate(parts) if parts else np.empty((0, resampling.m))
+
+
+def _batch_size(
+    theta: FloatArray,
+    candidates_at: Callable[[FloatArray], Candidates],
+    resampling: Resampling,
+    statistic: PreparedStatistic,
+    batch: int,
+) -> int:
+    """Count how many θ fit: their labels in a block of rows, their points, their gradients."""
+    width = sum(p.width for p in statistic.rule(candidates_at(theta[:1])).projections)
+    n, d = len(resampling.sample), theta.shape[1]
+    labels = 2 * resampling.m * min(n, BLOCK_ROWS)
+    numbers = labels + 3 * resampling.m * width + (6 + 4 * d) * n
+    return max(1, batch // (8 * numbers))

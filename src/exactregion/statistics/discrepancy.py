@@ -47,7 +47,7 @@ class Discrepancy(Statistic):
     def prepare(self, inputs: Inputs, m: int) -> PreparedStatistic:
         """Factor the Gram matrix."""
         kernel = as_kernel(self.kernel, self.bandwidth).on(inputs, standardize=self.standardize)
-        Phi = factor(kernel.as_gram(kernel.gram), inputs.distinct.weights)
+        Phi = factor(kernel.gram, inputs.distinct.weights)
         return _PreparedDiscrepancy(SharedFeatures.rounded(Phi, inputs, m))
 
 

@@ -100,7 +100,7 @@ class Neighborhood(Statistic):
         kernel = as_kernel(self.kernel, self.bandwidth).on(inputs, standardize=self.standardize)
         if self.measure == "empirical":
             index, mass = _spread_over(distinct.weights, self.nodes)
-            values = kernel.gram(index)
+            values = kernel.gram.columns(index)
         else:
             points, mass = self._uniform_nodes(distinct)
             values = _cross(kernel, points)
