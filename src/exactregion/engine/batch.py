@@ -80,4 +80,4 @@ def _batch_size(
     n, d = len(resampling.sample), theta.shape[1]
     labels = 2 * resampling.m * min(n, BLOCK_ROWS)
     numbers = labels + 3 * resampling.m * width + (6 + 4 * d) * n
-    return max(1, batch // (8 * numbers))
+    return max(1, int(batch // (8 * numbers)))

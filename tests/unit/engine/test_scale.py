@@ -1,0 +1,47 @@
+"""Large data run in bounded memory; nothing of size n × n is ever made."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from exactregion.kernels import Gaussian
+from exactregion.sample import Sample
+from exactregion.statistics import Discrepancy
+
+SCRIPT = """
+import resource
+import numpy as np
+import exactregion as er
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(100_000, 3))
+y = rng.random(100_000) < 1 / (1 + np.exp(-X[:, 0]))
+region = er.ConfidenceRegion("logistic", statistic="{statistic}", n_resamples=99, rng=0).fit(X, y)
+far, true = region.rank([[0, 0, 0, 0], [0, 1, 0, 0]])
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+print(far, true, peak)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss has other units elsewhere")
+@pytest.mark.parametrize("statistic", ["combined", "embedding", "neighborhood"])
+def test_100_000_rows_stay_under_2_gib(statistic):
+    script = SCRIPT.format(statistic=statistic)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, check=True, text=True
+    )
+    far, true, peak = (int(word) for word in done.stdout.split())
+    assert far == 100
+    assert 1 <= true <= 100
+    assert peak < 2 * 2**30
+
+
+def test_2_000_rows_have_the_exact_factor():
+    x = np.random.default_rng(1).normal(size=(2000, 2))
+    inputs = Sample.from_data(x, np.arange(2000) % 2).inputs
+    features = Discrepancy("gaussian", 1.0).prepare(inputs, 100).features
+    K = Gaussian(1.0).on(inputs, standardize=True).gram.columns(np.arange(2000))
+    K = K[np.ix_(inputs.distinct.place, inputs.distinct.place)]
+    assert np.abs(features.values @ features.values.T - K).max() < 1e-6  # the grid's own spacing
