@@ -21,7 +21,7 @@ from threadpoolctl import ThreadpoolController
 from exactregion._typing import FloatArray
 from exactregion.kernels import Gram
 from exactregion.resampling import blocks
-from exactregion.sample import Inputs
+from exactregion.sample import Distinct, Inputs
 
 __all__ = [
     "CandidateFeatures",
@@ -102,10 +102,10 @@ class SharedFeatures:
 
     @classmethod
     def rounded(
-        cls, values: FloatArray | sparse.csr_array, inputs: Inputs, m: int
+        cls, values: FloatArray | sparse.csr_array, points: Distinct, inputs: Inputs, m: int
     ) -> SharedFeatures:
-        """Round features (u, r) of the distinct inputs to the grid, and repeat them by row."""
-        place = inputs.distinct.place
+        """Round features (u, r) of distinct points to the grid, and repeat them by row."""
+        place = points.place
         if sparse.issparse(values):
             unit = grid_unit(np.asarray(abs(values).max()), inputs, m)
             rounded = sparse.csr_array(values)

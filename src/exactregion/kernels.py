@@ -17,11 +17,12 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 from scipy.spatial.distance import cdist
-from scipy.special import gamma, kv
+from scipy.special import gammaln, kve
 
 from exactregion._typing import FloatArray, IntArray
 from exactregion.errors import InvalidTypeError, InvalidValueError
-from exactregion.sample import Distinct, Inputs, numeric
+from exactregion.reading import numeric
+from exactregion.sample import Distinct, Inputs
 
 __all__ = [
     "CallableKernel",
@@ -79,8 +80,10 @@ class BoundKernel:
 
     Attributes
     ----------
+    points : Distinct
+        The inputs that the kernel tells apart.
     gram : Gram
-        k of the distinct inputs.
+        k of these inputs.
     contrast : Gram
         B = (K_same - K_diff) / 2 of a kernel k = A + B yy' on X × {-1, +1}, for embeddings of
         labelled data.
@@ -88,17 +91,18 @@ class BoundKernel:
         Nodes (q, d) in the units of X to k(all points, nodes); None where there are no others.
     """
 
+    points: Distinct
     gram: Gram
     contrast: Gram
     cross: Callable[[FloatArray], FloatArray] | None
 
     @classmethod
     def comparing_equal_labels(
-        cls, gram: Gram, cross: Callable[[FloatArray], FloatArray] | None
+        cls, points: Distinct, gram: Gram, cross: Callable[[FloatArray], FloatArray] | None
     ) -> BoundKernel:
         """Tie a kernel that knows nothing of labels: K_diff = 0."""
         half = Gram(gram.size, lambda index: gram.columns(index) / 2, gram.diagonal / 2)
-        return cls(gram, half, cross)
+        return cls(points, gram, half, cross)
 
 
 # --- kernels on vectors ---------------------------------------------------------------------------
@@ -164,7 +168,10 @@ class _VectorKernel(Kernel):
             return kernel.between(points, (nodes - centre) / scale)
 
         return BoundKernel(
-            _stationary_gram(kernel.between, points), _stationary_gram(contrast, points), cross
+            distinct,
+            _stationary_gram(kernel.between, points),
+            _stationary_gram(contrast, points),
+            cross,
         )
 
 
@@ -186,8 +193,11 @@ def scales_of(distinct: Distinct, *, standardize: bool) -> tuple[FloatArray, Flo
         return np.zeros(points.shape[1]), np.ones(points.shape[1])
     share = distinct.weights / distinct.weights.sum()
     centre = (share[:, None] * points).sum(axis=0)
-    spread = np.sqrt((share[:, None] * (points - centre) ** 2).sum(axis=0))
-    negligible = spread <= 1e-12 * np.abs(points).max(axis=0)
+    reach = np.abs(points - centre).max(axis=0)
+    negligible = reach <= 1e-12 * np.abs(points).max(axis=0)
+    reach = np.where(negligible, 1.0, reach)
+    # squares of the relative deviations neither overflow nor vanish
+    spread = reach * np.sqrt((share[:, None] * ((points - centre) / reach) ** 2).sum(axis=0))
     return centre, np.where(negligible, 1.0, spread)
 
 
@@ -256,9 +266,10 @@ class Matern(_VectorKernel):
     def __post_init__(self) -> None:
         """Check bandwidth and smoothness."""
         super().__post_init__()
-        if not (isinstance(self.nu, Real) and 0 < float(self.nu) < np.inf):
+        if not (isinstance(self.nu, Real) and 0 < float(self.nu) <= 100):
             raise InvalidValueError(
-                f"The 'nu' parameter of Matern must be a positive number. Got {self.nu!r} instead."
+                "The 'nu' parameter of Matern must be a number above 0, and at most 100. "
+                f"Got {self.nu!r} instead."
             )
 
     def between(self, A: FloatArray, B: FloatArray, label_distance: float = 0.0) -> FloatArray:
@@ -271,8 +282,10 @@ class Matern(_VectorKernel):
             return np.asarray((1 + r) * np.exp(-r))
         if self.nu == 2.5:
             return np.asarray((1 + r + r**2 / 3) * np.exp(-r))
-        r = np.maximum(r, 1e-10)  # k is continuous at 0, kv is not
-        return np.asarray(2 ** (1 - self.nu) / gamma(self.nu) * r**self.nu * kv(self.nu, r))
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            logs = (1 - self.nu) * np.log(2) - gammaln(self.nu) + self.nu * np.log(r)
+            values = np.exp(logs + np.log(kve(self.nu, r)) - r)
+        return np.where(np.isfinite(values), values, 1.0)  # k(0) = 1, where kve is infinite
 
 
 @dataclass(frozen=True)
@@ -309,7 +322,9 @@ class Poisson(Kernel):
             return np.asarray(values.prod(axis=-1))
 
         return BoundKernel.comparing_equal_labels(
-            _stationary_gram(between, points), lambda nodes: between(points, nodes)
+            inputs.distinct,
+            _stationary_gram(between, points),
+            lambda nodes: between(points, nodes),
         )
 
 
@@ -330,18 +345,19 @@ class Precomputed(Kernel):
 
     def on(self, inputs: Inputs, *, standardize: bool) -> BoundKernel:
         """Pick the rows and columns of the distinct inputs."""
-        K = np.asarray(self.gram, dtype=np.float64)
+        K = _numbers(self.gram, "The 'gram' parameter of Precomputed must be a numeric matrix.")
         n = len(inputs)
         if K.shape != (n, n):
             raise InvalidValueError(
                 f"The 'gram' parameter of Precomputed must have shape ({n}, {n}), one row and "
                 f"column a row of X. Got {K.shape} instead."
             )
-        rows = inputs.order[inputs.distinct.row]
-
+        # equal inputs may have different rows in the matrix: none are collapsed
+        apart = inputs.rows_apart
+        rows = inputs.order[apart.row]
         gram = Gram(len(rows), lambda index: K[np.ix_(rows, rows[index])], K[rows, rows])
         _check_gram(gram)
-        return BoundKernel.comparing_equal_labels(gram, None)
+        return BoundKernel.comparing_equal_labels(apart, gram, None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -360,15 +376,32 @@ class CallableKernel(Kernel):
     def on(self, inputs: Inputs, *, standardize: bool) -> BoundKernel:
         """Take the inputs as they are."""
         points = inputs.distinct.points
+        one_number = "A callable kernel must give one number for a pair of inputs."
 
         def cross(nodes: Sequence[Any] | FloatArray) -> FloatArray:
             values = [[self.function(a, b) for b in nodes] for a in points]
-            return np.array(values, dtype=np.float64).reshape(len(points), len(nodes))
+            return _numbers(values, one_number).reshape(len(points), len(nodes))
 
-        diagonal = np.array([self.function(a, a) for a in points], dtype=np.float64)
+        diagonal = _numbers([self.function(a, a) for a in points], one_number)
         gram = Gram(len(points), lambda index: cross([points[i] for i in index]), diagonal)
         _check_gram(gram)
-        return BoundKernel.comparing_equal_labels(gram, cross)
+        return BoundKernel.comparing_equal_labels(inputs.distinct, gram, cross)
+
+
+def _numbers(values: Any, message: str) -> FloatArray:
+    try:
+        numbers = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidTypeError(f"{message} Got {_kind(values)} instead.") from error
+    if isinstance(values, list) and numbers.ndim > 2:
+        raise InvalidTypeError(f"{message} Got arrays instead.")
+    return numbers
+
+
+def _kind(values: Any) -> str:
+    while isinstance(values, list):
+        values = values[0]
+    return type(values).__name__
 
 
 def _check_gram(gram: Gram) -> None:
@@ -422,12 +455,12 @@ def as_kernel(kernel: object, bandwidth: float | None = None) -> Kernel:
         made = _BY_NAME[kernel]()
     elif isinstance(kernel, Kernel):
         made = kernel
-    elif callable(kernel):
+    elif callable(kernel) and not isinstance(kernel, type):
         made = CallableKernel(kernel)
     else:
         raise InvalidTypeError(
             "The 'kernel' parameter must be a name, a kernel or a callable. "
-            f"Got {type(kernel).__name__} instead."
+            f"Got {kernel!r} instead."
         )
     if bandwidth is None:
         return made

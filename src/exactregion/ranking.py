@@ -110,3 +110,7 @@ class AcceptedRanks:
     def holds(self, rank: IntArray) -> BoolArray:
         """Say which ranks are accepted."""
         return np.asarray((self.low <= rank) & (rank <= self.high), dtype=np.bool_)
+
+    def distance(self, rank: IntArray) -> IntArray:
+        """Count how many ranks lie between each and the nearest accepted one."""
+        return np.maximum(0, np.maximum(self.low - rank, rank - self.high))

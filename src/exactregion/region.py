@@ -21,7 +21,7 @@ from exactregion.statistics import Candidates, PreparedStatistic, Statistic, as_
 __all__ = ["ConfidenceRegion", "Evaluation"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Evaluation:
     """All that went into the rank of one θ: enough to compute it again by hand.
 
@@ -273,14 +273,15 @@ class ConfidenceRegion:
     def _checked_ranks(self, m: int) -> AcceptedRanks:
         if self.accepted_ranks is None:
             return AcceptedRanks.at_level(self.confidence_level, m)
-        try:
-            low, high = (int(rank) for rank in self.accepted_ranks)
-        except (TypeError, ValueError) as error:
-            raise InvalidTypeError(
-                "The 'accepted_ranks' parameter must be a pair of integers (low, high). "
-                f"Got {self.accepted_ranks!r} instead."
-            ) from error
-        return AcceptedRanks(m, low, high)
+        match self.accepted_ranks:
+            case (int() | np.integer() as low, int() | np.integer() as high) if not isinstance(
+                low, bool
+            ) and not isinstance(high, bool):
+                return AcceptedRanks(m, int(low), int(high))
+        raise InvalidTypeError(
+            "The 'accepted_ranks' parameter must be a pair of integers (low, high). "
+            f"Got {self.accepted_ranks!r} instead."
+        )
 
     def _as_batch(self, theta: npt.ArrayLike) -> tuple[FloatArray, bool]:
         state = self._fitted
@@ -289,10 +290,9 @@ class ConfidenceRegion:
     def _candidates(self, theta: FloatArray) -> Candidates:
         state = self._fitted
         inputs = state.sample.inputs
-        P = check_probabilities(
-            state.model.evaluate(theta, inputs.X), theta, n=len(inputs), order=inputs.order
-        )
-        return Candidates(inputs, P, state.sample.is_counts, state.model, theta)
+        P = check_probabilities(state.model.evaluate(theta, inputs.user_rows), theta, n=len(inputs))
+        ordered = np.ascontiguousarray(P[:, inputs.order])
+        return Candidates(inputs, ordered, state.sample.is_counts, state.model, theta)
 
     def _statistics(self, batch: FloatArray) -> FloatArray:
         state = self._fitted

@@ -36,6 +36,9 @@ BLOCK_ROWS = 4096
 MAX_RESAMPLES = 2**20 - 1
 """Most alternatives: the exact sums keep 20 bits free for their number."""
 
+TABLE_TRIALS = 4096
+"""Up to this many trials in a row all thresholds are computed; above it they are searched."""
+
 RNGLike: TypeAlias = (
     int | np.random.Generator | np.random.BitGenerator | np.random.SeedSequence | None
 )
@@ -67,13 +70,16 @@ def fresh_entropy(rng: RNGLike) -> int:
 
     An integer gives the same bits each time; a generator is advanced.
     """
+    message = (
+        "The 'rng' parameter must be None, a non-negative integer, a SeedSequence or a "
+        f"numpy.random.Generator. Got {rng!r} instead."
+    )
     try:
         generator = np.random.default_rng(rng)
-    except (TypeError, ValueError) as error:
-        raise InvalidTypeError(
-            "The 'rng' parameter must be None, a non-negative integer, a SeedSequence or a "
-            f"numpy.random.Generator. Got {rng!r} instead."
-        ) from error
+    except TypeError as error:
+        raise InvalidTypeError(message) from error
+    except ValueError as error:
+        raise InvalidValueError(message) from error
     return int.from_bytes(generator.bytes(16), "little")
 
 
@@ -156,7 +162,25 @@ class Resampling:
 
 
 def _binomial_quantiles(u: FloatArray, p: FloatArray, trials: int) -> IntArray:
-    """Count the thresholds P(K ≥ c) above each uniform: shape (T, len(u)).
+    """Count the thresholds P(K ≥ c) above each uniform: shape (T, len(u))."""
+    if trials > TABLE_TRIALS:
+        return _quantiles_by_bisection(u, p, trials)
+    return _quantiles_by_table(u, p, trials)
+
+
+def _quantiles_by_bisection(u: FloatArray, p: FloatArray, trials: int) -> IntArray:
+    """Find the last threshold above each uniform; they fall with c."""
+    low = np.zeros((len(p), len(u)), dtype=np.int64)
+    high = np.full_like(low, trials)
+    while (low < high).any():
+        c = (low + high + 1) // 2
+        above = u < betainc(c, trials - c + 1, p[:, None])
+        low, high = np.where(above, c, low), np.where(above, high, c - 1)
+    return low
+
+
+def _quantiles_by_table(u: FloatArray, p: FloatArray, trials: int) -> IntArray:
+    """Place all thresholds among the sorted uniforms.
 
     Sorting the uniforms lets one search place all thresholds of all candidates, instead of one
     search a candidate.

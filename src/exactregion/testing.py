@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from exactregion._typing import FloatArray
 from exactregion.engine import statistics_of
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.models import Recalibration, fixed_probabilities
 from exactregion.ranking import pvalue_of, rank_of
+from exactregion.reading import read_inputs
 from exactregion.resampling import Resampling, RNGLike, check_n_resamples, fresh_entropy
 from exactregion.sample import Sample
 from exactregion.statistics import Candidates, Combined, Statistic, as_statistic
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["ExactTestResult", "calibration_test", "compare", "model_test"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ExactTestResult:
     """The outcome of an exact test.
 
@@ -147,10 +147,14 @@ def compare(
     """
     import pandas as pd
 
-    if not isinstance(candidates, Mapping) or not candidates:
+    if not isinstance(candidates, Mapping):
         raise InvalidTypeError(
-            "The 'candidates' parameter must be a dict of name to candidate, with at least one. "
+            "The 'candidates' parameter must be a dict of name to candidate. "
             f"Got {type(candidates).__name__} instead."
+        )
+    if not candidates:
+        raise InvalidValueError(
+            "The 'candidates' parameter must have at least one candidate. Got none instead."
         )
     sample = Sample.from_data(X, y, pos_label=pos_label)
     test = _FixedTest(sample, as_statistic(statistic), check_n_resamples(n_resamples))
@@ -167,7 +171,7 @@ def compare(
 
 def calibration_test(
     y_true: Any,
-    y_prob: npt.ArrayLike,
+    y_prob: Any,
     *,
     statistic: str | Statistic | Any | None = None,
     n_resamples: int = 999,
@@ -213,17 +217,35 @@ def calibration_test(
     >>> er.calibration_test(y, p**3, rng=0).pvalue
     0.001
     """
-    p = np.asarray(y_prob, dtype=np.float64)
-    if p.ndim != 1:
-        raise InvalidValueError(
-            "The 'y_prob' parameter must have shape (n,), the probability of the positive class. "
-            f"Got {p.shape} instead."
-        )
-    sample = Sample.from_data(p, y_true, pos_label=pos_label)
-    probabilities = fixed_probabilities(p, p, len(sample))
+    probabilities = _read_predictions(y_prob)
+    names = ("y_prob", "y_true")
+    sample = Sample.from_data(probabilities, y_true, pos_label=pos_label, names=names)
     chosen = Combined() if statistic is None else as_statistic(statistic)
     test = _FixedTest(sample, chosen, check_n_resamples(n_resamples), calibration=True)
     return test.run(probabilities, rng)
+
+
+def _read_predictions(y_prob: Any) -> FloatArray:
+    values, _ = read_inputs(y_prob, "y_prob")
+    if isinstance(values, tuple):
+        raise InvalidTypeError(
+            "The 'y_prob' parameter must hold numbers. "
+            f"Got a sequence of {type(values[0]).__name__} instead."
+        )
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise InvalidValueError(
+            "The 'y_prob' parameter must have shape (n,), the probability of the positive class. "
+            f"Got {values.shape} instead."
+        )
+    outside = np.flatnonzero((values < 0) | (values > 1))
+    if len(outside):
+        raise InvalidValueError(
+            f"The 'y_prob' parameter must be between 0 and 1. Got {values[outside[0]]!s} in row "
+            f"{outside[0]} instead ({len(outside)} such in all)."
+        )
+    return values
 
 
 @dataclass(frozen=True, eq=False)

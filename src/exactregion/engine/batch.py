@@ -46,7 +46,13 @@ def statistics_of(
         for projection, sums in zip(rule.projections, points, strict=True):
             projection.add(sums, K, rows)
     with np.errstate(over="ignore"):
-        return rule.values(points)
+        Z = rule.values(points)
+    if np.isnan(Z).any():
+        raise InvalidValueError(
+            f"The statistic must give numbers. Got NaN in {int(np.isnan(Z).sum())} of {Z.size} "
+            "instead."
+        )
+    return Z
 
 
 def statistics_of_many(

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from exactregion._typing import FloatArray
 from exactregion.errors import InvalidTypeError, InvalidValueError, ModelError
-from exactregion.sample import numeric, read_inputs
+from exactregion.reading import numeric, read_inputs
 
 __all__ = ["Bounds", "Model", "as_matrix", "check_probabilities"]
 
@@ -80,7 +80,7 @@ class Model(ABC):
         ndarray of shape (n,) or (T, n)
         """
         batch, single = self.as_batch(theta, self.n_parameters(X))
-        P = check_probabilities(self.evaluate(batch, X), batch)
+        P = check_probabilities(self.evaluate(batch, X), batch, n=len(X))
         return P[0] if single else P
 
     def logit_gradient(self, theta: npt.ArrayLike, X: Any) -> FloatArray:
@@ -121,7 +121,7 @@ class Model(ABC):
             if len(outside):
                 raise InvalidValueError(
                     f"The 'theta' parameter must have a {self.name_of(index, batch.shape[1])} "
-                    f"between {low:g} and {high:g}. Got {batch[outside[0], index]:g} instead."
+                    f"between {low:g} and {high:g}. Got {_show(batch[outside[0], index])} instead."
                 )
 
     def bounds_of(self, d: int) -> Bounds:
@@ -135,13 +135,12 @@ class Model(ABC):
 
 def as_matrix(X: Any) -> FloatArray:
     """Read inputs as an (n, d) matrix."""
-    values = X if isinstance(X, np.ndarray) and X.dtype == np.float64 else read_inputs(X)[0]
+    known = isinstance(X, np.ndarray) and X.dtype == np.float64 and bool(np.isfinite(X).all())
+    values = X if known else read_inputs(X)[0]
     return numeric(values).reshape(len(values), -1)
 
 
-def check_probabilities(
-    P: FloatArray, theta: FloatArray, *, n: int | None = None, order: Any = None
-) -> FloatArray:
+def check_probabilities(P: FloatArray, theta: FloatArray, *, n: int) -> FloatArray:
     """Check that a model gave probabilities, and name rows and θ where it did not.
 
     Parameters
@@ -150,31 +149,32 @@ def check_probabilities(
         What the model gave.
     theta : ndarray of shape (T, d)
         What it was asked for; d may be 0 for a fixed candidate.
-    n : int, optional
+    n : int
         The number of rows there must be.
-    order : ndarray of shape (n,), optional
-        The user's row of each column, for the message.
     """
     P = np.asarray(P, dtype=np.float64)
-    rows = P.shape[-1] if n is None and P.ndim else n
-    if P.shape != (len(theta), rows):
+    if P.shape != (len(theta), n):
         raise ModelError(
-            f"The model must give probabilities of shape {(len(theta), rows)} (thetas, rows). "
+            f"The model must give probabilities of shape {(len(theta), n)} (thetas, rows). "
             f"Got {P.shape} instead."
         )
     good = (P >= 0) & (P <= 1)
     if good.all():
         return P
-    which, columns = np.nonzero(~good)
-    columns = columns[which == which[0]]
-    users = np.sort(columns if order is None else order[columns])
-    shown = ", ".join(str(row) for row in users[:5]) + (", …" if len(users) > 5 else "")
-    value = P[which[0], columns[0] if order is None else columns[order[columns].argmin()]]
-    where = f" at theta = {theta[which[0]].tolist()}" if theta.shape[1] else ""
+    which = int(np.flatnonzero(~good.all(axis=1))[0])
+    rows = np.flatnonzero(~good[which])
+    shown = ", ".join(str(row) for row in rows[:5]) + (", …" if len(rows) > 5 else "")
+    where = f" at theta = {theta[which].tolist()}" if theta.shape[1] else ""
     raise ModelError(
-        f"The probabilities of the candidate must be between 0 and 1. Got {value:g}{where} "
-        f"instead, in {len(users)} of {P.shape[1]} rows: {shown}."
+        "The probabilities of the candidate must be between 0 and 1. "
+        f"Got {_show(P[which, rows[0]])}{where} instead, in {len(rows)} of {n} rows: {shown}."
     )
+
+
+def _show(value: float) -> str:
+    """Write a number shortly, but never so shortly that it becomes another."""
+    short = f"{value:g}"
+    return short if float(short) == value else repr(float(value))
 
 
 def _logit(P: FloatArray) -> FloatArray:

@@ -58,8 +58,9 @@ def _require(condition: bool, message: str) -> None:
 def _check_names(model: Model) -> None:
     names, bounds = model.parameter_names, model.bounds
     _require(
-        len(names) > 0 and all(isinstance(name, str) for name in names),
-        f"The 'parameter_names' of a model must be one or more strings. Got {names!r} instead.",
+        isinstance(names, tuple) and bool(names) and all(isinstance(name, str) for name in names),
+        "The 'parameter_names' of a model must be a tuple of one or more strings. "
+        f"Got {names!r} instead.",
     )
     _require(
         len(set(names)) == len(names),
@@ -94,15 +95,15 @@ def _check_values(model: Model, batch: FloatArray, X: FloatArray) -> None:
         "A model must give shape (T, n) for a batch of T parameters and n rows, "
         f"{(len(batch), len(X))}. Got {P.shape} instead.",
     )
+    _require(
+        np.array_equal(P, model.probabilities(batch, X)),
+        "A model must give the same probabilities when asked again. Got others instead.",
+    )
     alone = np.stack([model.probabilities(one, X) for one in batch])
     _require(
         np.allclose(P, alone, rtol=1e-12, atol=1e-15),
         "A model must give for a batch what it gives for each of its parameters alone. "
         f"Got a difference of {np.abs(P - alone).max():.3g} instead.",
-    )
-    _require(
-        np.array_equal(P, model.probabilities(batch, X)),
-        "A model must give the same probabilities when asked again. Got others instead.",
     )
 
 

@@ -93,7 +93,13 @@ def _ask_classifier(classifier: Any, X: Any, classes: tuple[object, object] | No
             f"Got {name} with the classes {found} instead."
         )
     positive = found.index(classes[1]) if classes is not None else 1
-    return np.asarray(classifier.predict_proba(X))[:, positive]
+    answer = np.asarray(classifier.predict_proba(X))
+    if answer.ndim != 2 or answer.shape[1] != 2:
+        raise InvalidValueError(
+            f"The 'candidate' parameter must give two columns by predict_proba. Got {name} with "
+            f"shape {answer.shape} instead."
+        )
+    return answer[:, positive]
 
 
 def _with_constant(results: Any, X: Any) -> Any:

@@ -83,12 +83,22 @@ class Function(Model):
     def evaluate(self, theta: FloatArray, X: Any) -> FloatArray:
         """Call the function, once for each θ unless it is vectorized."""
         if self.vectorized:
-            return np.asarray(self.f(theta, X), dtype=np.float64)
-        rows = [np.asarray(self.f(one, X), dtype=np.float64) for one in theta]
+            return self._call(theta, X)
+        rows = [self._call(one, X) for one in theta]
         for row in rows:
             if row.shape != (len(X),):
                 raise ModelError(
                     "The 'f' parameter of Function must give one probability a row, shape "
                     f"({len(X)},). Got {row.shape} instead."
                 )
-        return np.stack(rows)
+        return np.array(rows).reshape(len(rows), len(X))
+
+    def _call(self, theta: FloatArray, X: Any) -> FloatArray:
+        answer = self.f(theta, X)
+        try:
+            return np.asarray(answer, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ModelError(
+                "The 'f' parameter of Function must give numbers. "
+                f"Got {type(answer).__name__} instead."
+            ) from error

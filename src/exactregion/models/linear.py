@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, log_ndtr, ndtr
+from scipy.special import erfcx, expit, ndtr
 
 from exactregion._typing import FloatArray
 from exactregion.errors import InvalidValueError
@@ -78,8 +78,9 @@ class LinearModel(Model):
         eta = np.zeros((len(theta), len(X)))
         if self.intercept:
             eta += theta[:, :1]
-        for coefficient, column in zip(theta.T[int(self.intercept) :], X.T, strict=True):
-            eta += coefficient[:, None] * column
+        with np.errstate(over="ignore"):
+            for coefficient, column in zip(theta.T[int(self.intercept) :], X.T, strict=True):
+                eta += coefficient[:, None] * column
         return eta
 
     def bounds_of(self, d: int) -> Bounds:
@@ -119,9 +120,9 @@ class Probit(LinearModel):
         return np.asarray(ndtr(eta))
 
     def logit_slope(self, eta: FloatArray) -> FloatArray:
-        """Compute φ / (Φ (1 - Φ)), by logarithms so that the tails keep their digits."""
-        log_density = -0.5 * eta**2 - 0.5 * np.log(2 * np.pi)
-        return np.asarray(np.exp(log_density - log_ndtr(eta) - log_ndtr(-eta)))
+        """Compute φ / (Φ (1 - Φ)), in a form that keeps its digits in the tails."""
+        size = np.abs(eta)
+        return np.asarray(np.sqrt(2 / np.pi) / erfcx(size / np.sqrt(2)) / ndtr(size))
 
 
 class CLogLog(LinearModel):
@@ -140,4 +141,5 @@ class CLogLog(LinearModel):
 
     def logit_slope(self, eta: FloatArray) -> FloatArray:
         """Compute exp(η) / P."""
-        return np.exp(eta) / self.inverse_link(eta)
+        within = np.clip(eta, -700.0, 700.0)
+        return np.asarray(np.exp(within) / self.inverse_link(within))

@@ -19,6 +19,9 @@ from exactregion.models.base import Bounds, Model, as_matrix
 
 __all__ = ["GaussianMixture", "LaplaceMixture", "Mixture"]
 
+TINY = float(np.finfo(np.float64).tiny)
+"""Lowest scale of a density of scipy.stats, which has none at 0."""
+
 
 def _one_column(X: Any, model: Model) -> FloatArray:
     matrix = as_matrix(X)
@@ -45,6 +48,18 @@ class _LocationMixture(Model):
     locations: tuple[float, float] = (1.0, -1.0)
 
     power = 1
+
+    def __post_init__(self) -> None:
+        """Check the locations."""
+        try:
+            pair = np.asarray(self.locations, dtype=np.float64)
+        except (TypeError, ValueError):
+            pair = np.empty(0)
+        if pair.shape != (2,) or not np.isfinite(pair).all():
+            raise InvalidValueError(
+                f"The 'locations' parameter of {type(self).__name__} must be two finite numbers, "
+                f"(positive, negative). Got {self.locations!r} instead."
+            )
 
     @abstractmethod
     def advantage(self, x: FloatArray) -> FloatArray:
@@ -75,7 +90,8 @@ class _LocationMixture(Model):
         a = self.advantage(_one_column(X, self))
         p, scale = theta[:, :1], theta[:, 1:]
         in_p = np.broadcast_to(1 / (p * (1 - p)), (len(theta), len(a)))
-        return np.stack([in_p, -self.power * a / scale ** (self.power + 1)], axis=-1)
+        in_scale = np.where(a == 0, 0.0, -self.power * a / scale ** (self.power + 1))
+        return np.stack([in_p, in_scale], axis=-1)
 
 
 class LaplaceMixture(_LocationMixture):
@@ -95,8 +111,11 @@ class LaplaceMixture(_LocationMixture):
     """
 
     def advantage(self, x: FloatArray) -> FloatArray:
-        """Compute |x - μ₋| - |x - μ₊|."""
-        return np.abs(x - self.locations[1]) - np.abs(x - self.locations[0])
+        """Compute |x - μ₋| - |x - μ₊|, in a form that keeps its digits far out."""
+        plus, minus = self.locations
+        reach = abs(plus - minus)
+        sign = 1.0 if plus >= minus else -1.0
+        return sign * np.clip(2 * (x - (plus + minus) / 2), -reach, reach)
 
 
 class GaussianMixture(_LocationMixture):
@@ -116,8 +135,9 @@ class GaussianMixture(_LocationMixture):
     power = 2
 
     def advantage(self, x: FloatArray) -> FloatArray:
-        """Compute ((x - μ₋)² - (x - μ₊)²) / 2."""
-        return ((x - self.locations[1]) ** 2 - (x - self.locations[0]) ** 2) / 2
+        """Compute ((x - μ₋)² - (x - μ₊)²) / 2, in a form that keeps its digits far out."""
+        plus, minus = self.locations
+        return (plus - minus) * (x - (plus + minus) / 2)
 
 
 @dataclass(frozen=True)
@@ -157,6 +177,11 @@ class Mixture(Model):
 
     def __post_init__(self) -> None:
         """Check that every name is a parameter of its density."""
+        if isinstance(self.shared, str):
+            raise InvalidTypeError(
+                "The 'shared' parameter of Mixture must be a tuple of names. "
+                f"Got the string {self.shared!r} instead."
+            )
         for side, fixed in (("positive", self.positive_fixed), ("negative", self.negative_fixed)):
             known = self._density_parameters(side)
             for name in (*fixed, *self.shared):
@@ -198,9 +223,9 @@ class Mixture(Model):
 
     @property
     def bounds(self) -> Bounds:
-        """P in [0, 1], scales ≥ 0, the others as they come."""
+        """P in [0, 1], scales > 0, the others as they come."""
         return tuple(
-            (0.0, 1.0) if name == "p" else (0.0 if name.endswith("scale") else -np.inf, np.inf)
+            (0.0, 1.0) if name == "p" else (TINY if name.endswith("scale") else -np.inf, np.inf)
             for name in self.parameter_names
         )
 
@@ -215,7 +240,8 @@ class Mixture(Model):
             )
         # where both densities vanish the data say nothing
         both_zero = self._both_vanish(values, x)
-        logit = _prior_logit(p) + np.where(both_zero, 0.0, ratio)
+        with np.errstate(invalid="ignore"):
+            logit = _prior_logit(p) + np.where(both_zero, 0.0, ratio)
         return np.where((p == 0) | (p == 1), p, expit(logit))
 
     def _both_vanish(self, values: Mapping[str, FloatArray], x: FloatArray) -> Any:

@@ -52,7 +52,8 @@ class Psychometric(Model):
             )
         for name in ("guess", "lapse"):
             rate = getattr(self, name)
-            if rate != "free" and not (isinstance(rate, Real) and 0 <= float(rate) <= 1):
+            free = isinstance(rate, str) and rate == "free"
+            if not free and not (isinstance(rate, Real) and 0 <= float(rate) <= 1):
                 raise InvalidValueError(
                     f"The {name!r} parameter of Psychometric must be between 0 and 1, or 'free'. "
                     f"Got {rate!r} instead."

@@ -38,7 +38,7 @@ class Recalibration(Model):
         """Compute expit(a + b logit p), with 0 · ∞ = 0."""
         score = self._logits(X)
         a, b = theta[:, :1], theta[:, 1:]
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", over="ignore"):
             return np.asarray(expit(a + np.where(b == 0, 0.0, b * score)))
 
     def differentiate(self, theta: FloatArray, X: Any) -> FloatArray:

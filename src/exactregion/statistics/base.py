@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from exactregion._typing import FloatArray
-from exactregion.errors import InvalidValueError
+from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.features import Labels, Projection
 from exactregion.models.base import Model
 from exactregion.sample import Inputs
@@ -58,16 +58,26 @@ class Candidates:
         """Return the number of candidates, T."""
         return len(self.probabilities)
 
+    @property
+    def family_theta(self) -> FloatArray:
+        """The parameters; an error for fixed candidates."""
+        return self._family[1]
+
     @cached_property
     def logit_gradient(self) -> FloatArray:
         """Gradient of logit P in θ: shape (T, n, d)."""
+        model, theta = self._family
+        return model.logit_gradient(theta, self.inputs.user_rows)[:, self.inputs.order]
+
+    @property
+    def _family(self) -> tuple[Model, FloatArray]:
         if self.model is None or self.theta is None:
             raise InvalidValueError(
                 "The 'statistic' parameter must not use the score for a fixed candidate, which "
                 "has no parameters. Got 'score' or 'combined' instead: use 'discrepancy', "
                 "'embedding' or 'neighborhood', or a ConfidenceRegion of a family."
             )
-        return self.model.logit_gradient(self.theta, self.inputs.X)
+        return self.model, self.theta
 
 
 class Statistic(ABC):
@@ -127,7 +137,7 @@ class Custom(Statistic):
     ----------
     function : callable (labels (m, n), probabilities (n,), X) -> Z (m,)
         Labels are -1/+1; for counts they are numbers of successes. The function must treat all rows
-        alike, or the rank is not exact. It is given the rows of X in the library's order.
+        alike, or the rank is not exact. Columns, probabilities and X are in the order of your rows.
 
     Examples
     --------
@@ -138,6 +148,14 @@ class Custom(Statistic):
     """
 
     function: Callable[..., Any]
+
+    def __post_init__(self) -> None:
+        """Check the function."""
+        if not callable(self.function):
+            raise InvalidTypeError(
+                "The 'function' parameter of Custom must be callable. "
+                f"Got {type(self.function).__name__} instead."
+            )
 
     def prepare(self, inputs: Inputs, m: int) -> PreparedStatistic:
         """Remember the function."""
@@ -151,16 +169,25 @@ class _PreparedCustom(PreparedStatistic):
 
     def rule(self, candidates: Candidates) -> Rule:
         def values(points: Sequence[FloatArray]) -> FloatArray:
-            data_sets = points[0].transpose(1, 2, 0).astype(np.int64)
+            inputs = candidates.inputs
+            data_sets = inputs.to_user_order(points[0].transpose(1, 2, 0)).astype(np.int64)
             if not candidates.is_counts:
                 data_sets = 2 * data_sets - 1
-            pairs = zip(data_sets, candidates.probabilities, strict=True)
-            return np.stack([self._one(labels, p, candidates.inputs.X) for labels, p in pairs])
+            P = inputs.to_user_order(candidates.probabilities)
+            pairs = zip(data_sets, P, strict=True)
+            return np.stack([self._one(labels, p, inputs.user_rows) for labels, p in pairs])
 
         return Rule((self.labels,), values)
 
     def _one(self, labels: Any, probabilities: FloatArray, X: Any) -> FloatArray:
-        Z = np.asarray(self.function(labels, probabilities, X), dtype=np.float64)
+        answer = self.function(labels, probabilities, X)
+        try:
+            Z = np.asarray(answer, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise InvalidTypeError(
+                "A callable statistic must give one number a row of labels. "
+                f"Got {type(answer).__name__} instead."
+            ) from error
         if Z.shape != (len(labels),) or np.isnan(Z).any():
             raise InvalidValueError(
                 "A callable statistic must give one number a row of labels, shape "

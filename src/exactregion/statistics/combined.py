@@ -31,21 +31,26 @@ class Combined(Statistic):
         A positive weight for each part; (1, 0.3) for the default parts, else equal.
     """
 
-    def __init__(self, *statistics: Statistic, weights: tuple[float, ...] | None = None) -> None:
+    def __init__(self, *statistics: Statistic, weights: Sequence[float] | None = None) -> None:
         for statistic in statistics:
             if not isinstance(statistic, Statistic):
                 raise InvalidTypeError(
                     "The parts of Combined must be statistics, such as Score(). "
                     f"Got {statistic!r} instead."
                 )
-        if not statistics:
-            statistics, weights = (Score(), Discrepancy()), weights or (1.0, 0.3)
-        self.statistics = statistics
-        self.weights = tuple(weights) if weights is not None else (1.0,) * len(statistics)
-        if len(self.weights) != len(statistics) or not all(0 < w < np.inf for w in self.weights):
+        if weights is None:
+            weights = (1.0,) * len(statistics) if statistics else (1.0, 0.3)
+        self.statistics = statistics or (Score(), Discrepancy())
+        try:
+            self.weights = tuple(float(weight) for weight in weights)
+        except (TypeError, ValueError):
+            self.weights = ()
+        if len(self.weights) != len(self.statistics) or not all(
+            0 < w < np.inf for w in self.weights
+        ):
             raise InvalidValueError(
                 "The 'weights' parameter of Combined must have a positive number for each of the "
-                f"{len(statistics)} parts. Got {weights!r} instead."
+                f"{len(self.statistics)} parts. Got {weights!r} instead."
             )
 
     def __repr__(self) -> str:

@@ -47,8 +47,8 @@ class Discrepancy(Statistic):
     def prepare(self, inputs: Inputs, m: int) -> PreparedStatistic:
         """Factor the Gram matrix."""
         kernel = as_kernel(self.kernel, self.bandwidth).on(inputs, standardize=self.standardize)
-        Phi = factor(kernel.gram, inputs.distinct.weights)
-        return _PreparedDiscrepancy(SharedFeatures.rounded(Phi, inputs, m))
+        Phi = factor(kernel.gram, kernel.points.weights)
+        return _PreparedDiscrepancy(SharedFeatures.rounded(Phi, kernel.points, inputs, m))
 
 
 @dataclass(frozen=True, eq=False)

@@ -48,5 +48,6 @@ class Embedding(Statistic):
     def prepare(self, inputs: Inputs, m: int) -> PreparedStatistic:
         """Factor B."""
         kernel = as_kernel(self.kernel, self.bandwidth).on(inputs, standardize=self.standardize)
-        Phi = factor(kernel.contrast, inputs.distinct.weights)
-        return PreparedCloud(SharedFeatures.rounded(Phi, inputs, m), scale=(2 / inputs.total) ** 2)
+        Phi = factor(kernel.contrast, kernel.points.weights)
+        features = SharedFeatures.rounded(Phi, kernel.points, inputs, m)
+        return PreparedCloud(features, scale=(2 / inputs.total) ** 2)

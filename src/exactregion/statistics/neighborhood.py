@@ -22,7 +22,8 @@ from exactregion._typing import FloatArray, IntArray
 from exactregion.errors import InvalidValueError
 from exactregion.features import SharedFeatures
 from exactregion.kernels import BoundKernel, as_kernel, scales_of
-from exactregion.sample import Distinct, Inputs, numeric
+from exactregion.reading import numeric
+from exactregion.sample import Distinct, Inputs
 from exactregion.statistics.base import PreparedStatistic, Statistic
 from exactregion.statistics.cloud import PreparedCloud
 
@@ -92,12 +93,19 @@ class Neighborhood(Statistic):
 
     def prepare(self, inputs: Inputs, m: int) -> PreparedStatistic:
         """Find the weights of all trials at all nodes."""
-        Phi = self._smoother(inputs) if self.kernel is not None else self._neighbours(inputs)
-        return PreparedCloud(SharedFeatures.rounded(Phi, inputs, m), scale=4.0)
-
-    def _smoother(self, inputs: Inputs) -> FloatArray:
-        distinct = inputs.distinct
+        if self.kernel is None:
+            return self._cloud(self._neighbours(inputs), inputs.distinct, inputs, m)
         kernel = as_kernel(self.kernel, self.bandwidth).on(inputs, standardize=self.standardize)
+        return self._cloud(self._smoother(kernel), kernel.points, inputs, m)
+
+    @staticmethod
+    def _cloud(
+        Phi: FloatArray | sparse.csr_array, points: Distinct, inputs: Inputs, m: int
+    ) -> PreparedStatistic:
+        return PreparedCloud(SharedFeatures.rounded(Phi, points, inputs, m), scale=4.0)
+
+    def _smoother(self, kernel: BoundKernel) -> FloatArray:
+        distinct = kernel.points
         if self.measure == "empirical":
             index, mass = _spread_over(distinct.weights, self.nodes)
             values = kernel.gram.columns(index)
@@ -105,7 +113,7 @@ class Neighborhood(Statistic):
             points, mass = self._uniform_nodes(distinct)
             values = _cross(kernel, points)
         total = distinct.weights @ values
-        return values * np.where(total > 0, np.sqrt(mass) / np.where(total > 0, total, 1.0), 0.0)
+        return values / np.where(total > 0, total, 1.0) * np.sqrt(mass)
 
     def _neighbours(self, inputs: Inputs) -> sparse.csr_array:
         distinct = inputs.distinct
@@ -142,7 +150,10 @@ class Neighborhood(Statistic):
             box = np.column_stack([points.min(axis=0), points.max(axis=0)])
             flat = box[:, 0] == box[:, 1]
             return box + np.outer(flat, [-0.5, 0.5])
-        box = np.asarray(self.domain, dtype=np.float64)
+        try:
+            box = np.asarray(self.domain, dtype=np.float64)
+        except (TypeError, ValueError):
+            box = np.empty(0)
         if box.shape != (d, 2) or not np.isfinite(box).all() or (box[:, 0] >= box[:, 1]).any():
             raise InvalidValueError(
                 "The 'domain' parameter of Neighborhood must have a finite (low, high) with "
@@ -215,8 +226,9 @@ def _nearest(points: FloatArray, counts: FloatArray, nodes: FloatArray, k: int) 
     """Weights of the k nearest trials at each node: shape (u, nodes)."""
     rows, columns, weights = [], [], []
     for column, node in enumerate(nodes):
-        distance = cdist(points, node[None])[:, 0]
-        reach = np.partition(distance, min(k, len(distance)) - 1)[min(k, len(distance)) - 1]
+        distance = _rounded(cdist(points, node[None])[:, 0])
+        last = min(k, len(distance)) - 1
+        reach = np.partition(distance, last)[last]
         near = np.flatnonzero(distance <= reach)
         share = _share_of_k(distance[near], counts[near], k)
         rows.append(near[share > 0])
@@ -224,6 +236,11 @@ def _nearest(points: FloatArray, counts: FloatArray, nodes: FloatArray, k: int) 
         weights.append(share[share > 0])
     entries = (np.concatenate(weights), (np.concatenate(rows), np.concatenate(columns)))
     return sparse.csr_array(entries, shape=(len(points), len(nodes)))
+
+
+def _rounded(distance: FloatArray) -> FloatArray:
+    """Bring distances that differ by rounding error only to the same value."""
+    return np.rint(distance / max(float(distance.max()), 1e-300) * 2**30)
 
 
 def _share_of_k(distance: FloatArray, counts: FloatArray, k: int) -> FloatArray:

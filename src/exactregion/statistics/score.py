@@ -20,7 +20,14 @@ from exactregion.statistics.base import (
     squared_norms,
 )
 
-__all__ = ["Score"]
+__all__ = [
+    "Certainties",
+    "Score",
+    "certainties",
+    "information_of",
+    "logit_gradient",
+    "whitening_of",
+]
 
 THREADED_SIZE = 16
 """Information matrices above this size are decomposed with one thread, to the same last bit."""
@@ -49,22 +56,39 @@ class _PreparedScore(PreparedStatistic):
 
     def rule(self, candidates: Candidates) -> Rule:
         P, inputs = candidates.probabilities, candidates.inputs
-        gradient = CandidateFeatures.rounded(_gradient(candidates), inputs, self.m)
+        gradient = CandidateFeatures.rounded(logit_gradient(candidates), inputs, self.m)
         centre = gradient.centre(P, inputs)[:, :, None]
-        W = _whitening(gradient.values, P, inputs)
-        sign = np.where(P == 0, 1.0, np.where(P == 1, -1.0, 0.0))
-        certainty = CandidateFeatures.rounded(sign[:, None, :], inputs, self.m)
-        certain_successes = (inputs.trials * (P == 1)).sum(axis=-1)[:, None]
+        W = whitening_of(gradient.values, P, inputs)
+        contradicted = certainties(candidates, self.m)
 
         def values(points: Sequence[FloatArray]) -> FloatArray:
             Z = squared_norms(_apply(W, points[0] - centre))
-            contradictions = certain_successes + points[1][0]
-            return np.where(contradictions > 0, np.inf, Z)
+            return contradicted.infinite_where(Z, points[1])
 
-        return Rule((gradient, certainty), values)
+        return Rule((gradient, contradicted.features), values)
 
 
-def _gradient(candidates: Candidates) -> FloatArray:
+@dataclass(frozen=True, eq=False)
+class Certainties:
+    """Counts, in every data set, the outcomes that a candidate holds impossible."""
+
+    features: CandidateFeatures
+    successes: FloatArray
+
+    def infinite_where(self, Z: FloatArray, points: FloatArray) -> FloatArray:
+        """Put ∞ where a data set has an impossible outcome: its likelihood is zero."""
+        return np.where(self.successes[:, None] + points[0] > 0, np.inf, Z)
+
+
+def certainties(candidates: Candidates, m: int) -> Certainties:
+    """Find where a candidate is certain, p = 0 or p = 1."""
+    P, inputs = candidates.probabilities, candidates.inputs
+    sign = np.where(P == 0, 1.0, np.where(P == 1, -1.0, 0.0))
+    features = CandidateFeatures.rounded(sign[:, None, :], inputs, m)
+    return Certainties(features, (inputs.trials * (P == 1)).sum(axis=-1).astype(np.float64))
+
+
+def logit_gradient(candidates: Candidates) -> FloatArray:
     """∂η as (T, d, n); zero at a certainty, where the logit is infinite."""
     P = candidates.probabilities
     gradient = np.moveaxis(candidates.logit_gradient, -1, 1)
@@ -72,12 +96,8 @@ def _gradient(candidates: Candidates) -> FloatArray:
     return np.where(usable, gradient, 0.0)
 
 
-def _whitening(gradient: FloatArray, P: FloatArray, inputs: Inputs) -> FloatArray:
-    """W with WᵀW = I_θ⁺: shape (T, d, d).
-
-    The information is scaled to a unit diagonal first, so that units of the parameters do not
-    decide which directions count as singular.
-    """
+def information_of(gradient: FloatArray, P: FloatArray, inputs: Inputs) -> FloatArray:
+    """Fisher information Σ_j t_j p (1 - p) ∂η ∂ηᵀ: shape (T, d, d)."""
     information = np.zeros((len(P), gradient.shape[1], gradient.shape[1]))
     for rows in blocks(len(inputs)):
         weight = inputs.trials[rows] * P[:, rows] * (1 - P[:, rows])
@@ -86,8 +106,16 @@ def _whitening(gradient: FloatArray, P: FloatArray, inputs: Inputs) -> FloatArra
             # a sum along contiguous rows has one order, a matrix product has many
             products = (weight * part[:, a])[:, None, :] * part[:, : a + 1]
             information[:, a, : a + 1] += products.sum(axis=-1)
-    lower = np.tril(information)
-    information = lower + np.tril(lower, -1).transpose(0, 2, 1)
+    return np.tril(information) + np.tril(information, -1).transpose(0, 2, 1)
+
+
+def whitening_of(gradient: FloatArray, P: FloatArray, inputs: Inputs) -> FloatArray:
+    """W with WᵀW = I_θ⁺: shape (T, d, d).
+
+    The information is scaled to a unit diagonal first, so that units of the parameters do not
+    decide which directions count as singular.
+    """
+    information = information_of(gradient, P, inputs)
     size = np.sqrt(np.einsum("taa->ta", information))
     unit = np.where(size > 0, 1 / np.where(size > 0, size, 1.0), 0.0)
     with single_thread() if information.shape[1] > THREADED_SIZE else nullcontext():

@@ -1,0 +1,325 @@
+"""From what users have (arrays, frames, lists, objects) to checked values: all checks of data.
+
+The messages name the argument as the user knows it, which `name` says.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, TypeAlias, cast
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+
+from exactregion._typing import FloatArray, IntArray
+from exactregion.errors import InvalidTypeError, InvalidValueError
+
+__all__ = ["MAX_TRIALS", "Outcomes", "Values", "numeric", "read_inputs", "read_outcomes"]
+
+Values: TypeAlias = FloatArray | tuple[object, ...]
+
+MAX_TRIALS = 2**40
+"""Most trials in all, so that sums over them stay exact."""
+
+
+# --- inputs -------------------------------------------------------------------------------------
+
+
+def read_inputs(X: object, name: str = "X") -> tuple[Values, tuple[str, ...]]:
+    """Turn arrays, frames and sequences into float64 values (or objects) and column names."""
+    frame = _from_native(X, name)
+    if isinstance(frame, nw.LazyFrame):
+        raise InvalidTypeError(
+            f"The {name!r} parameter must be in memory. "
+            "Got a lazy frame instead: call collect() first."
+        )
+    if isinstance(frame, nw.Series):
+        values, names = _read_columns([frame], [frame.name or "x"], name)
+        return values[:, 0], names
+    if isinstance(frame, nw.DataFrame):
+        return _read_columns(list(frame.iter_columns()), frame.columns, name)
+    return _read_array(X, name)
+
+
+def numeric(values: Values) -> FloatArray:
+    """Return the values if they are numbers; an error if they are objects."""
+    if isinstance(values, tuple):
+        raise InvalidTypeError(
+            "The 'X' parameter must be numeric for this model, statistic or kernel. Got a sequence "
+            f"of {type(values[0]).__name__} instead. Objects need a callable or precomputed kernel "
+            "and a candidate that understands them."
+        )
+    return values
+
+
+def _from_native(data: object, name: str) -> Any:
+    try:
+        return nw.from_native(cast(Any, data), pass_through=True, allow_series=True)
+    except nw.exceptions.DuplicateError as error:
+        columns = [str(column) for column in cast(Any, data).columns]
+        twice = sorted({column for column in columns if columns.count(column) > 1})
+        raise InvalidValueError(
+            f"The columns of the {name!r} parameter must have different names. "
+            f"Got {twice} more than once instead."
+        ) from error
+
+
+def _read_columns(
+    columns: list[nw.Series[Any]], labels: Sequence[object], name: str
+) -> tuple[FloatArray, tuple[str, ...]]:
+    if not columns:
+        raise InvalidValueError(
+            f"The {name!r} parameter must have at least one column. Got 0 instead."
+        )
+    names = tuple(str(label) for label in labels)
+    wrong = [
+        f"{label!r} ({column.dtype})"
+        for label, column in zip(names, columns, strict=True)
+        if not (column.dtype.is_numeric() or column.dtype == nw.Boolean)
+    ]
+    if wrong:
+        raise InvalidTypeError(
+            f"The columns of the {name!r} parameter must be numeric. Got "
+            f"{', '.join(wrong)} instead: encode these columns, or leave them out."
+        )
+    values = [np.asarray(c.cast(nw.Float64).to_numpy(), dtype=np.float64) for c in columns]
+    return _finite(np.column_stack(values), names, name), names
+
+
+def _read_array(X: object, name: str) -> tuple[Values, tuple[str, ...]]:
+    if isinstance(X, (str, bytes, Mapping, Set)) or not hasattr(X, "__len__"):
+        raise InvalidTypeError(
+            f"The {name!r} parameter must be an array, a frame or a sequence with one entry a row. "
+            f"Got {type(X).__name__} instead."
+        )
+    if np.ma.is_masked(X):
+        row = np.argwhere(np.ma.getmaskarray(X))[0][0]
+        raise InvalidValueError(
+            f"The {name!r} parameter must not hold masked values. "
+            f"Got one in row {row} instead: drop or fill these rows."
+        )
+    try:
+        array = np.asarray(X)
+    except ValueError:  # rows of different lengths: objects
+        return tuple(cast(Sequence[object], X)), ()
+    if array.dtype.kind == "O":
+        array = _numbers_if_all_are(array, name)
+    if array.dtype.kind in "OUS":
+        return _read_objects(X, array, name), ()
+    if array.dtype.kind not in "biuf":
+        raise InvalidTypeError(
+            f"The {name!r} parameter must hold real numbers. Got dtype {array.dtype} instead."
+        )
+    if array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] == 0):
+        raise InvalidValueError(
+            f"The {name!r} parameter must have shape (n,) or (n, d) with d >= 1. "
+            f"Got {array.shape} instead."
+        )
+    width = 1 if array.ndim == 1 else array.shape[1]
+    names = ("x",) if width == 1 else tuple(f"x{column}" for column in range(width))
+    return _finite(array.astype(np.float64), names, name), names
+
+
+def _numbers_if_all_are(array: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
+    present = [value for value in array.flat if not _is_missing(value)]
+    if not present or not all(isinstance(value, Real) for value in present):
+        return array
+    if len(present) < array.size:
+        rows = np.flatnonzero([_is_missing(value) for value in array.flat]) * len(array)
+        raise InvalidValueError(
+            f"The {name!r} parameter must not hold missing values. Got one in row "
+            f"{rows[0] // array.size} instead ({len(rows)} such in all): drop or fill these rows."
+        )
+    return array.astype(np.float64)
+
+
+def _read_objects(X: object, array: npt.NDArray[Any], name: str) -> tuple[object, ...]:
+    if isinstance(X, np.ndarray) and array.ndim != 1:
+        raise InvalidTypeError(
+            f"The {name!r} parameter must be numeric, or a sequence with one object a row. "
+            f"Got an array of shape {array.shape} with dtype {array.dtype} instead."
+        )
+    return tuple(cast(Sequence[object], X))
+
+
+def _finite(values: FloatArray, names: tuple[str, ...], name: str) -> FloatArray:
+    bad = ~np.isfinite(values)
+    if bad.any():
+        table = values.reshape(len(values), -1)
+        row, column = np.argwhere(bad.reshape(table.shape))[0]
+        raise InvalidValueError(
+            f"The {name!r} parameter must hold finite numbers. Got {table[row, column]} in row "
+            f"{row}, column {names[column]!r} instead ({int(bad.sum())} such in all): drop or fill "
+            "these rows."
+        )
+    return values + 0.0  # -0.0 and 0.0 are the same input
+
+
+# --- outcomes -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """Outcomes as successes and trials.
+
+    Attributes
+    ----------
+    successes, trials : ndarrays of shape (n,)
+        Labels are single trials.
+    is_counts : bool
+        Whether they were given as (successes, failures).
+    classes : tuple or None
+        The negative and the positive class as the user wrote them; None where unknown.
+    """
+
+    successes: IntArray
+    trials: IntArray
+    is_counts: bool
+    classes: tuple[object, object] | None
+
+
+def read_outcomes(y: object, pos_label: object = None, name: str = "y") -> Outcomes:
+    """Turn labels of two classes, or (successes, failures), into `Outcomes`."""
+    values = _outcome_array(y, name)
+    if values.ndim == 2 and values.shape[1] == 2:
+        if pos_label is not None:
+            raise InvalidValueError(
+                f"The 'pos_label' parameter must be left out where {name} has successes and "
+                f"failures. Got {pos_label!r} instead."
+            )
+        counts = _read_counts(values, name)
+        return Outcomes(counts[:, 0].copy(), counts.sum(axis=1), True, None)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise InvalidValueError(
+            f"The {name!r} parameter must have shape (n,) for labels or (n, 2) for successes and "
+            f"failures. Got {values.shape} instead."
+        )
+    negative, positive = _find_classes(values, pos_label, name)
+    successes = (values == positive).astype(np.int64)
+    return Outcomes(successes, np.ones(len(values), dtype=np.int64), False, (negative, positive))
+
+
+def _outcome_array(y: object, name: str) -> npt.NDArray[Any]:
+    frame = _from_native(y, name)
+    if isinstance(frame, nw.Series):
+        table = _objects([frame])[:, 0]
+    elif isinstance(frame, nw.DataFrame):
+        table = _objects(list(frame.iter_columns()))
+    elif isinstance(y, np.ndarray) and not np.ma.is_masked(y) and y.dtype.kind != "O":
+        table = y
+    else:
+        table = _ragged_checked(y, name)
+    missing = _missing_rows(table)
+    if len(missing):
+        raise InvalidValueError(
+            f"The {name!r} parameter must not hold missing or infinite values. Got one in row "
+            f"{int(missing[0])} instead ({len(missing)} such in all): drop these rows."
+        )
+    return np.asarray(table.tolist()) if table.dtype.kind == "O" else table
+
+
+def _objects(columns: list[nw.Series[Any]]) -> npt.NDArray[Any]:
+    """Put columns side by side; those with missing entries keep them as None."""
+    arrays = [
+        np.array(column.to_list(), dtype=object)
+        if column.null_count() or column.dtype == nw.Categorical
+        else np.asarray(column.to_numpy())
+        for column in columns
+    ]
+    return np.column_stack(arrays)
+
+
+def _ragged_checked(y: object, name: str) -> npt.NDArray[Any]:
+    if np.ma.isMaskedArray(y):
+        entries = np.array(y, dtype=object)
+        entries[np.ma.getmaskarray(y)] = None
+        return entries
+    if isinstance(y, (str, bytes, Mapping, Set)) or not hasattr(y, "__len__"):
+        raise InvalidTypeError(
+            f"The {name!r} parameter must be an array, a series or a list with one entry a row. "
+            f"Got {type(y).__name__} instead."
+        )
+    try:
+        np.asarray(y)
+    except ValueError as error:
+        raise InvalidValueError(
+            f"The {name!r} parameter must have shape (n,) for labels or (n, 2) for successes and "
+            "failures. Got rows of different lengths instead."
+        ) from error
+    return np.asarray(y, dtype=object)
+
+
+def _missing_rows(table: npt.NDArray[Any]) -> IntArray:
+    if table.dtype.kind == "O":
+        missing = np.array([_is_missing(value) for value in table.flat], dtype=np.bool_)
+    elif table.dtype.kind in "fc":
+        missing = ~np.isfinite(table).ravel()
+    else:
+        return np.empty(0, dtype=np.int64)
+    return np.unique(np.flatnonzero(missing) // max(1, table[:1].size))
+
+
+def _is_missing(value: object) -> bool:
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return True
+    pandas = sys.modules.get("pandas")  # its missing values exist only where it is loaded
+    return pandas is not None and (value is pandas.NA or value is pandas.NaT)
+
+
+def _read_counts(values: npt.NDArray[Any], name: str) -> IntArray:
+    if values.dtype.kind not in "biuf":
+        raise InvalidTypeError(
+            f"The counts in the {name!r} parameter must be whole numbers. "
+            f"Got dtype {values.dtype} instead."
+        )
+    bad = np.flatnonzero(((values < 0) | (values != np.floor(values))).any(axis=1))
+    if len(bad):
+        raise InvalidValueError(
+            f"The counts in the {name!r} parameter must be whole numbers, 0 or more. "
+            f"Got {values[bad[0]].tolist()} in row {bad[0]} instead."
+        )
+    total = float(values.astype(np.float64).sum())
+    if total > MAX_TRIALS:
+        raise InvalidValueError(
+            f"The counts in the {name!r} parameter must add up to at most 2**40. "
+            f"Got {total:.3g} instead."
+        )
+    return values.astype(np.int64)
+
+
+def _find_classes(values: npt.NDArray[Any], pos_label: object, name: str) -> tuple[object, object]:
+    found = np.unique(values).tolist()
+    if len(found) > 2:
+        shown = ", ".join(repr(value) for value in found[:5]) + (", …" if len(found) > 5 else "")
+        raise InvalidValueError(
+            f"The {name!r} parameter must have two classes. Got {len(found)} instead: {shown}."
+        )
+    if pos_label is not None:
+        return _classes_by_label(found, pos_label, name)
+    if values.dtype.kind == "b":
+        return False, True
+    if values.dtype.kind in "iuf" and set(found) <= {0, 1}:
+        return (None if found == [1] else 0), 1  # ones alone may be of 0/1 or of -1/+1
+    if values.dtype.kind in "iuf" and set(found) <= {-1, 1}:
+        return -1, 1
+    raise InvalidValueError(
+        f"The 'pos_label' parameter must say which class of {name} is the positive one, of "
+        f"{found}. Got None instead. (Only -1/+1, 0/1 and booleans need no pos_label.)"
+    )
+
+
+def _classes_by_label(found: list[object], pos_label: object, name: str) -> tuple[object, object]:
+    others = [value for value in found if value != pos_label]
+    if len(others) == 2:
+        raise InvalidValueError(
+            f"The 'pos_label' parameter must be one of the classes of {name}, {found}. "
+            f"Got {pos_label!r} instead."
+        )
+    return (others[0] if others else None), pos_label
