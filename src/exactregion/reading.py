@@ -98,7 +98,7 @@ def _read_array(X: object, name: str) -> tuple[Values, tuple[str, ...]]:
             f"Got {type(X).__name__} instead."
         )
     if np.ma.is_masked(X):
-        row = np.argwhere(np.ma.getmaskarray(X))[0][0]
+        row = np.argwhere(np.ma.getmaskarray(cast(Any, X)))[0][0]
         raise InvalidValueError(
             f"The {name!r} parameter must not hold masked values. "
             f"Got one in row {row} instead: drop or fill these rows."
