@@ -2,66 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
+from exactregion import inference
+from exactregion._typing import FloatArray, IntArray
+from exactregion.inference import Band, Interval, Risk
+from exactregion.membership import Membership
+from exactregion.search import Grid, Outline
 
-from exactregion._typing import BoolArray, FloatArray, IntArray
-from exactregion.engine import DEFAULT_BATCH, check_batch, statistics_of_many
-from exactregion.errors import InvalidTypeError, InvalidValueError, NotFittedError
-from exactregion.models import Model, as_model
-from exactregion.models.base import check_probabilities
-from exactregion.ranking import AcceptedRanks, pvalue_of, rank_of
-from exactregion.resampling import Resampling, RNGLike, blocks, check_n_resamples, fresh_entropy
-from exactregion.sample import Sample
-from exactregion.statistics import Candidates, PreparedStatistic, Statistic, as_statistic
+if TYPE_CHECKING:
+    import pandas as pd
 
-__all__ = ["ConfidenceRegion", "Evaluation"]
+    from exactregion.plotting import CornerDisplay, PValueDisplay, RankDisplay
+
+__all__ = ["ConfidenceRegion"]
 
 
-@dataclass(frozen=True, eq=False)
-class Evaluation:
-    """All that went into the rank of one θ: enough to compute it again by hand.
-
-    Attributes
-    ----------
-    labels : ndarray of shape (m, n)
-        The m data sets in the order of the user's rows: labels -1/+1, or numbers of successes for
-        counts. The original is in row `seat`.
-    seat : int
-        The row of the original.
-    Z : ndarray of shape (m,)
-        The statistic of each data set.
-    rank : int
-        Rank of the original, from 1 to m.
-    pvalue : float
-        (m - rank + 1) / m.
-    probabilities : ndarray of shape (n,)
-        P_θ(Y=+1|x) in each of the user's rows.
-    """
-
-    labels: IntArray = field(repr=False)
-    seat: int
-    Z: FloatArray = field(repr=False)
-    rank: int
-    pvalue: float
-    probabilities: FloatArray = field(repr=False)
-
-
-@dataclass(frozen=True, eq=False)
-class _Fit:
-    """The state of a fitted region: data, draws and features, made together or not at all."""
-
-    model: Model
-    sample: Sample
-    resampling: Resampling
-    statistic: PreparedStatistic
-    accepted: AcceptedRanks
-
-
-class ConfidenceRegion:
+class ConfidenceRegion(Membership):
     """The parameters θ of a family whose P_θ(Y=+1|x) is compatible with the data.
 
     For each θ, alternative outcomes are drawn from P_θ with uniforms that all θ share; θ is in the
@@ -88,6 +46,8 @@ class ConfidenceRegion:
         The positive class of y.
     batch : int
         Memory in bytes that the θ worked on at once may take. It changes speed, never the result.
+    n_jobs : int, optional
+        Number of joblib workers for many θ; it changes speed, never the result.
 
     Attributes
     ----------
@@ -99,6 +59,12 @@ class ConfidenceRegion:
         The family for the columns of X.
     parameter_names_ : tuple of str
         A name for each parameter.
+    estimate_ : ndarray of shape (d,)
+        The most compatible θ found.
+    status_ : str
+        "bounded", "unbounded", "disconnected" or "empty", as far as the search saw.
+    is_empty_ : bool
+        Whether no member was found: an exact-level rejection of the whole family.
 
     Examples
     --------
@@ -113,193 +79,167 @@ class ConfidenceRegion:
     array([ True, False])
     """
 
-    def __init__(
+    @property
+    def estimate_(self) -> FloatArray:
+        """The most compatible θ found: largest p-value, ties by Z."""
+        return self.outline().estimate
+
+    @property
+    def status_(self) -> str:
+        """What kind of set the region is, as far as the search saw."""
+        return self.outline().status
+
+    @property
+    def is_empty_(self) -> bool:
+        """Whether the search found no member of the family that fits."""
+        return self.status_ == "empty"
+
+    def outline(self) -> Outline:
+        """Find the region: its most compatible point, and its boundary along rays.
+
+        Made at first use and kept until the next fit.
+        """
+        return inference.outline(self)
+
+    def grid(
         self,
-        model: Model | str,
+        box: Any = None,
         *,
-        statistic: str | Statistic | Any = "combined",
-        confidence_level: float = 0.95,
-        n_resamples: int = 999,
-        rng: RNGLike = None,
-        accepted_ranks: tuple[int, int] | None = None,
-        pos_label: object = None,
-        batch: int = DEFAULT_BATCH,
-    ) -> None:
-        self.model = model
-        self.statistic = statistic
-        self.confidence_level = confidence_level
-        self.n_resamples = n_resamples
-        self.rng = rng
-        self.accepted_ranks = accepted_ranks
-        self.pos_label = pos_label
-        self.batch = batch
-
-    def __repr__(self) -> str:
-        """Show model, statistic and level."""
-        level = f"confidence_level={self.confidence_level}"
-        if self.accepted_ranks is not None:
-            level = f"accepted_ranks={self.accepted_ranks}"
-        return f"ConfidenceRegion({self.model!r}, statistic={self.statistic!r}, {level})"
-
-    def fit(self, X: Any, y: Any) -> ConfidenceRegion:
-        """Take in the data and draw what is random.
+        points: int | tuple[int, ...] | None = None,
+        levels: int | None = None,
+    ) -> Grid:
+        """Put a region with one or two parameters on a grid.
 
         Parameters
         ----------
-        X : array-like of shape (n,) or (n, d), frame, or sequence of n objects
-            Inputs.
-        y : array-like of shape (n,) or (n, 2)
-            Labels (-1/+1, 0/1, booleans, or two classes with `pos_label`), or successes and
-            failures.
+        box : array-like of shape (d, 2), optional
+            (low, high) of each parameter; around the region by default.
+        points : int or tuple of int, optional
+            Ask at every point of a grid of this size. By default a coarse grid is refined only
+            where membership changes.
+        levels : int, optional
+            The refined grid has 2^levels + 1 points an axis; 8 for two parameters, 12 for one.
 
         Returns
         -------
-        ConfidenceRegion
-            This object.
+        Grid
+            Ranks, membership, area, status and cost.
         """
-        n_resamples = check_n_resamples(self.n_resamples)
-        accepted = self._checked_ranks(n_resamples + 1)
-        check_batch(self.batch)
-        statistic = as_statistic(self.statistic)
-        model = as_model(self.model)
-        sample = Sample.from_data(X, y, pos_label=self.pos_label)
-        model = model.bind(sample.inputs.names)
-        model.n_parameters(sample.inputs.X)
-        prepared = statistic.prepare(sample.inputs, n_resamples + 1)
-        resampling = Resampling(sample, n_resamples, fresh_entropy(self.rng))
-        self._state = _Fit(model, sample, resampling, prepared, accepted)
-        return self
+        return inference.grid(self, box, points=points, levels=levels)
 
-    def rank(self, theta: npt.ArrayLike) -> Any:
-        """Rank of the observed outcomes among the alternatives of θ, from 1 to m.
+    def intervals(self, *, joint: bool = False) -> pd.DataFrame:
+        """Give an interval for each parameter.
+
+        Focused intervals (the default) are each valid on their own, with coverage at least
+        `coverage_` at every n, and about as short as Wald's: a one-degree statistic at a slightly
+        higher level, on the members of the joint region at level 0.999. Joint ones are the
+        projections of the joint region, and hold all at once.
 
         Parameters
         ----------
-        theta : array-like of shape (d,) or (T, d)
-            One parameter, or many.
+        joint : bool
+            Project the joint region.
 
         Returns
         -------
-        int, or ndarray of shape (T,)
+        pandas.DataFrame
+            One row a parameter: estimate, lower, upper, status, resolution, evaluations, seconds.
         """
-        ranks, single = self._ranks(theta)
-        return int(ranks[0]) if single else ranks
+        return inference.intervals(self, joint=joint)
 
-    def pvalue(self, theta: npt.ArrayLike) -> Any:
-        """Exact p-value of θ, (m - rank + 1) / m: a float, or an array of shape (T,).
+    def functional(
+        self, g: Callable[[FloatArray], Any], name: str | None = None, *, joint: bool = False
+    ) -> Interval:
+        """Give an interval for any number g(θ): an ED50, an odds ratio, a difference.
 
         Parameters
         ----------
-        theta : array-like of shape (d,) or (T, d)
-            One parameter, or many.
-        """
-        ranks, single = self._ranks(theta)
-        pvalues = pvalue_of(ranks, self._fitted.resampling.m)
-        return float(pvalues[0]) if single else pvalues
-
-    def contains(self, theta: npt.ArrayLike) -> Any:
-        """Say whether θ is in the region: a bool, or an array of shape (T,).
-
-        Parameters
-        ----------
-        theta : array-like of shape (d,) or (T, d)
-            One parameter, or many.
-        """
-        ranks, single = self._ranks(theta)
-        inside: BoolArray = self._fitted.accepted.holds(ranks)
-        return bool(inside[0]) if single else inside
-
-    def evaluate(self, theta: npt.ArrayLike) -> Evaluation:
-        """Return the data sets, the seat and Z behind the rank of one θ.
-
-        Parameters
-        ----------
-        theta : array-like of shape (d,)
-            One parameter.
+        g : callable
+            θ of shape (d,) to a number.
+        name : str, optional
+            What to call it.
+        joint : bool
+            Project the joint region, instead of a focused interval.
 
         Returns
         -------
-        Evaluation
+        Interval
+
+        Examples
+        --------
+        >>> import exactregion as er
+        >>> flights = er.datasets.oring()
+        >>> region = er.ConfidenceRegion("logistic", rng=0).fit(flights["temp"], flights["y"])
+        >>> even = region.functional(lambda th: -th[0] / th[1], name="temperature of even odds")
+        >>> even.lower < even.estimate < even.upper
+        True
         """
-        state = self._fitted
-        batch, single = self._as_batch(theta)
-        if not single:
-            raise InvalidValueError(
-                "The 'theta' parameter of evaluate must be one parameter, shape "
-                f"({batch.shape[1]},). Got {batch.shape} instead."
-            )
-        inputs = state.sample.inputs
-        P = self._candidates(batch).probabilities
-        K = [state.resampling.successes(P[:, rows], rows)[0] for rows in blocks(len(inputs))]
-        data_sets = inputs.to_user_order(np.concatenate(K, axis=1)).astype(np.int64)
-        Z = self._statistics(batch)[0]
-        rank = rank_of(Z, state.resampling.seat)
-        return Evaluation(
-            labels=data_sets if state.sample.is_counts else 2 * data_sets - 1,
-            seat=state.resampling.seat,
-            Z=Z,
-            rank=int(rank),
-            pvalue=float(pvalue_of(rank, state.resampling.m)),
-            probabilities=inputs.to_user_order(P[0]),
-        )
+        return inference.functional(self, g, name=name, joint=joint)
 
-    @property
-    def coverage_(self) -> float:
-        """Exact probability that the region holds the truth, q/m."""
-        return self._fitted.accepted.coverage
+    def band(self, X: Any, *, joint: bool = True) -> Band:
+        """Give bounds of P(Y=1|x) at new inputs.
 
-    @property
-    def accepted_ranks_(self) -> AcceptedRanks:
-        """The ranks that keep a θ in the region."""
-        return self._fitted.accepted
+        Parameters
+        ----------
+        X : array-like or frame
+            Inputs with the columns that fit was given.
+        joint : bool
+            True: simultaneous, the whole true curve is inside with probability `coverage_`. False:
+            focused at each input on its own, narrower.
 
-    @property
-    def model_(self) -> Model:
-        """The family for the columns of X."""
-        return self._fitted.model
+        Returns
+        -------
+        Band
+        """
+        return inference.band(self, X, joint=joint)
 
-    @property
-    def parameter_names_(self) -> tuple[str, ...]:
-        """A name for each parameter."""
-        return self._fitted.model.parameter_names
+    def classify(self, X: Any) -> IntArray:
+        """Decide for +1 or -1 where all members agree on the likelier class, else 0.
 
-    @property
-    def _fitted(self) -> _Fit:
-        state: _Fit | None = self.__dict__.get("_state")
-        if state is None:
-            raise NotFittedError("This ConfidenceRegion is not fitted yet: call fit(X, y) first.")
-        return state
+        All decisions other than 0 agree with the Bayes classifier of the truth with probability at
+        least `coverage_`.
 
-    def _checked_ranks(self, m: int) -> AcceptedRanks:
-        if self.accepted_ranks is None:
-            return AcceptedRanks.at_level(self.confidence_level, m)
-        match self.accepted_ranks:
-            case (int() | np.integer() as low, int() | np.integer() as high) if not isinstance(
-                low, bool
-            ) and not isinstance(high, bool):
-                return AcceptedRanks(m, int(low), int(high))
-        raise InvalidTypeError(
-            "The 'accepted_ranks' parameter must be a pair of integers (low, high). "
-            f"Got {self.accepted_ranks!r} instead."
-        )
+        Parameters
+        ----------
+        X : array-like or frame
+            Inputs with the columns that fit was given.
+        """
+        return inference.classify(self, X)
 
-    def _as_batch(self, theta: npt.ArrayLike) -> tuple[FloatArray, bool]:
-        state = self._fitted
-        return state.model.as_batch(theta, state.model.n_parameters(state.sample.inputs.X))
+    def risk(self, X: Any, classifier: Any = None) -> Risk:
+        """Bound the probability of misclassification, at each input and on average.
 
-    def _candidates(self, theta: FloatArray) -> Candidates:
-        state = self._fitted
-        inputs = state.sample.inputs
-        P = check_probabilities(state.model.evaluate(theta, inputs.user_rows), theta, n=len(inputs))
-        ordered = np.ascontiguousarray(P[:, inputs.order])
-        return Candidates(inputs, ordered, state.sample.is_counts, state.model, theta)
+        Parameters
+        ----------
+        X : array-like or frame
+            Inputs with the columns that fit was given.
+        classifier : array-like of shape (n,), callable or fitted classifier, optional
+            Whose errors; by default the Bayes classifier, sign of f_θ, of each member θ.
 
-    def _statistics(self, batch: FloatArray) -> FloatArray:
-        state = self._fitted
-        return statistics_of_many(
-            batch, self._candidates, state.resampling, state.statistic, check_batch(self.batch)
-        )
+        Returns
+        -------
+        Risk
+        """
+        return inference.risk(self, X, classifier)
 
-    def _ranks(self, theta: npt.ArrayLike) -> tuple[IntArray, bool]:
-        batch, single = self._as_batch(theta)
-        return rank_of(self._statistics(batch), self._fitted.resampling.seat), single
+    def plot(
+        self, kind: str | None = None, **kwargs: Any
+    ) -> PValueDisplay | RankDisplay | CornerDisplay:
+        """Draw the region: needs matplotlib, ``pip install exactregion[plot]``.
+
+        Parameters
+        ----------
+        kind : {"pvalue", "rank", "corner"}, optional
+            The p-value function of one parameter; ranks over the plane of two; projections on all
+            pairs of two or more. By default what fits the number of parameters.
+        **kwargs
+            For `from_region` of the Display: ``truth``, ``ax`` and others.
+
+        Returns
+        -------
+        PValueDisplay, RankDisplay or CornerDisplay
+            With ``ax_`` and ``figure_``.
+        """
+        from exactregion.plotting import display_region
+
+        return display_region(self, kind, **kwargs)

@@ -1,12 +1,15 @@
 """Data under the truth, and exact bounds for uniform ranks."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from scipy.stats import binom
 
 import exactregion as er
+from exactregion.engine import statistics_of
+from exactregion.ranking import rank_of
+from exactregion.resampling import Resampling, fresh_entropy
 
 M = 20
 SUITE_FALSE_ALARM = 1e-6
@@ -123,4 +126,29 @@ def ranks_under(truth, n, statistic, repetitions, first_seed=0):
             rng=repetition,
         )
         ranks.append(region.fit(X, y).rank(truth.theta))
+    return ranks
+
+
+def many_ranks_under(truth, n, statistic, repetitions, first_seed=0):
+    """The same for many repetitions: what depends on the inputs alone is prepared once.
+
+    The inputs are fixed, so features, probabilities and their checks are the same each time; only
+    outcomes, uniforms and seat are new, and they go through the same engine.
+    """
+    X = truth.inputs(n)
+    y = truth.draw(X, np.random.default_rng([first_seed, n]))
+    region = er.ConfidenceRegion(
+        truth.model, statistic=statistic, confidence_level=0.9, n_resamples=M - 1, rng=0
+    ).fit(X, y)
+    state = region._fitted
+    inputs = state.sample.inputs
+    candidates = region._candidates(state.model.as_batch(truth.theta, len(truth.theta))[0])
+    ranks = []
+    for repetition in range(first_seed, first_seed + repetitions):
+        rng = np.random.default_rng([repetition, n])
+        successes = rng.binomial(inputs.trials, candidates.probabilities[0])
+        sample = replace(state.sample, successes=successes)
+        resampling = Resampling(sample, M - 1, fresh_entropy(repetition))
+        Z = statistics_of(candidates, resampling, state.statistic)
+        ranks.append(int(rank_of(Z, resampling.seat)[0]))
     return ranks

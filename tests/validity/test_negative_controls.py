@@ -5,7 +5,7 @@ import pytest
 from support.truths import TRUTHS, assert_uniform, ranks_under
 
 import exactregion as er
-from exactregion import region
+from exactregion import membership
 from exactregion.resampling import Resampling
 from exactregion.statistics import Discrepancy, Statistic
 
@@ -26,14 +26,14 @@ def test_original_always_in_row_0_is_caught(statistic, monkeypatch):
 
 def test_rounding_of_the_original_alone_is_caught(monkeypatch):
     """One unit in the last place, on the original only, breaks its ties one way."""
-    honest = region.rank_of
+    honest = membership.rank_of
 
     def careless(Z, seat):
         Z = Z.copy()
         Z[..., seat] = np.nextafter(Z[..., seat], np.inf)
         return honest(Z, seat)
 
-    monkeypatch.setattr(region, "rank_of", careless)
+    monkeypatch.setattr(membership, "rank_of", careless)
     assert_caught(ranks_under(TRUTHS["logistic"], 1, "discrepancy", REPETITIONS))
 
 

@@ -60,17 +60,26 @@ def statistics_of_many(
     candidates_at: Callable[[FloatArray], Candidates],
     resampling: Resampling,
     statistic: PreparedStatistic,
+    *,
     batch: int,
+    n_jobs: int | None = None,
 ) -> FloatArray:
     """Compute Z for many θ, as many at once as fit into `batch` bytes, and at least one.
 
-    How many are worked on at once changes nothing in the result.
+    How many are worked on at once, and by how many joblib workers, changes nothing in the result.
     """
     size = 1 if len(theta) <= 1 else _batch_size(theta, candidates_at, resampling, statistic, batch)
-    parts = [
-        statistics_of(candidates_at(theta[start : start + size]), resampling, statistic)
-        for start in range(0, len(theta), size)
-    ]
+    starts = range(0, len(theta), size)
+
+    def part(start: int) -> FloatArray:
+        return statistics_of(candidates_at(theta[start : start + size]), resampling, statistic)
+
+    if n_jobs in (None, 1) or len(starts) <= 1:
+        parts = [part(start) for start in starts]
+    else:
+        from joblib import Parallel, delayed
+
+        parts = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(part)(start) for start in starts)
     return np.concatenate(parts) if parts else np.empty((0, resampling.m))
 
 

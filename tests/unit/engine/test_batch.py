@@ -53,7 +53,9 @@ class Setup:
         return Candidates(inputs, P, self.sample.is_counts, self.model, theta)
 
     def many(self, theta, batch=2**28):
-        return statistics_of_many(theta, self.candidates_at, self.resampling, self.prepared, batch)
+        return statistics_of_many(
+            theta, self.candidates_at, self.resampling, self.prepared, batch=batch
+        )
 
 
 def thetas(T):

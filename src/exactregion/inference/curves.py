@@ -1,0 +1,163 @@
+"""Bands of P(Y=1|x), decisions and risks."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from exactregion._typing import FloatArray, IntArray
+from exactregion.errors import InvalidValueError
+from exactregion.inference.reach import Reach, focused_reach, joint_reach, outline
+from exactregion.inference.results import Band, Risk
+from exactregion.models.fixed import fixed_probabilities
+from exactregion.reading import numeric, read_inputs
+from exactregion.search.extremes import Functionals
+
+if TYPE_CHECKING:
+    from exactregion.region import ConfidenceRegion
+
+__all__ = ["band", "classify", "risk"]
+
+LOGIT_END = 50.0
+"""Logits past this are the probabilities 0 and 1 to the last digit."""
+
+
+def _new_inputs(region: ConfidenceRegion, X: Any) -> FloatArray:
+    """Read new inputs; columns of a frame are taken by name."""
+    values, names = read_inputs(X)
+    known = region._fitted.sample.inputs.names
+    matrix = numeric(values)
+    table = matrix.reshape(len(matrix), -1)
+    if table.shape[1] != len(known):
+        raise InvalidValueError(
+            f"The 'X' parameter must have the {len(known)} columns that fit was given, "
+            f"{list(known)}. Got {table.shape[1]} instead."
+        )
+    if names != known and set(names) == set(known):
+        return np.ascontiguousarray(table[:, [names.index(name) for name in known]])
+    given = numeric(region._fitted.sample.inputs.X).ndim
+    return matrix if given == matrix.ndim else table
+
+
+def band(region: ConfidenceRegion, X: Any, *, joint: bool = True) -> Band:
+    """Find bounds of P(Y=1|x); see `ConfidenceRegion.band`."""
+    begun = time.perf_counter()
+    inputs = _new_inputs(region, X)
+    model = region.model_
+    found = outline(region)
+    estimate = model.probabilities(found.estimate, inputs)
+
+    def logits(theta: FloatArray) -> FloatArray:
+        P = model.evaluate(theta, inputs)
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.clip(np.log(P) - np.log1p(-P), -LOGIT_END, LOGIT_END))
+
+    if joint:
+        reach = joint_reach(region, logits, len(inputs))
+        lower, upper, asked = _ends(reach, len(inputs))
+    else:
+        lower, upper, asked = _pointwise(region, inputs, logits)
+    seconds = time.perf_counter() - begun
+    return Band(
+        inputs,
+        _probability(lower),
+        _probability(upper),
+        estimate,
+        region.coverage_,
+        joint,
+        found.status,
+        asked,
+        seconds,
+    )
+
+
+def _ends(reach: Reach | None, n: int) -> tuple[FloatArray, FloatArray, int]:
+    if reach is None:
+        return np.full(n, np.nan), np.full(n, np.nan), 0
+    return reach.lower, reach.upper, reach.evaluations
+
+
+def _pointwise(
+    region: ConfidenceRegion, inputs: FloatArray, logits: Functionals
+) -> tuple[FloatArray, FloatArray, int]:
+    ends, asked = [], 0
+    for row in range(len(inputs)):
+        here = inputs[row : row + 1]
+
+        def gradient(theta: FloatArray, here: FloatArray = here) -> FloatArray:
+            slope = region.model_.logit_gradient(theta, here)[:, 0]
+            return np.where(np.isfinite(slope), slope, 0.0)
+
+        def here_only(theta: FloatArray, row: int = row) -> FloatArray:
+            return logits(theta)[:, [row]]
+
+        reach = focused_reach(region, here_only, gradient)
+        lower, upper, count = _ends(reach, 1)
+        ends.append((lower[0], upper[0]))
+        asked += count
+    table = np.array(ends).reshape(-1, 2)
+    return table[:, 0], table[:, 1], asked
+
+
+def _probability(logit: FloatArray) -> FloatArray:
+    """Turn logits into probabilities; past `LOGIT_END` they are certain."""
+    with np.errstate(over="ignore"):
+        P = 1 / (1 + np.exp(-logit))
+    return np.where(logit >= LOGIT_END, 1.0, np.where(logit <= -LOGIT_END, 0.0, P))
+
+
+def classify(region: ConfidenceRegion, X: Any) -> IntArray:
+    """Decide where the region allows one class only; see `ConfidenceRegion.classify`."""
+    bounds = band(region, X)
+    return np.where(bounds.lower > 0.5, 1, np.where(bounds.upper < 0.5, -1, 0))
+
+
+def risk(region: ConfidenceRegion, X: Any, classifier: Any = None) -> Risk:
+    """Bound the probability of misclassification; see `ConfidenceRegion.risk`."""
+    inputs = _new_inputs(region, X)
+    model = region.model_
+    bounds = band(region, X)
+    decided = None if classifier is None else _decisions(classifier, X, len(inputs), region)
+
+    def error(P: FloatArray) -> FloatArray:
+        if decided is None:
+            return np.minimum(P, 1 - P)
+        return np.where(decided > 0, 1 - P, P)
+
+    at_ends = np.stack([error(bounds.lower), error(bounds.upper)])
+    highest = at_ends.max(axis=0)
+    if decided is None:
+        highest = np.where((bounds.lower <= 0.5) & (bounds.upper >= 0.5), 0.5, highest)
+    reach = joint_reach(
+        region, lambda theta: error(model.evaluate(theta, inputs)).mean(axis=1, keepdims=True), 1
+    )
+    lower, upper, _ = _ends(reach, 1)
+    pointwise = error(bounds.estimate)
+    return Risk(
+        float(np.clip(lower[0], at_ends.min(axis=0).mean(), 1.0)),
+        float(np.clip(upper[0], 0.0, highest.mean())),
+        float(pointwise.mean()),
+        at_ends.min(axis=0),
+        highest,
+        pointwise,
+        region.coverage_,
+        bounds.status,
+    )
+
+
+def _decisions(classifier: Any, X: Any, n: int, region: ConfidenceRegion) -> IntArray:
+    """Ask a classifier for its decisions as -1/+1: labels, a callable, or an estimator."""
+    if hasattr(classifier, "predict_proba"):
+        classes = region._fitted.sample.classes
+        return np.where(fixed_probabilities(classifier, X, n, classes) > 0.5, 1, -1)
+    labels = np.asarray(classifier(X) if callable(classifier) else classifier)
+    known = region._fitted.sample.classes
+    positive = labels == (known[1] if known is not None else 1)
+    if labels.shape != (n,) or (known is None and not np.isin(labels, (-1, 0, 1)).all()):
+        raise InvalidValueError(
+            f"The 'classifier' parameter must give one class a row, shape ({n},). "
+            f"Got shape {labels.shape} instead."
+        )
+    return np.where(positive, 1, -1)

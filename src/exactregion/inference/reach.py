@@ -1,0 +1,190 @@
+"""The region as a set, and how far functionals reach over it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from exactregion._typing import BoolArray, FloatArray
+from exactregion.errors import InvalidValueError
+from exactregion.search import (
+    Grid,
+    Outline,
+    Probe,
+    Window,
+    box_around,
+    explore,
+    full_grid,
+    largest,
+    most_compatible,
+    radius_of,
+    refined_grid,
+)
+from exactregion.search.extremes import Functionals
+from exactregion.search.start import information_at
+from exactregion.search.window import Inside, window_at
+from exactregion.statistics.focused import Focused
+
+if TYPE_CHECKING:
+    from exactregion.region import ConfidenceRegion
+
+__all__ = ["Reach", "focused_reach", "grid", "joint_reach", "outline", "probe_of"]
+
+NUISANCE = 0.001
+"""β: focused intervals look among the members of the joint region at level 1 - β."""
+
+
+def probe_of(region: ConfidenceRegion) -> Probe:
+    """Make a probe of the ranks of a region."""
+    return Probe(region._judge, np.array(region.model_.bounds, dtype=np.float64))
+
+
+def outline(region: ConfidenceRegion) -> Outline:
+    """Find the region, once for each fit."""
+    state = region._fitted
+    if "outline" not in state.found:
+        state.found["outline"] = explore(
+            probe_of(region), state.model, state.sample, state.accepted, _search_rng(region)
+        )
+    found: Outline = state.found["outline"]
+    return found
+
+
+def grid(
+    region: ConfidenceRegion,
+    box: Any = None,
+    *,
+    points: int | tuple[int, ...] | None = None,
+    levels: int | None = None,
+) -> Grid:
+    """Put a region with one or two parameters on a grid; see `ConfidenceRegion.grid`."""
+    d = len(region.parameter_names_)
+    if d > 2:
+        raise InvalidValueError(
+            f"A grid needs a family with one or two parameters. Got {d} instead: use intervals() "
+            "or band()."
+        )
+    ends = box_around(outline(region)) if box is None else np.asarray(box, dtype=np.float64)
+    if ends.shape != (d, 2) or not (ends[:, 0] < ends[:, 1]).all():
+        raise InvalidValueError(
+            f"The 'box' parameter must have a (low, high) with low < high for each of the {d} "
+            f"parameters. Got {box!r} instead."
+        )
+    probe, accepted = probe_of(region), region._fitted.accepted
+    if points is not None:
+        return full_grid(probe, accepted, ends, points)
+    return refined_grid(probe, accepted, ends, levels=levels)
+
+
+def _search_rng(region: ConfidenceRegion) -> np.random.Generator:
+    """Make a generator for the search: fixed by the seed, apart from the draws themselves."""
+    entropy = region._fitted.resampling.entropy
+    return np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(2,)))
+
+
+@dataclass(frozen=True, eq=False)
+class Reach:
+    """Ends of G functionals over a set of θ."""
+
+    lower: FloatArray
+    upper: FloatArray
+    resolution: FloatArray
+    evaluations: int
+    seconds: float
+
+
+def _reach(
+    g: Functionals,
+    inside: Inside,
+    window: Window,
+    probe: Probe,
+    rng: np.random.Generator,
+    **options: Any,
+) -> Reach:
+    """Find the smallest and largest values of g over the members."""
+    begun, asked = time.perf_counter(), probe.evaluations
+
+    def both_ways(theta: FloatArray) -> FloatArray:
+        values = g(theta)
+        return np.concatenate([values, -values], axis=1)
+
+    ends = largest(both_ways, inside, window, rng, **options)
+    upper, lower = np.split(ends.bound, 2)
+    top, bottom = np.split(ends.reached, 2)
+    with np.errstate(invalid="ignore"):
+        gaps = np.nan_to_num(np.maximum(upper - top, lower - bottom), nan=0.0, posinf=0.0)
+    seconds = time.perf_counter() - begun
+    return Reach(-lower, upper, gaps, probe.evaluations - asked, seconds)
+
+
+def joint_reach(region: ConfidenceRegion, g: Functionals, width: int) -> Reach | None:
+    """Reach over the joint region; None if it is empty."""
+    found = outline(region)
+    if found.rays is None:
+        return None
+    probe, accepted = probe_of(region), region._fitted.accepted
+
+    def inside(theta: FloatArray) -> BoolArray:
+        return accepted.holds(probe(theta)[0])
+
+    members = found.members()
+    return _reach(
+        g,
+        inside,
+        found.window,
+        probe,
+        _search_rng(region),
+        first_step=radius_of(accepted.coverage, len(found.estimate)) / 2,
+        members=members[np.abs(members).max(axis=1) < 1e3],
+        proposals=max(3, min(12, 120 // width)),
+    )
+
+
+def focused_reach(
+    region: ConfidenceRegion, g: Functionals, gradient: Callable[[FloatArray], FloatArray]
+) -> Reach | None:
+    """Reach of one functional over θ kept by its own statistic and by the wide joint region."""
+    state = region._fitted
+    found = outline(region)
+    m = state.accepted.m
+    spent = max(1, int(NUISANCE * m))
+    accepted = round(state.accepted.coverage * m) + spent
+    statistic = Focused(gradient).prepare(state.sample.inputs, m)
+    joint = probe_of(region)
+    probe = Probe(lambda theta: region._judge(theta, statistic), joint.bounds)
+
+    def inside(theta: FloatArray) -> BoolArray:
+        kept = probe(theta)[0] <= accepted
+        if kept.any():
+            kept[kept] = joint(theta[kept])[0] <= m - spent
+        return kept
+
+    rng = _search_rng(region)
+    window: Window | None = found.window
+    if not inside(found.window.origin[None])[0]:
+        window = _start_inside(region, inside, probe, found.window, rng)
+    if window is None:
+        return None
+    return _reach(g, inside, window, probe, rng, first_step=1.0, proposals=12)
+
+
+def _start_inside(
+    region: ConfidenceRegion,
+    inside: Inside,
+    probe: Probe,
+    window: Window,
+    rng: np.random.Generator,
+) -> Window | None:
+    """Look for a member of the focused set near the estimate."""
+    state = region._fitted
+    best, _ = most_compatible(probe, window, state.accepted, rng)
+    tried = np.vstack([best, window.theta(rng.standard_normal((200, len(best))))])
+    kept = inside(tried)
+    if not kept.any():
+        return None
+    origin = tried[np.argmax(kept)]
+    return window_at(origin, information_at(state.model, state.sample, origin), window.bounds)

@@ -1,0 +1,23 @@
+"""Search: where a region is, how far it reaches, and the extremes of functionals over it."""
+
+from exactregion.search.extremes import Extremes, largest
+from exactregion.search.grid import Grid, box_around, full_grid, refined_grid
+from exactregion.search.outline import Outline, explore, radius_of
+from exactregion.search.rays import Rays
+from exactregion.search.window import Probe, Window, most_compatible
+
+__all__ = [
+    "Extremes",
+    "Grid",
+    "Outline",
+    "Probe",
+    "Rays",
+    "Window",
+    "box_around",
+    "explore",
+    "full_grid",
+    "largest",
+    "most_compatible",
+    "radius_of",
+    "refined_grid",
+]

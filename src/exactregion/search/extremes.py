@@ -1,0 +1,179 @@
+"""The largest values of functionals over a region, by rays and random ascent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from exactregion._typing import BoolArray, FloatArray
+from exactregion.search.rays import FAR, trace
+from exactregion.search.window import Inside, Window
+
+__all__ = ["Extremes", "Functionals", "largest"]
+
+Functionals = Callable[[FloatArray], FloatArray]
+
+FINEST = 2e-3
+"""The ascent stops, and the outer end is looked for, at this share of the first step."""
+
+RUNAWAY = 1e4
+"""A functional that grew to this multiple of its first gain has no end."""
+
+
+@dataclass(frozen=True, eq=False)
+class Extremes:
+    """Largest values of G functionals over a region.
+
+    Attributes
+    ----------
+    reached : ndarray of shape (G,)
+        Largest value at a member.
+    bound : ndarray of shape (G,)
+        Value at the first rejected point past it: the end to report; ∞ where there is none.
+    """
+
+    reached: FloatArray
+    bound: FloatArray
+
+
+def largest(
+    functionals: Functionals,
+    inside: Inside,
+    window: Window,
+    rng: np.random.Generator,
+    *,
+    first_step: float,
+    members: FloatArray | None = None,
+    proposals: int = 10,
+    rounds: int = 60,
+) -> Extremes:
+    """Maximise each of G functionals over the members that `inside` accepts.
+
+    First along the efficient direction (the gradient in the window's coordinates) by bisection,
+    then by random steps that keep membership and increase the functional, narrower where none is
+    accepted. Members found for one functional serve the others. The end is the first rejected point
+    past the best member, so that it errs outwards.
+
+    Parameters
+    ----------
+    functionals : callable
+        θ (T, d) to values (T, G).
+    inside : callable
+        θ (T, d) to membership (T,).
+    window : Window
+        Coordinates; the origin must be inside.
+    rng : Generator
+        For the random steps.
+    first_step : float
+        First length tried along a ray.
+    members : ndarray of shape (M, d), optional
+        Coordinates z of members known already.
+    proposals, rounds : int
+        Random steps a functional and round, and the most rounds.
+    """
+    ascent = _Ascent(functionals, inside, window, first_step)
+    ascent.begin(members)
+    for _ in range(rounds):
+        if not ascent.climb(rng, proposals):
+            break
+    return ascent.end()
+
+
+class _Ascent:
+    def __init__(
+        self, functionals: Functionals, inside: Inside, window: Window, first_step: float
+    ) -> None:
+        self.functionals, self.inside, self.window = functionals, inside, window
+        self.first_step = first_step
+        self.middle = self.at(np.zeros((1, len(window.origin))))[0]
+        self.own = np.arange(len(self.middle))
+        self.scale = np.full(len(self.middle), first_step / 2)
+
+    def at(self, z: FloatArray) -> FloatArray:
+        return np.nan_to_num(self.functionals(self.window.theta(z)), nan=-np.inf)
+
+    def uphill(self, z: FloatArray) -> FloatArray:
+        """Compute unit gradients, in the window's coordinates, of functional g at z[g]."""
+        step = 1e-4 * (1 + np.abs(z).max(axis=1))
+        columns = []
+        for axis in np.eye(z.shape[1]):
+            moved = step[:, None] * axis
+            rise = (self.at(z + moved) - self.at(z - moved))[self.own, self.own]
+            columns.append(np.where(np.isfinite(rise), rise, 0.0) / (2 * step))
+        gradient = np.stack(columns, axis=-1)
+        length = np.linalg.norm(gradient, axis=-1, keepdims=True)
+        return np.asarray(gradient / np.where(length > 0, length, 1.0))
+
+    def begin(self, members: FloatArray | None) -> None:
+        """Go along the efficient directions, and take the best member known for each."""
+        origin = np.zeros((len(self.own), len(self.window.origin)))
+        rays = trace(
+            self.inside,
+            self.window,
+            self.uphill(origin),
+            first_step=self.first_step,
+            look_beyond=False,
+        )
+        known = [origin[:1], rays.directions * rays.inner[:, None]]
+        if members is not None:
+            known.append(members)
+        z = np.vstack(known)
+        values = self.at(z)
+        self.best = z[values.argmax(axis=0)]
+        self.reached = values.max(axis=0)
+        self.first_gain = np.maximum(self.reached - self.middle, 1e-12)
+
+    def climb(self, rng: np.random.Generator, proposals: int) -> bool:
+        """Try random steps uphill from each best member; say whether any are worth more."""
+        active = self.own[(self.scale > FINEST * self.first_step) & ~self.runaway]
+        if not len(active):
+            return False
+        d = self.best.shape[1]
+        uphill = self.uphill(self.best)[active]
+        steps = rng.standard_normal((len(active), proposals, d)) / np.sqrt(d)
+        downhill = np.einsum("gpd,gd->gp", steps, uphill) < 0
+        steps *= np.where(downhill, -1.0, 1.0)[:, :, None]
+        z = self.best[active][:, None] + self.scale[active, None, None] * steps
+        improved = self.take(z.reshape(-1, d))
+        self.scale = np.where(improved, self.scale * 1.3, self.scale * 0.7)
+        return True
+
+    def take(self, z: FloatArray) -> BoolArray:
+        """Keep what is inside and better, for any functional."""
+        values = self.at(z)
+        hopeful = (values > self.reached).any(axis=1)
+        if not hopeful.any():
+            return np.zeros(len(self.own), dtype=np.bool_)
+        z, values = z[hopeful], values[hopeful]
+        values = np.where(self.inside(self.window.theta(z))[:, None], values, -np.inf)
+        first = values.argmax(axis=0)
+        improved = values[first, self.own] > self.reached
+        self.best[improved] = z[first[improved]]
+        self.reached[improved] = values[first, self.own][improved]
+        return np.asarray(improved)
+
+    @property
+    def runaway(self) -> BoolArray:
+        return np.asarray(self.reached - self.middle > RUNAWAY * self.first_gain)
+
+    def end(self) -> Extremes:
+        """Step from each best member uphill until rejected; the value there is the end."""
+        uphill = self.uphill(self.best)
+        bound = np.where(self.runaway, np.inf, self.reached)
+        length = np.full(len(self.own), FINEST * self.first_step)
+        going = self.own[~self.runaway & uphill.any(axis=1)]
+        while len(going):
+            z = self.best[going] + uphill[going] * length[going, None]
+            value = self.at(z)[np.arange(len(going)), going]
+            kept = self.inside(self.window.theta(z))
+            rising = value > bound[going] + 1e-9 * (1 + np.abs(value))
+            bound[going] = np.maximum(bound[going], value)
+            self.reached[going[kept]] = bound[going[kept]]
+            far = length[going] > FAR
+            # still inside very far out: a limit of the functional itself, or no end at all
+            bound[going[kept & far & rising]] = np.inf
+            length[going] *= 2
+            going = going[kept & ~far]
+        return Extremes(self.reached, bound)

@@ -1,0 +1,154 @@
+"""Finding a region: its most compatible point, its extent along rays, and its kind."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import gammaincinv
+
+from exactregion._typing import BoolArray, FloatArray, IntArray
+from exactregion.models.base import Model
+from exactregion.ranking import AcceptedRanks
+from exactregion.sample import Sample
+from exactregion.search.rays import Rays, directions, trace
+from exactregion.search.start import information_at, likely_parameters
+from exactregion.search.window import Probe, Window, most_compatible, window_at
+
+__all__ = ["Outline", "explore", "radius_of"]
+
+WIDE_SCALES = (0.5, 1.0, 2.0, 4.0, 8.0)
+"""Standard errors at which members are looked for before a region is called empty."""
+
+
+@dataclass(frozen=True, eq=False)
+class Outline:
+    """A region as found by search.
+
+    Attributes
+    ----------
+    estimate : ndarray of shape (d,)
+        The most compatible θ found: largest p-value, ties by Z.
+    rank : int
+        Its rank.
+    window : Window
+        Coordinates around it.
+    rays : Rays or None
+        Where rays from it leave the region; None if the region is empty.
+    status : {"bounded", "unbounded", "disconnected", "empty"}
+        What kind of set it is, as far as the search saw. Unbounded takes precedence.
+    resolution : float
+        Width of the widest bracket of a boundary point, as a share of its distance.
+    evaluations : int
+        Number of θ asked.
+    seconds : float
+        Time taken.
+    """
+
+    estimate: FloatArray
+    rank: int
+    window: Window
+    rays: Rays | None
+    status: str
+    resolution: float
+    evaluations: int
+    seconds: float
+
+    def members(self) -> FloatArray:
+        """Give the coordinates z of the members found on the boundary, and of the estimate."""
+        if self.rays is None:
+            return np.empty((0, len(self.estimate)))
+        on_rays = self.rays.directions * self.rays.inner[:, None]
+        return np.vstack([np.zeros((1, len(self.estimate))), on_rays])
+
+
+def radius_of(level: float, d: int) -> float:
+    """Radius of the asymptotic region in standard errors, √χ²_d(level)."""
+    return float(np.sqrt(2 * gammaincinv(d / 2, level)))
+
+
+def explore(
+    probe: Probe,
+    model: Model,
+    sample: Sample,
+    accepted: AcceptedRanks,
+    rng: np.random.Generator,
+    *,
+    rays: int | None = None,
+) -> Outline:
+    """Find the most compatible θ, and follow rays from it to the boundary.
+
+    Parameters
+    ----------
+    probe : Probe
+        Ranks at θ.
+    model, sample
+        What the search starts from: a likely θ and the information there.
+    accepted : AcceptedRanks
+        Which ranks are inside.
+    rng : Generator
+        For random steps and directions.
+    rays : int, optional
+        Number of rays; 24 + 16 d by default.
+    """
+    begun, asked = time.perf_counter(), probe.evaluations
+    likely = likely_parameters(model, sample)
+    window = window_at(likely, information_at(model, sample, likely), probe.bounds)
+    estimate, rank = most_compatible(probe, window, accepted, rng)
+    window = window_at(estimate, information_at(model, sample, estimate), probe.bounds)
+    if not accepted.holds(np.asarray(rank)):
+        estimate, rank = _look_wide(probe, window, accepted, rng, (estimate, rank))
+        window = window_at(estimate, information_at(model, sample, estimate), probe.bounds)
+    found = None
+    if accepted.holds(np.asarray(rank)):
+
+        def inside(theta: FloatArray) -> BoolArray:
+            return accepted.holds(probe(theta)[0])
+
+        d = len(estimate)
+        along = directions(d, rays or 24 + 16 * d, rng)
+        found = trace(inside, window, along, first_step=radius_of(accepted.coverage, d) / 2)
+    return Outline(
+        estimate,
+        rank,
+        window,
+        found,
+        _status(found),
+        _resolution(found),
+        probe.evaluations - asked,
+        time.perf_counter() - begun,
+    )
+
+
+def _look_wide(
+    probe: Probe,
+    window: Window,
+    accepted: AcceptedRanks,
+    rng: np.random.Generator,
+    best: tuple[FloatArray, int],
+) -> tuple[FloatArray, int]:
+    """Look for a member far and wide, before the region is called empty."""
+    d = len(window.origin)
+    for scale in WIDE_SCALES:
+        theta = window.theta(scale * rng.standard_normal((100 * d, d)))
+        ranks: IntArray = probe(theta)[0]
+        first = int(accepted.distance(ranks).argmin())
+        if accepted.holds(ranks[first]):
+            return theta[first], int(ranks[first])
+    return best
+
+
+def _status(rays: Rays | None) -> str:
+    if rays is None:
+        return "empty"
+    if (np.isinf(rays.outer) & ~rays.at_bound).any():
+        return "unbounded"
+    return "disconnected" if rays.reentered.any() else "bounded"
+
+
+def _resolution(rays: Rays | None) -> float:
+    if rays is None:
+        return float("nan")
+    bounded = np.isfinite(rays.outer)
+    return float(((rays.outer - rays.inner)[bounded] / rays.outer[bounded]).max(initial=0.0))

@@ -1,0 +1,62 @@
+"""The one-degree score statistic of a functional g(θ): what a focused interval ranks by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from exactregion._typing import FloatArray
+from exactregion.features import CandidateFeatures
+from exactregion.sample import Inputs
+from exactregion.statistics.base import Candidates, PreparedStatistic, Rule, Statistic
+from exactregion.statistics.score import certainties, logit_gradient, whitening_of
+
+__all__ = ["Focused"]
+
+
+@dataclass(frozen=True)
+class Focused(Statistic):
+    """The score in the direction that matters for one functional of θ.
+
+    Z_i = (∇gᵀ I_θ⁻¹ s_i)² / (∇gᵀ I_θ⁻¹ ∇g), the efficient score of g with all other directions
+    profiled out, as in a Wald interval, but ranked exactly.
+
+    Parameters
+    ----------
+    gradient : callable
+        θ of shape (T, d) to ∇g of shape (T, d).
+    """
+
+    gradient: Callable[[FloatArray], FloatArray]
+
+    def prepare(self, inputs: Inputs, m: int) -> PreparedStatistic:
+        """Remember the gradient: nothing else comes before θ."""
+        return _PreparedFocused(self.gradient, m)
+
+
+@dataclass(frozen=True)
+class _PreparedFocused(PreparedStatistic):
+    gradient: Callable[[FloatArray], FloatArray]
+    m: int
+
+    def rule(self, candidates: Candidates) -> Rule:
+        P, inputs = candidates.probabilities, candidates.inputs
+        in_theta = logit_gradient(candidates)
+        W = whitening_of(in_theta, P, inputs)
+        target = np.einsum("tab,tb->ta", W, self.gradient(candidates.family_theta))
+        size = np.sqrt((target**2).sum(axis=-1, keepdims=True))
+        unit = np.divide(target, size, out=np.zeros_like(target), where=size > 0)
+        weights = np.einsum("ta,tab->tb", unit, W)
+        efficient = np.zeros_like(P)
+        for coefficient, column in zip(weights.T, np.moveaxis(in_theta, 1, 0), strict=True):
+            efficient += coefficient[:, None] * column
+        feature = CandidateFeatures.rounded(efficient[:, None, :], inputs, self.m)
+        centre = feature.centre(P, inputs)[0][:, None]
+        contradicted = certainties(candidates, self.m)
+
+        def values(points: Sequence[FloatArray]) -> FloatArray:
+            return contradicted.infinite_where((points[0][0] - centre) ** 2, points[1])
+
+        return Rule((feature, contradicted.features), values)
