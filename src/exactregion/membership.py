@@ -13,6 +13,7 @@ from exactregion.engine import DEFAULT_BATCH, check_batch, statistics_of_many
 from exactregion.errors import InvalidTypeError, InvalidValueError, NotFittedError
 from exactregion.models import Model, as_model
 from exactregion.models.base import check_probabilities
+from exactregion.progress import Watch
 from exactregion.ranking import AcceptedRanks, pvalue_of, rank_of
 from exactregion.resampling import Resampling, RNGLike, blocks, check_n_resamples, fresh_entropy
 from exactregion.sample import Sample
@@ -84,6 +85,7 @@ class Membership:
         pos_label: object = None,
         batch: int = DEFAULT_BATCH,
         n_jobs: int | None = None,
+        progress: bool = False,
     ) -> None:
         self.model = model
         self.statistic = statistic
@@ -94,6 +96,8 @@ class Membership:
         self.pos_label = pos_label
         self.batch = batch
         self.n_jobs = n_jobs
+        self.progress = progress
+        self._watch = Watch()
 
     def __repr__(self) -> str:
         """Show model, statistic and level."""
@@ -274,6 +278,7 @@ class Membership:
     ) -> tuple[IntArray, FloatArray]:
         """Give the rank and the original's Z at each θ, by this or another statistic."""
         Z = self._statistics(batch, statistic)
+        self._watch.advance(len(batch))
         seat = self._fitted.resampling.seat
         return rank_of(Z, seat), Z[:, seat]
 

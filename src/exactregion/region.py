@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from exactregion import inference
 from exactregion._typing import FloatArray, IntArray
 from exactregion.inference import Band, Interval, Risk
 from exactregion.membership import Membership
+from exactregion.progress import watching
 from exactregion.search import Grid, Outline
 
 if TYPE_CHECKING:
@@ -48,6 +50,8 @@ class ConfidenceRegion(Membership):
         Memory in bytes that the θ worked on at once may take. It changes speed, never the result.
     n_jobs : int, optional
         Number of joblib workers for many θ; it changes speed, never the result.
+    progress : bool
+        Show on stderr how far a search is.
 
     Attributes
     ----------
@@ -99,7 +103,8 @@ class ConfidenceRegion(Membership):
 
         Made at first use and kept until the next fit.
         """
-        return inference.outline(self)
+        with self._watching("region"):
+            return inference.outline(self)
 
     def grid(
         self,
@@ -125,7 +130,8 @@ class ConfidenceRegion(Membership):
         Grid
             Ranks, membership, area, status and cost.
         """
-        return inference.grid(self, box, points=points, levels=levels)
+        with self._watching("grid"):
+            return inference.grid(self, box, points=points, levels=levels)
 
     def intervals(self, *, joint: bool = False) -> pd.DataFrame:
         """Give an interval for each parameter.
@@ -145,7 +151,8 @@ class ConfidenceRegion(Membership):
         pandas.DataFrame
             One row a parameter: estimate, lower, upper, status, resolution, evaluations, seconds.
         """
-        return inference.intervals(self, joint=joint)
+        with self._watching("intervals"):
+            return inference.intervals(self, joint=joint)
 
     def functional(
         self, g: Callable[[FloatArray], Any], name: str | None = None, *, joint: bool = False
@@ -174,7 +181,8 @@ class ConfidenceRegion(Membership):
         >>> even.lower < even.estimate < even.upper
         True
         """
-        return inference.functional(self, g, name=name, joint=joint)
+        with self._watching(name or "functional"):
+            return inference.functional(self, g, name=name, joint=joint)
 
     def band(self, X: Any, *, joint: bool = True) -> Band:
         """Give bounds of P(Y=1|x) at new inputs.
@@ -191,7 +199,8 @@ class ConfidenceRegion(Membership):
         -------
         Band
         """
-        return inference.band(self, X, joint=joint)
+        with self._watching("band"):
+            return inference.band(self, X, joint=joint)
 
     def classify(self, X: Any) -> IntArray:
         """Decide for +1 or -1 where all members agree on the likelier class, else 0.
@@ -204,7 +213,8 @@ class ConfidenceRegion(Membership):
         X : array-like or frame
             Inputs with the columns that fit was given.
         """
-        return inference.classify(self, X)
+        with self._watching("decisions"):
+            return inference.classify(self, X)
 
     def risk(self, X: Any, classifier: Any = None) -> Risk:
         """Bound the probability of misclassification, at each input and on average.
@@ -220,7 +230,8 @@ class ConfidenceRegion(Membership):
         -------
         Risk
         """
-        return inference.risk(self, X, classifier)
+        with self._watching("risk"):
+            return inference.risk(self, X, classifier)
 
     def plot(
         self, kind: str | None = None, **kwargs: Any
@@ -242,4 +253,8 @@ class ConfidenceRegion(Membership):
         """
         from exactregion.plotting import display_region
 
-        return display_region(self, kind, **kwargs)
+        with self._watching("picture"):
+            return display_region(self, kind, **kwargs)
+
+    def _watching(self, label: str) -> AbstractContextManager[None]:
+        return watching(self._watch, label, show=self.progress)
