@@ -1,7 +1,9 @@
-"""The O-ring story, told in a terminal: ``python -m exactregion.demo``."""
+"""The O-ring story, in a terminal and two pictures: ``python -m exactregion.demo [DIR]``."""
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +18,8 @@ __all__ = ["main", "story"]
 PUBLISHED = (15.0429, -0.23216)
 """Maximum likelihood of y ~ temp on these flights, as published many times."""
 
+LAUNCHES = np.array([31.0, 53.0, 65.0, 81.0])
+
 ASKED = {
     "the published fit": PUBLISHED,
     "half as steep": (6.9, -0.11),
@@ -26,19 +30,24 @@ ASKED = {
 
 
 def main() -> None:
-    """Print the story."""
-    print(story())
+    """Print the story, and write its pictures into a folder."""
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "exactregion-demo")
+    print(story(folder))
 
 
-def story() -> str:
-    """Tell what 23 flights say about O-rings and cold, with exact p-values."""
+def story(folder: Path) -> str:
+    """Tell what 23 flights say about O-rings and cold, exactly; pictures go into the folder."""
     flights = er.datasets.oring()
+    region = er.ConfidenceRegion(er.models.Logistic(), confidence_level=0.95, rng=0)
+    region.fit(flights["temp"], flights["y"])
     return "\n\n".join(
         [
             "O-rings and cold: 23 shuttle flights before Challenger (launched at 31 °F)",
             _picture(flights["temp"].to_numpy(), flights["y"].to_numpy()),
             _candidates(flights),
-            _family(flights),
+            _family(region),
+            _implied(region),
+            _files(region, flights, folder),
         ]
     )
 
@@ -71,9 +80,7 @@ def _candidates(flights: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
-def _family(flights: pd.DataFrame) -> str:
-    X, y = flights["temp"], flights["y"]
-    region = er.ConfidenceRegion(er.models.Logistic(), confidence_level=0.95, rng=0).fit(X, y)
+def _family(region: er.ConfidenceRegion) -> str:
     pvalues = region.pvalue(list(ASKED.values()))
     at_launch = region.model_.probabilities(list(ASKED.values()), [31.0])[:, 0]
     lines = [
@@ -87,6 +94,39 @@ def _family(flights: pd.DataFrame) -> str:
     lines.append("  All (a, b) that are not outside make up the confidence region. It holds the")
     lines.append(f"  true pair with probability {region.coverage_:g}: exactly, at n = 23.")
     return "\n".join(lines)
+
+
+def _implied(region: er.ConfidenceRegion) -> str:
+    slope = region.intervals().loc["temp"]
+    lines = [
+        "What do they all say together?",
+        f"  slope b, focused 95 % interval   [{slope['lower']:.3f}, {slope['upper']:.3f}]"
+        "   (Wald: [-0.444, -0.020])",
+    ]
+    band = region.band(LAUNCHES)
+    for x, low, high in zip(LAUNCHES, band.lower, band.upper, strict=True):
+        note = {31.0: "  the launch", 81.0: "  the warmest flight"}.get(float(x), "")
+        lines.append(f"  P(damage) at {x:.0f} °F, all at once   {low:.3f} to {high:.3f}{note}")
+    even = region.functional(lambda th: -th[0] / th[1])
+    lines.append(f"  damage is as likely as not at     {even.lower:.1f} to {even.upper:.1f} °F")
+    return "\n".join(lines)
+
+
+def _files(region: er.ConfidenceRegion, flights: pd.DataFrame, folder: Path) -> str:
+    try:
+        import matplotlib as mpl
+    except ImportError:
+        return "For the pictures: pip install exactregion[plot]"
+    mpl.use("Agg")
+    folder.mkdir(parents=True, exist_ok=True)
+    data = (flights["temp"], flights["y"])
+    pictures = {
+        "oring_region.png": region.plot(),
+        "oring_band.png": region.band(np.arange(31.0, 83.0)).plot(data=data),
+    }
+    for name, display in pictures.items():
+        display.figure_.savefig(folder / name, dpi=150)
+    return "\n".join(["Pictures:", *(f"  {folder / name}" for name in pictures)])
 
 
 def _bar(pvalue: float, width: int = 16) -> str:

@@ -34,7 +34,10 @@ __all__ = [
 ]
 
 PROBABILITY_BITS = 20
-"""Probabilities are rounded to this many bits where they make up the centre of the cloud."""
+"""Expected successes are rounded to this many bits after the point in the centre of the cloud."""
+
+BLOCK_BITS = 33
+"""Bits for the expected successes of a block of rows; the other 20 of 53 are for the features."""
 
 EXACT_POINTS = 2000
 """Up to this many distinct inputs the Gram matrix is factored to rounding error."""
@@ -63,14 +66,19 @@ def trials_in_blocks(inputs: Inputs) -> int:
     return max(int(inputs.trials[rows].sum()) for rows in blocks(len(inputs)))
 
 
+def probability_bits(inputs: Inputs) -> int:
+    """Return the bits after the point of expected successes: fewer where there are many trials."""
+    return max(0, min(PROBABILITY_BITS, BLOCK_BITS - trials_in_blocks(inputs).bit_length()))
+
+
 def grid_unit(largest: FloatArray, inputs: Inputs, m: int) -> FloatArray:
     """Spacing of the grid for features up to `largest`, a power of two.
 
     Two kinds of sums must fit into 53 bits: m v_i - Σ_j v_j over all trials, and the centre Φᵀ(t
-    p) within a block, where p has `PROBABILITY_BITS`.
+    p) within a block, where p has `probability_bits`.
     """
     of_points = (2 * m * inputs.total).bit_length()
-    of_centre = PROBABILITY_BITS + trials_in_blocks(inputs).bit_length()
+    of_centre = probability_bits(inputs) + trials_in_blocks(inputs).bit_length()
     _, exponent = np.frexp(largest)
     return np.asarray(np.ldexp(1.0, exponent + max(of_points, of_centre) - 53))
 
@@ -85,8 +93,8 @@ def _on_half_grid(values: FloatArray, unit: FloatArray) -> FloatArray:
 
 
 def _probability_mass(probabilities: FloatArray, inputs: Inputs, rows: slice) -> FloatArray:
-    """Compute the expected successes t p in these rows, on a grid of `PROBABILITY_BITS`."""
-    scale = float(2**PROBABILITY_BITS)
+    """Compute the expected successes t p in these rows, on a grid of `probability_bits`."""
+    scale = float(2 ** probability_bits(inputs))
     return np.rint(inputs.trials[rows] * probabilities[:, rows] * scale) / scale
 
 

@@ -135,6 +135,10 @@ class _VectorKernel(Kernel):
     def between(self, A: FloatArray, B: FloatArray, label_distance: float = 0.0) -> FloatArray:
         """Compute k for all pairs, with the labels of A and B at a distance."""
 
+    def contrast(self, A: FloatArray, B: FloatArray) -> FloatArray:
+        """Compute B = (K_same - K_diff) / 2, the label being one more coordinate."""
+        return (self.between(A, B) - self.between(A, B, LABEL_DISTANCE)) / 2
+
     def median_distance(self, distinct: Distinct, points: FloatArray) -> float:
         """Median distance of two trials at different inputs."""
         kept = np.unique(np.linspace(0, len(points) - 1, MEDIAN_POINTS).round().astype(np.int64))
@@ -161,16 +165,13 @@ class _VectorKernel(Kernel):
         width = self.bandwidth
         kernel = replace(self, bandwidth=width or self.median_distance(distinct, points))
 
-        def contrast(A: FloatArray, B: FloatArray) -> FloatArray:
-            return (kernel.between(A, B) - kernel.between(A, B, LABEL_DISTANCE)) / 2
-
         def cross(nodes: FloatArray) -> FloatArray:
             return kernel.between(points, (nodes - centre) / scale)
 
         return BoundKernel(
             distinct,
             _stationary_gram(kernel.between, points),
-            _stationary_gram(contrast, points),
+            _stationary_gram(kernel.contrast, points),
             cross,
         )
 
@@ -208,6 +209,11 @@ class Gaussian(_VectorKernel):
         """Compute k for all pairs."""
         squares = cdist(A, B, "sqeuclidean") + label_distance**2
         return np.asarray(np.exp(-squares / (2 * _settled(self.bandwidth) ** 2)))
+
+    def contrast(self, A: FloatArray, B: FloatArray) -> FloatArray:
+        """Compute B without cancellation for large bandwidths."""
+        share = -np.expm1(-(LABEL_DISTANCE**2) / (2 * _settled(self.bandwidth) ** 2))
+        return np.asarray(self.between(A, B) * (share / 2))
 
 
 @dataclass(frozen=True)

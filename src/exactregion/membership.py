@@ -128,7 +128,7 @@ class Membership:
         model = as_model(self.model)
         sample = Sample.from_data(X, y, pos_label=self.pos_label)
         model = model.bind(sample.inputs.names)
-        model.n_parameters(sample.inputs.X)
+        model.check_inputs(sample.inputs.user_rows)
         prepared = statistic.prepare(sample.inputs, n_resamples + 1)
         resampling = Resampling(sample, n_resamples, fresh_entropy(self.rng))
         self._state = _Fit(model, sample, resampling, prepared, accepted)

@@ -23,7 +23,7 @@ __all__ = ["MAX_TRIALS", "Outcomes", "Values", "numeric", "read_inputs", "read_o
 
 Values: TypeAlias = FloatArray | tuple[object, ...]
 
-MAX_TRIALS = 2**40
+MAX_TRIALS = 2**31
 """Most trials in all, so that sums over them stay exact."""
 
 
@@ -92,10 +92,17 @@ def _read_columns(
 
 
 def _read_array(X: object, name: str) -> tuple[Values, tuple[str, ...]]:
-    if isinstance(X, (str, bytes, Mapping, Set)) or not hasattr(X, "__len__"):
+    if isinstance(X, (str, bytes, Mapping, Set)) or not (
+        hasattr(X, "__len__") or hasattr(X, "toarray")
+    ):
         raise InvalidTypeError(
             f"The {name!r} parameter must be an array, a frame or a sequence with one entry a row. "
             f"Got {type(X).__name__} instead."
+        )
+    if hasattr(X, "toarray"):
+        raise InvalidTypeError(
+            f"The {name!r} parameter must be dense. "
+            f"Got a sparse {type(X).__name__} instead: call toarray() first."
         )
     if np.ma.is_masked(X):
         row = np.argwhere(np.ma.getmaskarray(cast(Any, X)))[0][0]
@@ -288,7 +295,7 @@ def _read_counts(values: npt.NDArray[Any], name: str) -> IntArray:
     total = float(values.astype(np.float64).sum())
     if total > MAX_TRIALS:
         raise InvalidValueError(
-            f"The counts in the {name!r} parameter must add up to at most 2**40. "
+            f"The counts in the {name!r} parameter must add up to at most 2**31. "
             f"Got {total:.3g} instead."
         )
     return values.astype(np.int64)

@@ -39,6 +39,9 @@ MAX_RESAMPLES = 2**20 - 1
 TABLE_TRIALS = 4096
 """Up to this many trials in a row all thresholds are computed; above it they are searched."""
 
+TABLE_SIZE = 2**20
+"""Most thresholds at a time, so that candidates with many trials stay within memory."""
+
 RNGLike: TypeAlias = (
     int | np.random.Generator | np.random.BitGenerator | np.random.SeedSequence | None
 )
@@ -163,9 +166,11 @@ class Resampling:
 
 def _binomial_quantiles(u: FloatArray, p: FloatArray, trials: int) -> IntArray:
     """Count the thresholds P(K ≥ c) above each uniform: shape (T, len(u))."""
-    if trials > TABLE_TRIALS:
+    if trials > TABLE_TRIALS or len(u) * trials.bit_length() < trials:
         return _quantiles_by_bisection(u, p, trials)
-    return _quantiles_by_table(u, p, trials)
+    step = max(1, TABLE_SIZE // max(1, trials))
+    parts = [_quantiles_by_table(u, p[i : i + step], trials) for i in range(0, len(p), step)]
+    return np.concatenate(parts)
 
 
 def _quantiles_by_bisection(u: FloatArray, p: FloatArray, trials: int) -> IntArray:

@@ -166,7 +166,7 @@ CASES = {
 def unrounded(monkeypatch):
     """Switch the dyadic grid off, to compare formulas to more digits than the grid keeps."""
     monkeypatch.setattr(features, "_on_grid", lambda values, unit: values)
-    monkeypatch.setattr(features, "PROBABILITY_BITS", 50)
+    monkeypatch.setattr(features, "probability_bits", lambda inputs: 50)
 
 
 def region_of(statistic, n, seed):

@@ -8,7 +8,9 @@ from numbers import Integral
 import numpy as np
 
 from exactregion._typing import FloatArray
+from exactregion.engine.certainty import Certainties
 from exactregion.errors import InvalidTypeError, InvalidValueError
+from exactregion.features import Projection
 from exactregion.resampling import BLOCK_ROWS, Resampling, blocks
 from exactregion.statistics.base import Candidates, PreparedStatistic
 
@@ -39,20 +41,30 @@ def statistics_of(
     All m data sets, the original in its seat among them, go through the same products.
     """
     rule = statistic.rule(candidates)
+    certainties = Certainties.of(candidates, resampling.m)
+    projections: list[Projection] = list(rule.projections)
+    if certainties is not None:
+        projections.append(certainties.features)
     shape = (len(candidates), resampling.m)
-    points = [np.zeros((projection.width, *shape)) for projection in rule.projections]
+    points = [np.zeros((projection.width, *shape)) for projection in projections]
     for rows in blocks(len(candidates.inputs)):
         K = resampling.successes(candidates.probabilities[:, rows], rows)
-        for projection, sums in zip(rule.projections, points, strict=True):
+        for projection, sums in zip(projections, points, strict=True):
             projection.add(sums, K, rows)
     with np.errstate(over="ignore"):
-        Z = rule.values(points)
-    if np.isnan(Z).any():
-        raise InvalidValueError(
-            f"The statistic must give numbers. Got NaN in {int(np.isnan(Z).sum())} of {Z.size} "
-            "instead."
-        )
+        Z = rule.values(points[: len(rule.projections)])
+    _check_numbers(Z, candidates)
+    if certainties is not None:
+        return certainties.infinite_where_contradicted(Z, points[-1])
     return Z
+
+
+def _check_numbers(Z: FloatArray, candidates: Candidates) -> None:
+    wrong = np.flatnonzero(np.isnan(Z).any(axis=1))
+    if not len(wrong):
+        return
+    where = "" if candidates.theta is None else f" at theta = {candidates.theta[wrong[0]].tolist()}"
+    raise InvalidValueError(f"The statistic must give numbers. Got NaN{where} instead.")
 
 
 def statistics_of_many(

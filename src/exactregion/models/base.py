@@ -17,6 +17,12 @@ __all__ = ["Bounds", "Model", "as_matrix", "check_probabilities"]
 
 Bounds = tuple[tuple[float, float], ...]
 
+SMALL_STEP = float(np.finfo(np.float64).eps ** (1 / 3))
+"""First step of differences, as a share of the parameter."""
+
+WANTED_RISE = 1e-5
+"""Change of the logit that is large beside its rounding error; steps grow to reach it."""
+
 
 class Model(ABC):
     """A family of probability models.
@@ -44,22 +50,35 @@ class Model(ABC):
     def differentiate(self, theta: FloatArray, X: Any) -> FloatArray:
         """Gradient of logit P_θ(Y=+1|x) in θ for a batch: shape (T, n, d).
 
-        Central differences by default, one-sided at a bound.
+        Central differences by default, one-sided at a bound, with steps that are small beside the
+        parameter, or as large as it takes for the logit to move.
         """
         columns = []
-        for index, (low, high) in enumerate(self.bounds):
+        for index in range(theta.shape[1]):
             value = theta[:, index]
-            step = np.finfo(np.float64).eps ** (1 / 3) * np.maximum(1.0, np.abs(value))
-            below, above = theta.copy(), theta.copy()
-            below[:, index] = np.maximum(value - step, low)
-            above[:, index] = np.minimum(value + step, high)
-            rise = _logit(self.evaluate(above, X)) - _logit(self.evaluate(below, X))
-            columns.append(rise / (above[:, index] - below[:, index])[:, None])
+            # relative to the parameter itself, whose unit is the user's choice
+            step = SMALL_STEP * np.where(value == 0, 1.0, np.abs(value))
+            reach = np.abs(self._slope(theta, X, index, step)).max(axis=1) * step
+            step = step * np.clip(WANTED_RISE / np.where(reach > 0, reach, np.inf), 1.0, None)
+            columns.append(self._slope(theta, X, index, step))
         return np.stack(columns, axis=-1)
+
+    def _slope(self, theta: FloatArray, X: Any, index: int, step: FloatArray) -> FloatArray:
+        low, high = self.bounds[index]
+        below, above = theta.copy(), theta.copy()
+        below[:, index] = np.maximum(theta[:, index] - step, low)
+        above[:, index] = np.minimum(theta[:, index] + step, high)
+        with np.errstate(all="ignore"):
+            rise = _logit(self.evaluate(above, X)) - _logit(self.evaluate(below, X))
+        slope = rise / (above[:, index] - below[:, index])[:, None]
+        return np.where(np.isfinite(slope), slope, 0.0)
 
     def bind(self, names: Sequence[str]) -> Model:
         """Return the model for inputs with these column names."""
         return self
+
+    def check_inputs(self, X: Any) -> None:  # noqa: B027 (nothing to check by default)
+        """Raise an error for inputs that the family can never take."""
 
     def n_parameters(self, X: Any) -> int:
         """Return the number of parameters for these inputs."""
@@ -133,11 +152,19 @@ class Model(ABC):
         return self.parameter_names[index]
 
 
-def as_matrix(X: Any) -> FloatArray:
-    """Read inputs as an (n, d) matrix."""
-    known = isinstance(X, np.ndarray) and X.dtype == np.float64 and bool(np.isfinite(X).all())
-    values = X if known else read_inputs(X)[0]
-    return numeric(values).reshape(len(values), -1)
+def as_matrix(X: Any, names: tuple[str, ...] | None = None) -> FloatArray:
+    """Read inputs as an (n, d) matrix; columns of a frame go by name where names are known."""
+    if isinstance(X, np.ndarray) and X.dtype == np.float64 and bool(np.isfinite(X).all()):
+        return X.reshape(len(X), -1)
+    values, columns = read_inputs(X)
+    matrix = numeric(values).reshape(len(values), -1)
+    if names is None or columns == names or not hasattr(X, "columns"):
+        return matrix
+    if set(columns) != set(names):
+        raise InvalidValueError(
+            f"The 'X' parameter must have the columns {list(names)}. Got {list(columns)} instead."
+        )
+    return np.ascontiguousarray(matrix[:, [columns.index(name) for name in names]])
 
 
 def check_probabilities(P: FloatArray, theta: FloatArray, *, n: int) -> FloatArray:

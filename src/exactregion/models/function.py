@@ -20,13 +20,15 @@ class Function(Model):
     Parameters
     ----------
     f : callable (theta (d,), X) -> (n,)
-        Probabilities of the positive class in each row of X.
+        Probabilities of the positive class in each row of X. In a region X is a float array of
+        shape (n,) or (n, d), in the order of your rows, also where fit was given a frame.
     names : sequence of str
         A name for each parameter.
     bounds : sequence of (low, high), optional
         Bounds of each parameter; infinite by default.
     vectorized : bool
-        Whether f takes a batch, theta (T, d), and gives (T, n).
+        Whether f takes a batch, theta (T, d), and gives (T, n). Its answer for one theta should
+        not depend on the others, to the last bit: matrix products may.
 
     Examples
     --------
@@ -55,6 +57,16 @@ class Function(Model):
             raise InvalidTypeError(
                 "The 'names' parameter of Function must be a sequence of names. "
                 f"Got the string {names!r} instead."
+            )
+        if not names:
+            raise InvalidValueError(
+                "The 'names' parameter of Function must name at least one parameter. "
+                "Got none instead."
+            )
+        if bounds is not None and not all(low < high for low, high in bounds):
+            raise InvalidValueError(
+                "The 'bounds' parameter of Function must be (low, high) with low < high. "
+                f"Got {bounds!r} instead."
             )
         if bounds is not None and len(bounds) != len(names):
             raise InvalidValueError(

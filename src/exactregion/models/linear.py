@@ -58,13 +58,17 @@ class LinearModel(Model):
         """Return the number of columns, and one for the intercept."""
         return int(as_matrix(X).shape[1]) + int(self.intercept)
 
+    def check_inputs(self, X: Any) -> None:
+        """Check that inputs are numbers."""
+        as_matrix(X)
+
     def evaluate(self, theta: FloatArray, X: Any) -> FloatArray:
         """Compute F of the linear predictor."""
-        return self.inverse_link(self.linear_predictor(theta, as_matrix(X)))
+        return self.inverse_link(self.linear_predictor(theta, as_matrix(X, self.feature_names)))
 
     def differentiate(self, theta: FloatArray, X: Any) -> FloatArray:
         """Compute slope(η) · (1, x)."""
-        X = as_matrix(X)
+        X = as_matrix(X, self.feature_names)
         slope = self.logit_slope(self.linear_predictor(theta, X))
         design = np.column_stack([np.ones(len(X)), X]) if self.intercept else X
         return np.asarray(slope[:, :, None] * design)

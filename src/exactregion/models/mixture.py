@@ -72,8 +72,12 @@ class _LocationMixture(Model):
 
     @property
     def bounds(self) -> Bounds:
-        """P in [0, 1], scale ≥ 0; at 0 the limit is taken."""
+        """The prior p in [0, 1], scale ≥ 0; at 0 the limit is taken."""
         return ((0.0, 1.0), (0.0, np.inf))
+
+    def check_inputs(self, X: Any) -> None:
+        """Check that there is one column."""
+        _one_column(X, self)
 
     def evaluate(self, theta: FloatArray, X: Any) -> FloatArray:
         """Compute expit(logit p + a(x) / scale^power)."""
@@ -223,11 +227,15 @@ class Mixture(Model):
 
     @property
     def bounds(self) -> Bounds:
-        """P in [0, 1], scales > 0, the others as they come."""
+        """The prior p in [0, 1], scales > 0, the others as they come."""
         return tuple(
             (0.0, 1.0) if name == "p" else (TINY if name.endswith("scale") else -np.inf, np.inf)
             for name in self.parameter_names
         )
+
+    def check_inputs(self, X: Any) -> None:
+        """Check that there is one column."""
+        _one_column(X, self)
 
     def evaluate(self, theta: FloatArray, X: Any) -> FloatArray:
         """Compute expit(logit p + log φ₊(x) - log φ₋(x))."""

@@ -77,6 +77,10 @@ class Psychometric(Model):
         """Return the model for inputs with these column names."""
         return replace(self, core=self.core.bind(names))
 
+    def check_inputs(self, X: Any) -> None:
+        """Check what the core checks."""
+        self.core.check_inputs(X)
+
     def n_parameters(self, X: Any) -> int:
         """Return the number of parameters of the core and of free rates."""
         return self.core.n_parameters(X) + len(self._free_rates)

@@ -34,6 +34,10 @@ class Recalibration(Model):
         """The intercept and the slope on the logit scale."""
         return ("intercept", "slope")
 
+    def check_inputs(self, X: Any) -> None:
+        """Check that inputs are probabilities."""
+        self._logits(X)
+
     def evaluate(self, theta: FloatArray, X: Any) -> FloatArray:
         """Compute expit(a + b logit p), with 0 · ∞ = 0."""
         score = self._logits(X)

@@ -125,7 +125,7 @@ def squared_norms(points: FloatArray) -> FloatArray:
 
 
 def to_mean(points: FloatArray) -> FloatArray:
-    """M v_i - Σ_j v_j: where the points lie from their mean, times m, without rounding."""
+    """Compute m v_i - Σ_j v_j: m times where the points lie from their mean, without rounding."""
     return np.asarray(points.shape[-1] * points - points.sum(axis=-1, keepdims=True))
 
 

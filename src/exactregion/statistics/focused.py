@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,7 @@ from exactregion._typing import FloatArray
 from exactregion.features import CandidateFeatures
 from exactregion.sample import Inputs
 from exactregion.statistics.base import Candidates, PreparedStatistic, Rule, Statistic
-from exactregion.statistics.score import certainties, logit_gradient, whitening_of
+from exactregion.statistics.score import logit_gradient, whitening_of
 
 __all__ = ["Focused"]
 
@@ -45,18 +45,17 @@ class _PreparedFocused(PreparedStatistic):
         P, inputs = candidates.probabilities, candidates.inputs
         in_theta = logit_gradient(candidates)
         W = whitening_of(in_theta, P, inputs)
-        target = np.einsum("tab,tb->ta", W, self.gradient(candidates.family_theta))
-        size = np.sqrt((target**2).sum(axis=-1, keepdims=True))
-        unit = np.divide(target, size, out=np.zeros_like(target), where=size > 0)
-        weights = np.einsum("ta,tab->tb", unit, W)
+        target = _unit(np.einsum("tab,tb->ta", W, _unit(self.gradient(candidates.family_theta))))
+        weights = _unit(np.einsum("ta,tab->tb", target, W))
         efficient = np.zeros_like(P)
         for coefficient, column in zip(weights.T, np.moveaxis(in_theta, 1, 0), strict=True):
             efficient += coefficient[:, None] * column
         feature = CandidateFeatures.rounded(efficient[:, None, :], inputs, self.m)
         centre = feature.centre(P, inputs)[0][:, None]
-        contradicted = certainties(candidates, self.m)
+        return Rule((feature,), lambda points: (points[0][0] - centre) ** 2)
 
-        def values(points: Sequence[FloatArray]) -> FloatArray:
-            return contradicted.infinite_where((points[0][0] - centre) ** 2, points[1])
 
-        return Rule((feature, contradicted.features), values)
+def _unit(vectors: FloatArray) -> FloatArray:
+    """Bring each row to a largest entry of one; its length changes no rank."""
+    size = np.abs(vectors).max(axis=-1, keepdims=True)
+    return np.asarray(vectors / np.where(size > 0, size, 1.0))

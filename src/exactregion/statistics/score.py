@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 
@@ -20,14 +19,10 @@ from exactregion.statistics.base import (
     squared_norms,
 )
 
-__all__ = [
-    "Certainties",
-    "Score",
-    "certainties",
-    "information_of",
-    "logit_gradient",
-    "whitening_of",
-]
+__all__ = ["Score", "information_of", "logit_gradient", "whitening_of"]
+
+SINGULAR = 1e-12
+"""Share of the largest information that every direction has at least."""
 
 THREADED_SIZE = 16
 """Information matrices above this size are decomposed with one thread, to the same last bit."""
@@ -38,11 +33,8 @@ class Score(Statistic):
     """The score of a family, in the metric of its Fisher information.
 
     Z_i = s_iᵀ I_θ⁻¹ s_i with s_i = Σ_j ∂η_θ(x_j) (k_ij - t_j p_θ(x_j)), η the logit of p, k
-    successes of t trials, and I_θ = Σ_j t_j p (1 - p) ∂η ∂ηᵀ. Where the information is singular
-    its pseudo-inverse is used.
-
-    A data set that contradicts a certainty of the candidate (a success where p = 0, a failure
-    where p = 1) has Z = ∞: its likelihood is zero.
+    successes of t trials, and I_θ = Σ_j t_j p (1 - p) ∂η ∂ηᵀ. Directions without
+    information count as having a trillionth of the largest, on a scale where parameters are alike.
     """
 
     def prepare(self, inputs: Inputs, m: int) -> PreparedStatistic:
@@ -59,33 +51,7 @@ class _PreparedScore(PreparedStatistic):
         gradient = CandidateFeatures.rounded(logit_gradient(candidates), inputs, self.m)
         centre = gradient.centre(P, inputs)[:, :, None]
         W = whitening_of(gradient.values, P, inputs)
-        contradicted = certainties(candidates, self.m)
-
-        def values(points: Sequence[FloatArray]) -> FloatArray:
-            Z = squared_norms(_apply(W, points[0] - centre))
-            return contradicted.infinite_where(Z, points[1])
-
-        return Rule((gradient, contradicted.features), values)
-
-
-@dataclass(frozen=True, eq=False)
-class Certainties:
-    """Counts, in every data set, the outcomes that a candidate holds impossible."""
-
-    features: CandidateFeatures
-    successes: FloatArray
-
-    def infinite_where(self, Z: FloatArray, points: FloatArray) -> FloatArray:
-        """Put ∞ where a data set has an impossible outcome: its likelihood is zero."""
-        return np.where(self.successes[:, None] + points[0] > 0, np.inf, Z)
-
-
-def certainties(candidates: Candidates, m: int) -> Certainties:
-    """Find where a candidate is certain, p = 0 or p = 1."""
-    P, inputs = candidates.probabilities, candidates.inputs
-    sign = np.where(P == 0, 1.0, np.where(P == 1, -1.0, 0.0))
-    features = CandidateFeatures.rounded(sign[:, None, :], inputs, m)
-    return Certainties(features, (inputs.trials * (P == 1)).sum(axis=-1).astype(np.float64))
+        return Rule((gradient,), lambda points: squared_norms(_apply(W, points[0] - centre)))
 
 
 def logit_gradient(candidates: Candidates) -> FloatArray:
@@ -110,19 +76,23 @@ def information_of(gradient: FloatArray, P: FloatArray, inputs: Inputs) -> Float
 
 
 def whitening_of(gradient: FloatArray, P: FloatArray, inputs: Inputs) -> FloatArray:
-    """W with WᵀW = I_θ⁺: shape (T, d, d).
+    """W with WᵀW = I_θ⁻¹: shape (T, d, d).
 
     The information is scaled to a unit diagonal first, so that units of the parameters do not
-    decide which directions count as singular.
+    decide which directions count as singular. Those get a floor instead of being dropped: outcomes
+    that are all but impossible speak in these very directions, and must not be lost.
     """
-    information = information_of(gradient, P, inputs)
+    _, exponent = np.frexp(np.abs(gradient).max(axis=-1))
+    power = np.ldexp(1.0, -exponent)  # squares of gradients must neither overflow nor vanish
+    information = information_of(gradient * power[:, :, None], P, inputs)
     size = np.sqrt(np.einsum("taa->ta", information))
     unit = np.where(size > 0, 1 / np.where(size > 0, size, 1.0), 0.0)
     with single_thread() if information.shape[1] > THREADED_SIZE else nullcontext():
         values, vectors = np.linalg.eigh(information * unit[:, :, None] * unit[:, None, :])
-    singular = values <= 1e-12 * values.shape[1] * np.maximum(values[:, -1:], 0.0)
-    weights = np.where(singular, 0.0, 1 / np.sqrt(np.where(singular, 1.0, values)))
-    return np.asarray(weights[:, :, None] * vectors.transpose(0, 2, 1) * unit[:, None, :])
+    floor = SINGULAR * values.shape[1] * values[:, -1:]
+    known = values[:, -1:] > 0
+    weights = np.where(known, 1 / np.sqrt(np.where(known, np.maximum(values, floor), 1.0)), 0.0)
+    return np.asarray(weights[:, :, None] * vectors.transpose(0, 2, 1) * (unit * power)[:, None, :])
 
 
 def _apply(W: FloatArray, scores: FloatArray) -> FloatArray:

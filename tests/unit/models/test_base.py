@@ -104,7 +104,9 @@ def test_arguments_stay_as_they_were(family):
 def test_frames_give_what_arrays_give(numeric_family, frame_of):
     model, theta, X = numeric_family.model, numeric_family.theta, numeric_family.X
     columns = X.reshape(len(X), -1).T
-    frame = frame_of({f"column {j}": column for j, column in enumerate(columns)})
+    names = getattr(getattr(model, "core", model), "feature_names", None)
+    names = names or [f"column {j}" for j in range(len(columns))]
+    frame = frame_of(dict(zip(names, columns, strict=True)))
     np.testing.assert_array_equal(model.probabilities(theta, frame), model.probabilities(theta, X))
     np.testing.assert_array_equal(
         model.logit_gradient(theta, frame), model.logit_gradient(theta, X)
@@ -204,6 +206,16 @@ class Open(Model):
 def test_differences_stay_within_the_bounds(slope):
     x = np.array([-1.0, 0.0, 2.0])
     np.testing.assert_allclose(Bounded().logit_gradient([slope], x), x[:, None], atol=1e-8)
+
+
+def test_differences_do_not_depend_on_the_unit_of_the_parameter():
+    class Scaled(Open):
+        def evaluate(self, theta, X):
+            return super().evaluate(theta * [1.0, 1e9], X)
+
+    x = np.array([0.0, 1.0])
+    here, there = Open().logit_gradient([0.5, 2.0], x), Scaled().logit_gradient([0.5, 2e-9], x)
+    np.testing.assert_allclose(here * [1, 1e9], there, rtol=1e-6)
 
 
 def test_differences_scale_with_the_parameter():

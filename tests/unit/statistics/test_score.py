@@ -127,31 +127,6 @@ def test_no_information_at_all(values_of):
 # --- certainties --------------------------------------------------------------------------------
 
 
-def test_contradicting_a_certainty_is_infinitely_bad(values_of):
-    x = np.array([-2.0, 1.0, -1.0, 2.0])
-    right = [0, 1, 0, 1]
-    wrong = [[1, 1, 0, 1], [0, 0, 0, 1], [1, 0, 1, 0]]
-    Z = values_of(
-        Score(), x, [right, *wrong], (x > 0).astype(float), family=(Logistic(), (0, 1000))
-    )
-    assert Z.tolist() == [0, np.inf, np.inf, np.inf]
-
-
-def test_contradictions_of_counts(values_of):
-    theta = (0, 1000)
-    x = np.array([-1.0, 0.0, 1.0])
-    successes = [[0, 2, 3], [0, 4, 3], [1, 2, 3], [0, 2, 2], [1, 2, 2]]
-    Z = values_of(
-        Score(),
-        x,
-        successes,
-        [0.0, 0.5, 1.0],
-        trials=[3, 4, 3],
-        family=(Logistic(), theta),
-    )
-    np.testing.assert_allclose(Z, [0, 4, np.inf, np.inf, np.inf])
-
-
 @pytest.mark.parametrize("statistic", ["score", "combined"])
 def test_a_contradicted_certainty_has_the_smallest_pvalue(statistic):
     x = np.linspace(-1, 1, 10)
