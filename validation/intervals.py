@@ -2,7 +2,7 @@
 
 Logistic models with one and three slopes and the ED50 of the first, n = 15, 30, 100, level 95 %.
 
-    python validation/intervals.py [--repetitions 200] [--resamples 199] [--jobs 2] [--out FILE]
+    python validation/intervals.py [--repetitions 200] [--resamples 199] [--out FILE]
 
 prints a table and writes it as JSON. A peer whose fit does not exist (separated data) has no
 interval: it is counted in "none", and its coverage is over the data sets where it has one.
@@ -202,11 +202,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repetitions", type=int, default=200)
     parser.add_argument("--resamples", type=int, default=199)
+    parser.add_argument("--slopes", type=int, nargs="+", default=list(TRUTHS), choices=list(TRUTHS))
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args()
     rows, begun = [], time.perf_counter()
-    for slopes in TRUTHS:
+    for slopes in options.slopes:
         for n in SIZES:
             repetitions = Parallel(n_jobs=options.jobs)(
                 delayed(one_repetition)(slopes, n, seed, options.resamples)

@@ -2,8 +2,8 @@
 
     python validation/references.py [--resamples 999] [--seed 0]
 
-prints a table and writes validation/results/references.json. The reference numbers are from R 4.2.2 (MASS,
-profile likelihood), statsmodels 0.15.0 and psignifit.
+prints a table and writes validation/results/references.json. The reference numbers are from R 4.2.2
+(MASS, profile likelihood), statsmodels 0.15.0 and psignifit.
 """
 
 from __future__ import annotations

@@ -1,16 +1,27 @@
 """Exact, finite-sample confidence regions and tests for the probability of a binary outcome."""
 
-from exactregion import datasets, errors, kernels, models, statistics
+from typing import TYPE_CHECKING, Any
+
+from exactregion import datasets, errors, kernels, models, plotting, statistics
 from exactregion._version import __version__
 from exactregion.errors import ExactRegionError
-from exactregion.region import ConfidenceRegion, Evaluation
+from exactregion.inference import Band, Interval, Risk
+from exactregion.membership import Evaluation
+from exactregion.region import ConfidenceRegion
 from exactregion.testing import ExactTestResult, calibration_test, compare, model_test
 
+if TYPE_CHECKING:
+    from exactregion.estimator import RegionClassifier
+
 __all__ = [
+    "Band",
     "ConfidenceRegion",
     "Evaluation",
     "ExactRegionError",
     "ExactTestResult",
+    "Interval",
+    "RegionClassifier",
+    "Risk",
     "__version__",
     "calibration_test",
     "compare",
@@ -19,5 +30,20 @@ __all__ = [
     "kernels",
     "model_test",
     "models",
+    "plotting",
     "statistics",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load what needs scikit-learn at first use."""
+    if name == "RegionClassifier":
+        from exactregion.estimator import RegionClassifier
+
+        return RegionClassifier
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """List what is loaded at first use as well."""
+    return sorted({*globals(), *__all__})

@@ -11,4 +11,5 @@ def test_examples_run_and_give_what_is_shown():
     blocks = re.findall(r"```pycon\n(.*?)```", README.read_text(encoding="utf8"), flags=re.DOTALL)
     assert len(blocks) >= 3
     session = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, "README", str(README), 0)
-    assert doctest.DocTestRunner().run(session).failed == 0
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
+    assert runner.run(session).failed == 0

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["band", "classify", "risk"]
 
-LOGIT_END = 50.0
+LOGIT_END = 700.0
 """Logits past this are the probabilities 0 and 1 to the last digit."""
 
 
@@ -35,7 +35,7 @@ def _new_inputs(region: ConfidenceRegion, X: Any) -> FloatArray:
             f"The 'X' parameter must have the {len(known)} columns that fit was given, "
             f"{list(known)}. Got {table.shape[1]} instead."
         )
-    if names != known and set(names) == set(known):
+    if hasattr(X, "columns") and names != known and set(names) == set(known):
         return np.ascontiguousarray(table[:, [names.index(name) for name in known]])
     given = numeric(region._fitted.sample.inputs.X).ndim
     return matrix if given == matrix.ndim else table
@@ -55,8 +55,7 @@ def band(region: ConfidenceRegion, X: Any, *, joint: bool = True) -> Band:
             return np.asarray(np.clip(np.log(P) - np.log1p(-P), -LOGIT_END, LOGIT_END))
 
     if joint:
-        reach = joint_reach(region, logits, len(inputs))
-        lower, upper, asked = _ends(reach, len(inputs))
+        lower, upper, asked = _ends(joint_reach(region, logits, len(inputs)), len(inputs))
     else:
         lower, upper, asked = _pointwise(region, inputs, logits)
     seconds = time.perf_counter() - begun

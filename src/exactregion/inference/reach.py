@@ -34,6 +34,18 @@ if TYPE_CHECKING:
 
 __all__ = ["Reach", "focused_reach", "grid", "joint_reach", "outline", "probe_of"]
 
+WALKERS = 5
+"""Ascents for each end of an interval."""
+
+FEW = 8
+"""Up to this many functionals each has walkers of its own; more of them share members."""
+
+TOGETHER = 32
+"""Most functionals worked on at once: cost grows with the square of these."""
+
+NEAR = 1e3
+"""Members farther out than this many standard errors are no good to start from."""
+
 NUISANCE = 0.001
 """β: focused intervals look among the members of the joint region at level 1 - β."""
 
@@ -104,8 +116,8 @@ def _reach(
     probe: Probe,
     rng: np.random.Generator,
     **options: Any,
-) -> Reach:
-    """Find the smallest and largest values of g over the members."""
+) -> tuple[Reach, FloatArray]:
+    """Find the smallest and largest values of g over the members, and members that have them."""
     begun, asked = time.perf_counter(), probe.evaluations
 
     def both_ways(theta: FloatArray) -> FloatArray:
@@ -117,12 +129,15 @@ def _reach(
     top, bottom = np.split(ends.reached, 2)
     with np.errstate(invalid="ignore"):
         gaps = np.nan_to_num(np.maximum(upper - top, lower - bottom), nan=0.0, posinf=0.0)
-    seconds = time.perf_counter() - begun
-    return Reach(-lower, upper, gaps, probe.evaluations - asked, seconds)
+    cost = probe.evaluations - asked, time.perf_counter() - begun
+    return Reach(-lower, upper, gaps, *cost), ends.members
 
 
 def joint_reach(region: ConfidenceRegion, g: Functionals, width: int) -> Reach | None:
-    """Reach over the joint region; None if it is empty."""
+    """Reach of `width` functionals over the joint region; None if it is empty.
+
+    Many functionals are worked on a few at a time, each starting from the members of those before.
+    """
     found = outline(region)
     if found.rays is None:
         return None
@@ -131,16 +146,31 @@ def joint_reach(region: ConfidenceRegion, g: Functionals, width: int) -> Reach |
     def inside(theta: FloatArray) -> BoolArray:
         return accepted.holds(probe(theta)[0])
 
+    rng = _search_rng(region)
+    first_step = radius_of(accepted.coverage, len(found.estimate)) / 2
     members = found.members()
-    return _reach(
-        g,
-        inside,
-        found.window,
-        probe,
-        _search_rng(region),
-        first_step=radius_of(accepted.coverage, len(found.estimate)) / 2,
-        members=members[np.abs(members).max(axis=1) < 1e3],
-        proposals=max(3, min(12, 120 // width)),
+    parts = []
+    for start in range(0, width, TOGETHER):
+        some = slice(start, start + TOGETHER)
+        part, best = _reach(
+            lambda theta, some=some: g(theta)[:, some],  # type: ignore[misc]
+            inside,
+            found.window,
+            probe,
+            rng,
+            first_step=first_step,
+            members=members[np.abs(members).max(axis=1) < NEAR],
+            walkers=WALKERS if width <= FEW else 1,
+            proposals=8 if width <= FEW else 3,
+        )
+        members = np.vstack([members, best])
+        parts.append(part)
+    return Reach(
+        np.concatenate([part.lower for part in parts]),
+        np.concatenate([part.upper for part in parts]),
+        np.concatenate([part.resolution for part in parts]),
+        sum(part.evaluations for part in parts),
+        sum(part.seconds for part in parts),
     )
 
 
@@ -169,7 +199,8 @@ def focused_reach(
         window = _start_inside(region, inside, probe, found.window, rng)
     if window is None:
         return None
-    return _reach(g, inside, window, probe, rng, first_step=1.0, proposals=12)
+    reach, _ = _reach(g, inside, window, probe, rng, first_step=1.0, walkers=WALKERS, proposals=8)
+    return reach
 
 
 def _start_inside(

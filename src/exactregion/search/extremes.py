@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from exactregion._typing import BoolArray, FloatArray
+from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.search.rays import FAR, trace
 from exactregion.search.window import Inside, Window
 
@@ -32,10 +32,13 @@ class Extremes:
         Largest value at a member.
     bound : ndarray of shape (G,)
         Value at the first rejected point past it: the end to report; ∞ where there is none.
+    members : ndarray of shape (M, d)
+        Coordinates z of the members where they were reached.
     """
 
     reached: FloatArray
     bound: FloatArray
+    members: FloatArray
 
 
 def largest(
@@ -46,6 +49,7 @@ def largest(
     *,
     first_step: float,
     members: FloatArray | None = None,
+    walkers: int = 1,
     proposals: int = 10,
     rounds: int = 60,
 ) -> Extremes:
@@ -53,8 +57,9 @@ def largest(
 
     First along the efficient direction (the gradient in the window's coordinates) by bisection,
     then by random steps that keep membership and increase the functional, narrower where none is
-    accepted. Members found for one functional serve the others. The end is the first rejected point
-    past the best member, so that it errs outwards.
+    accepted. Several walkers a functional start in different directions, since regions of few data
+    are ragged and an ascent may end in a corner; a single one shares its members with the other
+    functionals. The end is the first rejected point past the best member, so that it errs outwards.
 
     Parameters
     ----------
@@ -70,23 +75,39 @@ def largest(
         First length tried along a ray.
     members : ndarray of shape (M, d), optional
         Coordinates z of members known already.
+    walkers : int
+        Number of ascents a functional.
     proposals, rounds : int
-        Random steps a functional and round, and the most rounds.
+        Random steps a walker and round, and the most rounds.
     """
-    ascent = _Ascent(functionals, inside, window, first_step)
-    ascent.begin(members)
+
+    def repeated(theta: FloatArray) -> FloatArray:
+        return np.repeat(functionals(theta), walkers, axis=1)
+
+    ascent = _Ascent(repeated, inside, window, first_step, alone=walkers > 1)
+    ascent.begin(members, rng, walkers)
     for _ in range(rounds):
         if not ascent.climb(rng, proposals):
             break
-    return ascent.end()
+    ends = ascent.end()
+    reached, bound = (
+        values.reshape(-1, walkers).max(axis=1) for values in (ends.reached, ends.bound)
+    )
+    return Extremes(reached, bound, ends.members)
 
 
 class _Ascent:
     def __init__(
-        self, functionals: Functionals, inside: Inside, window: Window, first_step: float
+        self,
+        functionals: Functionals,
+        inside: Inside,
+        window: Window,
+        first_step: float,
+        *,
+        alone: bool,
     ) -> None:
         self.functionals, self.inside, self.window = functionals, inside, window
-        self.first_step = first_step
+        self.first_step, self.alone = first_step, alone
         self.middle = self.at(np.zeros((1, len(window.origin))))[0]
         self.own = np.arange(len(self.middle))
         self.scale = np.full(len(self.middle), first_step / 2)
@@ -106,24 +127,25 @@ class _Ascent:
         length = np.linalg.norm(gradient, axis=-1, keepdims=True)
         return np.asarray(gradient / np.where(length > 0, length, 1.0))
 
-    def begin(self, members: FloatArray | None) -> None:
-        """Go along the efficient directions, and take the best member known for each."""
+    def begin(self, members: FloatArray | None, rng: np.random.Generator, walkers: int) -> None:
+        """Go along the efficient directions, all walkers but the first a little off them."""
         origin = np.zeros((len(self.own), len(self.window.origin)))
-        rays = trace(
-            self.inside,
-            self.window,
-            self.uphill(origin),
-            first_step=self.first_step,
-            look_beyond=False,
-        )
-        known = [origin[:1], rays.directions * rays.inner[:, None]]
-        if members is not None:
-            known.append(members)
-        z = np.vstack(known)
-        values = self.at(z)
-        self.best = z[values.argmax(axis=0)]
-        self.reached = values.max(axis=0)
-        self.first_gain = np.maximum(self.reached - self.middle, 1e-12)
+        off = rng.standard_normal(origin.shape) / np.sqrt(origin.shape[1])
+        off[::walkers] = 0.0
+        along = self.uphill(origin) + off
+        along /= np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-12)
+        rays = trace(self.inside, self.window, along, first_step=self.first_step, look_beyond=False)
+        ends = rays.directions * rays.inner[:, None]
+        if self.alone:
+            self.best, self.reached = ends, self.at(ends)[self.own, self.own]
+        else:
+            known = [origin[:1], ends, *([] if members is None else [members])]
+            z = np.vstack(known)
+            values = self.at(z)
+            self.best, self.reached = z[values.argmax(axis=0)], values.max(axis=0)
+        # of the walkers that went the efficient way; the others may have gone down at first
+        gain = np.maximum(self.reached - self.middle, 1e-12)
+        self.first_gain = np.repeat(gain[::walkers], walkers)
 
     def climb(self, rng: np.random.Generator, proposals: int) -> bool:
         """Try random steps uphill from each best member; say whether any are worth more."""
@@ -136,13 +158,15 @@ class _Ascent:
         downhill = np.einsum("gpd,gd->gp", steps, uphill) < 0
         steps *= np.where(downhill, -1.0, 1.0)[:, :, None]
         z = self.best[active][:, None] + self.scale[active, None, None] * steps
-        improved = self.take(z.reshape(-1, d))
+        improved = self.take(z.reshape(-1, d), np.repeat(active, proposals))
         self.scale = np.where(improved, self.scale * 1.3, self.scale * 0.7)
         return True
 
-    def take(self, z: FloatArray) -> BoolArray:
-        """Keep what is inside and better, for any functional."""
+    def take(self, z: FloatArray, owner: IntArray) -> BoolArray:
+        """Keep what is inside and better: for its owner, or for any functional."""
         values = self.at(z)
+        if self.alone:
+            values = np.where(owner[:, None] == self.own, values, -np.inf)
         hopeful = (values > self.reached).any(axis=1)
         if not hopeful.any():
             return np.zeros(len(self.own), dtype=np.bool_)
@@ -176,4 +200,4 @@ class _Ascent:
             bound[going[kept & far & rising]] = np.inf
             length[going] *= 2
             going = going[kept & ~far]
-        return Extremes(self.reached, bound)
+        return Extremes(self.reached, bound, self.best)

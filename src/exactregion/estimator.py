@@ -1,0 +1,268 @@
+"""RegionClassifier: a confidence region as an estimator of scikit-learn."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from exactregion._typing import BoolArray, FloatArray
+from exactregion.errors import InvalidTypeError, InvalidValueError
+from exactregion.models import Model
+from exactregion.region import ConfidenceRegion
+from exactregion.resampling import RNGLike
+from exactregion.statistics import Statistic
+
+__all__ = ["RegionClassifier"]
+
+
+class RegionClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier that says how sure its probabilities are, exactly, at every n.
+
+    Around `exactregion.ConfidenceRegion`: `predict` and `predict_proba` speak for the most
+    compatible member of the family, `predict_proba_interval` and `predict_set` for all members of
+    the region. If the truth belongs to the family, then with probability ``region_.coverage_`` at
+    least all intervals hold the true P(Y=1|x), and all sets the likelier class, for all x at once.
+    That probability is over all data, those of a single class included, which `fit` must refuse:
+    where they are not rare, take `ConfidenceRegion` itself.
+
+    Parameters
+    ----------
+    model : Model or {"logistic", "probit", "cloglog"}
+        The family. It is given X with shape (n, n_features).
+    statistic : str, Statistic or callable (labels (m, n), probabilities (n,), X) -> Z (m,)
+        "combined" (default), "score", "discrepancy", "embedding", "neighborhood", or an object of
+        `exactregion.statistics`.
+    confidence_level : float
+        Level asked for; the region has the least q/m at or above it.
+    n_resamples : int
+        Number of alternatives, m - 1.
+    random_state : int, RandomState, Generator, SeedSequence or None
+        What `ConfidenceRegion` calls `rng`: the same data and integer give the same region. A
+        RandomState or Generator is advanced by each fit. None draws afresh, and does not look at
+        the global state of NumPy.
+    n_jobs : int, optional
+        Number of joblib workers for many θ; it changes speed, never the result.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        The two classes, sorted; the second is the positive one.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if X was a frame with strings as names.
+    region_ : ConfidenceRegion
+        The region, for all other questions: intervals, functionals, risk.
+
+    See Also
+    --------
+    ConfidenceRegion : Takes counts and labels of a single class too, which this does not.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import exactregion as er
+    >>> flights = er.datasets.oring()
+    >>> classifier = er.RegionClassifier(n_resamples=199, random_state=0)
+    >>> weather = pd.DataFrame({"temp": [50, 80]})
+    >>> classifier.fit(flights[["temp"]], flights["y"]).predict(weather)
+    array([1, 0])
+
+    Of the two decisions the data support only the second:
+
+    >>> classifier.predict_set(weather)
+    array([[ True,  True],
+           [ True, False]])
+    """
+
+    def __init__(
+        self,
+        model: Model | str = "logistic",
+        *,
+        statistic: str | Statistic | Any = "combined",
+        confidence_level: float = 0.95,
+        n_resamples: int = 999,
+        random_state: RNGLike | np.random.RandomState = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.model = model
+        self.statistic = statistic
+        self.confidence_level = confidence_level
+        self.n_resamples = n_resamples
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Find the region of the parameters that are compatible with the data.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n, n_features)
+            Inputs.
+        y : array-like of shape (n,)
+            Labels of two classes, of any type.
+
+        Returns
+        -------
+        self
+        """
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(y)
+        classes = _two_classes(y)
+        region = ConfidenceRegion(
+            self.model,
+            statistic=self.statistic,
+            confidence_level=self.confidence_level,
+            n_resamples=self.n_resamples,
+            rng=_as_rng(self.random_state),
+            pos_label=classes.tolist()[1],
+            n_jobs=self.n_jobs,
+        )
+        region.fit(self._named(X), y).outline()  # the search belongs to fit, not to predict
+        self.classes_, self.region_ = classes, region
+        return self
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Give the likelier class by the most compatible member.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n, n_features)
+            Inputs.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        positive = self.decision_function(X) > 0
+        return np.asarray(self.classes_[positive.astype(np.intp)])
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Give the probability of each class by the most compatible member.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n, n_features)
+            Inputs.
+
+        Returns
+        -------
+        ndarray of shape (n, 2)
+            In the order of `classes_`.
+        """
+        inputs = self._inputs(X)
+        P = self.region_.model_.probabilities(self.region_.estimate_, inputs)
+        return np.column_stack([1 - P, P])
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Compute f(x) = 2 P(Y=1|x) - 1 of the most compatible member.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n, n_features)
+            Inputs.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            From -1 to 1; the second of `classes_` is the likelier where it is positive.
+        """
+        return np.asarray(2 * self.predict_proba(X)[:, 1] - 1)
+
+    def predict_proba_interval(self, X: Any, *, joint: bool = True) -> FloatArray:
+        """Bound the probability of the positive class, ``classes_[1]``.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n, n_features)
+            Inputs.
+        joint : bool
+            True: simultaneous, all intervals hold at once with probability ``region_.coverage_``.
+            False: each holds on its own, and is narrower.
+
+        Returns
+        -------
+        ndarray of shape (n, 2)
+            Lower and upper bounds; NaN where no member of the family fits the data. The search that
+            finds them is shared by all rows, so that they may change a little with the rows asked
+            together.
+        """
+        inputs = self._inputs(X)
+        band = self.region_.band(inputs, joint=joint)
+        return np.column_stack([band.lower, band.upper])
+
+    def predict_set(self, X: Any) -> BoolArray:
+        """Say which classes the region allows as the likelier one.
+
+        With probability ``region_.coverage_`` at least, all sets hold the class that the Bayes
+        classifier of the truth decides for. They bound what is known of the probabilities, not the
+        next label: that may differ from the likelier class, as often as the probabilities say.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n, n_features)
+            Inputs.
+
+        Returns
+        -------
+        ndarray of shape (n, 2)
+            Whether some member makes each of `classes_` at least as likely as the other: both
+            where the region leaves it open, neither where no member of the family fits the data.
+        """
+        lower, upper = self.predict_proba_interval(X).T
+        return np.column_stack([lower <= 0.5, upper >= 0.5])
+
+    def __sklearn_tags__(self) -> Any:
+        """Say that there must be two classes."""
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def _inputs(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return self._named(validate_data(self, X, dtype=np.float64, reset=False))
+
+    def _named(self, X: FloatArray) -> Any:
+        """Give the columns the names of the user's frame, for the names of the parameters."""
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            return X
+        import pandas as pd
+
+        return pd.DataFrame(X, columns=names)
+
+
+def _two_classes(y: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    classes = np.unique(y)
+    if len(classes) == 1:
+        raise InvalidValueError(
+            f"The 'y' parameter must have two classes. Got one class instead: {classes.tolist()}. "
+            "(ConfidenceRegion takes labels of one class, with pos_label.)"
+        )
+    if len(classes) > 2:
+        shown = ", ".join(map(repr, classes.tolist()[:5])) + (", …" if len(classes) > 5 else "")
+        raise InvalidValueError(
+            f"The 'y' parameter must have two classes. Got {len(classes)} instead: {shown}. "
+            "Only binary classification is supported."
+        )
+    return classes
+
+
+def _as_rng(random_state: RNGLike | np.random.RandomState) -> RNGLike:
+    """Turn what scikit-learn calls random_state into what NumPy calls rng."""
+    if isinstance(random_state, np.random.RandomState):
+        return int.from_bytes(random_state.bytes(16), "little")
+    try:
+        np.random.default_rng(random_state)
+    except (TypeError, ValueError) as error:
+        kind = InvalidTypeError if isinstance(error, TypeError) else InvalidValueError
+        raise kind(
+            "The 'random_state' parameter must be None, a non-negative integer, a RandomState, a "
+            f"SeedSequence or a numpy.random.Generator. Got {random_state!r} instead."
+        ) from error
+    return random_state
