@@ -4,10 +4,11 @@ Every error that the library raises on purpose is an `ExactRegionError`, and at 
 the built-in exception that fits, so that ``except ValueError`` goes on working::
 
     ExactRegionError
-    ├── InvalidValueError   (ValueError)      an argument has a value it must not have
-    ├── InvalidTypeError    (TypeError)       an argument is of a kind it must not be
-    ├── ModelError          (ValueError)      a model or candidate broke its contract
-    └── NotFittedError      (ValueError, AttributeError)   fit was not called
+    ├── InvalidValueError        (ValueError)    an argument has a value it must not have
+    ├── InvalidTypeError         (TypeError)     an argument is of a kind it must not be
+    ├── MissingDependencyError   (ImportError)   an optional package is not installed
+    ├── ModelError               (ValueError)    a model or candidate broke its contract
+    └── NotFittedError           (ValueError, AttributeError)   fit was not called
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ __all__ = [
     "ExactRegionError",
     "InvalidTypeError",
     "InvalidValueError",
+    "MissingDependencyError",
     "ModelError",
     "NotFittedError",
 ]
@@ -31,6 +33,10 @@ class InvalidValueError(ExactRegionError, ValueError):
 
 class InvalidTypeError(ExactRegionError, TypeError):
     """An argument is of a kind that it must not be."""
+
+
+class MissingDependencyError(ExactRegionError, ImportError):
+    """An optional package is not installed; the message is the install line."""
 
 
 class ModelError(ExactRegionError, ValueError):

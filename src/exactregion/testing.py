@@ -21,6 +21,8 @@ from exactregion.statistics import Candidates, Combined, Statistic, as_statistic
 if TYPE_CHECKING:
     import pandas as pd
 
+    from exactregion.plotting import NullDisplay
+
 __all__ = ["ExactTestResult", "calibration_test", "compare", "model_test"]
 
 
@@ -50,6 +52,23 @@ class ExactTestResult:
     def n_resamples(self) -> int:
         """Number of alternatives, m - 1."""
         return len(self.null_distribution)
+
+    def plot(self, **kwargs: Any) -> NullDisplay:
+        """Draw the null distribution: needs matplotlib, ``pip install exactregion[plot]``.
+
+        Parameters
+        ----------
+        **kwargs
+            For `NullDisplay.from_result`: ``ax`` and others.
+
+        Returns
+        -------
+        NullDisplay
+            With ``ax_`` and ``figure_``.
+        """
+        from exactregion.plotting import NullDisplay
+
+        return NullDisplay.from_result(self, **kwargs)
 
 
 def model_test(
@@ -89,6 +108,13 @@ def model_test(
     Returns
     -------
     ExactTestResult
+
+    Notes
+    -----
+    Ties are broken by the random seat of the original, which is what makes the p-value exact where
+    Z has few values. Where all data sets are alike (probabilities of 0 and 1 that all came true),
+    the seat alone decides, and the p-value says nothing about the candidate. An outcome that the
+    candidate holds impossible has Z = ∞ and gives the smallest p-value, 1/m.
 
     Examples
     --------
@@ -256,7 +282,7 @@ class _FixedTest:
     statistic: Statistic
     n_resamples: int
     calibration: bool = False
-    _prepared: dict[bytes, Any] = field(default_factory=dict, repr=False)
+    _last: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def run(self, probabilities: FloatArray, rng: RNGLike) -> ExactTestResult:
         return self.run_with(probabilities, fresh_entropy(rng))
@@ -266,9 +292,8 @@ class _FixedTest:
         sample = self.sample.with_ties_ordered_by(probabilities)
         inputs = sample.inputs
         m = self.n_resamples + 1
-        key = inputs.order.tobytes()
-        if key not in self._prepared:
-            self._prepared[key] = self.statistic.prepare(inputs, m)
+        if self._last.get("inputs") is not inputs:
+            self._last.update(inputs=inputs, prepared=self.statistic.prepare(inputs, m))
         candidates = Candidates(
             inputs,
             probabilities[inputs.order][None],
@@ -277,7 +302,7 @@ class _FixedTest:
             np.array([[0.0, 1.0]]) if self.calibration else None,
         )
         resampling = Resampling(sample, self.n_resamples, entropy)
-        Z = statistics_of(candidates, resampling, self._prepared[key])[0]
+        Z = statistics_of(candidates, resampling, self._last["prepared"])[0]
         rank = rank_of(Z, resampling.seat)
         return ExactTestResult(
             pvalue=float(pvalue_of(rank, m)),

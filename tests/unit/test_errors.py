@@ -10,6 +10,7 @@ import exactregion as er
     [
         ("InvalidValueError", (ValueError,)),
         ("InvalidTypeError", (TypeError,)),
+        ("MissingDependencyError", (ImportError,)),
         ("ModelError", (ValueError,)),
         ("NotFittedError", (ValueError, AttributeError)),
     ],

@@ -105,6 +105,26 @@ def test_band_is_around_the_estimate_and_holds_the_members(oring):
     assert not pointwise.joint
 
 
+def test_many_inputs_are_worked_on_in_parts(oring):
+    x = np.linspace(31, 82, 40)
+    band = oring.band(x)
+    curves = oring.model_.probabilities(oring.outline().rays.members(oring.outline().window), x)
+    assert (curves >= band.lower - 1e-9).all()
+    assert (curves <= band.upper + 1e-9).all()
+    assert (np.diff(band.estimate) < 0).all()
+    few = oring.band(x[[0, 20, 39]])
+    np.testing.assert_allclose(few.upper, band.upper[[0, 20, 39]], atol=0.04)
+    np.testing.assert_allclose(few.lower, band.lower[[0, 20, 39]], atol=0.04)
+
+
+def test_probabilities_far_out_stay_between_the_bounds():
+    x = np.linspace(-2, 2, 400)
+    y = np.random.default_rng(0).random(400) < 1 / (1 + np.exp(-2 * x))
+    region = er.ConfidenceRegion("logistic", statistic="score", n_resamples=99, rng=0).fit(x, y)
+    band = region.band([-40.0])
+    assert 0 <= band.lower[0] < band.estimate[0] < band.upper[0] < 1e-20
+
+
 def test_classify_abstains_where_the_band_holds_one_half(oring):
     x = np.array([31.0, 64.0, 80.0])
     band = oring.band(x)
@@ -165,6 +185,10 @@ def test_new_inputs_by_name_and_their_errors():
     one = region.band(X.head(2))
     other = region.band(X[["PSI", "GPA"]].head(2))
     np.testing.assert_array_equal(one.lower, other.lower)
+    swapped = er.ConfidenceRegion("logistic", n_resamples=99, rng=0)
+    swapped.fit(X.rename(columns={"GPA": "x1", "PSI": "x0"}), data["GRADE"])
+    array = X.to_numpy()[:2]
+    np.testing.assert_array_equal(swapped.band(array).estimate, one.estimate)
     with pytest.raises(InvalidValueError, match=r"'X'.*the 2 columns.*\['GPA', 'PSI'\]. Got 1"):
         region.band(X[["GPA"]])
 
