@@ -54,10 +54,11 @@ def band(region: ConfidenceRegion, X: Any, *, joint: bool = True) -> Band:
         with np.errstate(divide="ignore"):
             return np.asarray(np.clip(np.log(P) - np.log1p(-P), -LOGIT_END, LOGIT_END))
 
-    if joint:
-        lower, upper, asked = _ends(joint_reach(region, logits, len(inputs)), len(inputs))
-    else:
-        lower, upper, asked = _pointwise(region, inputs, logits)
+    n = len(inputs)
+    reach = joint_reach(region, logits, n) if joint else _pointwise(region, inputs, logits)
+    lower, upper, gaps, asked = _ends(reach, n)
+    # a step of the logit moves the probability by a quarter of it at most
+    resolution = float(np.max(gaps, initial=0.0)) / 4
     seconds = time.perf_counter() - begun
     return Band(
         inputs,
@@ -67,21 +68,21 @@ def band(region: ConfidenceRegion, X: Any, *, joint: bool = True) -> Band:
         region.coverage_,
         joint,
         found.status,
+        resolution,
         asked,
         seconds,
     )
 
 
-def _ends(reach: Reach | None, n: int) -> tuple[FloatArray, FloatArray, int]:
+def _ends(reach: Reach | None, n: int) -> tuple[FloatArray, FloatArray, FloatArray, int]:
     if reach is None:
-        return np.full(n, np.nan), np.full(n, np.nan), 0
-    return reach.lower, reach.upper, reach.evaluations
+        return np.full(n, np.nan), np.full(n, np.nan), np.full(n, np.nan), 0
+    return reach.lower, reach.upper, reach.resolution, reach.evaluations
 
 
-def _pointwise(
-    region: ConfidenceRegion, inputs: FloatArray, logits: Functionals
-) -> tuple[FloatArray, FloatArray, int]:
-    ends, asked = [], 0
+def _pointwise(region: ConfidenceRegion, inputs: FloatArray, logits: Functionals) -> Reach:
+    """Reach of the logit at each input on its own."""
+    columns, asked, begun = [], 0, time.perf_counter()
     for row in range(len(inputs)):
         here = inputs[row : row + 1]
 
@@ -92,12 +93,11 @@ def _pointwise(
         def here_only(theta: FloatArray, row: int = row) -> FloatArray:
             return logits(theta)[:, [row]]
 
-        reach = focused_reach(region, here_only, gradient)
-        lower, upper, count = _ends(reach, 1)
-        ends.append((lower[0], upper[0]))
+        lower, upper, gap, count = _ends(focused_reach(region, here_only, gradient), 1)
+        columns.append((lower[0], upper[0], gap[0]))
         asked += count
-    table = np.array(ends).reshape(-1, 2)
-    return table[:, 0], table[:, 1], asked
+    lower, upper, gaps = np.array(columns).reshape(-1, 3).T
+    return Reach(lower, upper, gaps, asked, time.perf_counter() - begun)
 
 
 def _probability(logit: FloatArray) -> FloatArray:
@@ -115,6 +115,7 @@ def classify(region: ConfidenceRegion, X: Any) -> IntArray:
 
 def risk(region: ConfidenceRegion, X: Any, classifier: Any = None) -> Risk:
     """Bound the probability of misclassification; see `ConfidenceRegion.risk`."""
+    begun = time.perf_counter()
     inputs = _new_inputs(region, X)
     model = region.model_
     bounds = band(region, X)
@@ -132,7 +133,7 @@ def risk(region: ConfidenceRegion, X: Any, classifier: Any = None) -> Risk:
     reach = joint_reach(
         region, lambda theta: error(model.evaluate(theta, inputs)).mean(axis=1, keepdims=True), 1
     )
-    lower, upper, _ = _ends(reach, 1)
+    lower, upper, gaps, asked = _ends(reach, 1)
     pointwise = error(bounds.estimate)
     return Risk(
         float(np.clip(lower[0], at_ends.min(axis=0).mean(), 1.0)),
@@ -143,6 +144,9 @@ def risk(region: ConfidenceRegion, X: Any, classifier: Any = None) -> Risk:
         pointwise,
         region.coverage_,
         bounds.status,
+        max(bounds.resolution, float(gaps[0])),
+        bounds.evaluations + asked,
+        time.perf_counter() - begun,
     )
 
 

@@ -113,12 +113,12 @@ def _reach(
     g: Functionals,
     inside: Inside,
     window: Window,
-    probe: Probe,
+    probes: tuple[Probe, ...],
     rng: np.random.Generator,
     **options: Any,
 ) -> tuple[Reach, FloatArray]:
     """Find the smallest and largest values of g over the members, and members that have them."""
-    begun, asked = time.perf_counter(), probe.evaluations
+    begun, asked = time.perf_counter(), sum(probe.evaluations for probe in probes)
 
     def both_ways(theta: FloatArray) -> FloatArray:
         values = g(theta)
@@ -129,7 +129,8 @@ def _reach(
     top, bottom = np.split(ends.reached, 2)
     with np.errstate(invalid="ignore"):
         gaps = np.nan_to_num(np.maximum(upper - top, lower - bottom), nan=0.0, posinf=0.0)
-    cost = probe.evaluations - asked, time.perf_counter() - begun
+    asked = sum(probe.evaluations for probe in probes) - asked
+    cost = asked, time.perf_counter() - begun
     return Reach(-lower, upper, gaps, *cost), ends.members
 
 
@@ -156,7 +157,7 @@ def joint_reach(region: ConfidenceRegion, g: Functionals, width: int) -> Reach |
             lambda theta, some=some: g(theta)[:, some],  # type: ignore[misc]
             inside,
             found.window,
-            probe,
+            (probe,),
             rng,
             first_step=first_step,
             members=members[np.abs(members).max(axis=1) < NEAR],
@@ -199,7 +200,16 @@ def focused_reach(
         window = _start_inside(region, inside, probe, found.window, rng)
     if window is None:
         return None
-    reach, _ = _reach(g, inside, window, probe, rng, first_step=1.0, walkers=WALKERS, proposals=8)
+    reach, _ = _reach(
+        g,
+        inside,
+        window,
+        (probe, joint),
+        rng,
+        first_step=1.0,
+        walkers=WALKERS,
+        proposals=8,
+    )
     return reach
 
 

@@ -65,6 +65,8 @@ class Band:
         Whether the band is simultaneous.
     status : str
         That of the region.
+    resolution : float
+        Largest distance, in probability, of an end from the last member found.
     evaluations : int
         Number of θ asked.
     seconds : float
@@ -78,6 +80,7 @@ class Band:
     coverage: float
     joint: bool
     status: str
+    resolution: float
     evaluations: int
     seconds: float
 
@@ -115,6 +118,12 @@ class Risk:
         P(all bounds hold), at least.
     status : str
         That of the region.
+    resolution : float
+        Largest distance of an end from the last member found.
+    evaluations : int
+        Number of θ asked.
+    seconds : float
+        Time taken.
     """
 
     lower: float
@@ -125,3 +134,6 @@ class Risk:
     pointwise_estimate: FloatArray = field(repr=False)
     coverage: float
     status: str
+    resolution: float = field(repr=False)
+    evaluations: int = field(repr=False)
+    seconds: float = field(repr=False)

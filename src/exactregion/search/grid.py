@@ -34,8 +34,8 @@ class Grid:
     pieces : int
         Number of connected pieces seen.
     status : {"bounded", "unbounded", "disconnected", "empty"}
-        What kind of set it is; unbounded if the search along rays found it so, or if it touches an
-        edge of the grid that is not a bound of the parameters.
+        What kind of set the grid shows; unbounded if it touches an edge that is not a bound of the
+        parameters. Ranks are whole numbers, so specks at the boundary count as pieces.
     resolution : tuple of float
         Spacing of the grid in each parameter.
     evaluations : int

@@ -100,6 +100,8 @@ def test_band_is_around_the_estimate_and_holds_the_members(oring):
     curves = oring.model_.probabilities(oring.outline().rays.members(oring.outline().window), x)
     assert (curves >= band.lower - 1e-9).all()
     assert (curves <= band.upper + 1e-9).all()
+    assert 0 <= band.resolution < 0.02
+    assert band.evaluations > 0
     pointwise = oring.band(x[1:3], joint=False)
     assert (pointwise.upper - pointwise.lower < (band.upper - band.lower)[1:3]).all()
     assert not pointwise.joint
@@ -138,6 +140,8 @@ def test_risk_bounds(oring):
     bayes = oring.risk(x)
     assert 0 <= bayes.lower < bayes.estimate < bayes.upper <= 0.5
     assert (bayes.pointwise_upper <= 0.5).all()
+    assert bayes.resolution < 0.02
+    assert bayes.evaluations > 0
     always = oring.risk(x, classifier=np.ones(23, dtype=int))
     never = oring.risk(x, classifier=lambda x: np.zeros(len(x), dtype=int))
     assert always.estimate + never.estimate == pytest.approx(1)

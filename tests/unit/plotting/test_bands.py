@@ -22,6 +22,7 @@ def band(**changes):
         "coverage": 0.95,
         "joint": True,
         "status": "bounded",
+        "resolution": 0.001,
         "evaluations": 1,
         "seconds": 0.0,
     }
