@@ -19,7 +19,7 @@ FINEST = 2e-3
 """The ascent stops, and the outer end is looked for, at this share of the first step."""
 
 RUNAWAY = 1e4
-"""A functional that grew to this multiple of its first gain has no end."""
+"""A functional that grew by this multiple of what a first step is worth has no end."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,15 +117,20 @@ class _Ascent:
 
     def uphill(self, z: FloatArray) -> FloatArray:
         """Compute unit gradients, in the window's coordinates, of functional g at z[g]."""
-        step = 1e-4 * (1 + np.abs(z).max(axis=1))
+        gradient = self.gradient(z)
+        length = np.linalg.norm(gradient, axis=-1, keepdims=True)
+        return np.asarray(gradient / np.where(length > 0, length, 1.0))
+
+    def gradient(self, z: FloatArray) -> FloatArray:
+        """Compute gradients of functional g at z[g] by central differences."""
+        # in standard errors: large enough to be seen in probabilities that are all but certain
+        step = 1e-2 * (1 + np.abs(z).max(axis=1))
         columns = []
         for axis in np.eye(z.shape[1]):
             moved = step[:, None] * axis
             rise = (self.at(z + moved) - self.at(z - moved))[self.own, self.own]
             columns.append(np.where(np.isfinite(rise), rise, 0.0) / (2 * step))
-        gradient = np.stack(columns, axis=-1)
-        length = np.linalg.norm(gradient, axis=-1, keepdims=True)
-        return np.asarray(gradient / np.where(length > 0, length, 1.0))
+        return np.stack(columns, axis=-1)
 
     def begin(self, members: FloatArray | None, rng: np.random.Generator, walkers: int) -> None:
         """Go along the efficient directions, all walkers but the first a little off them."""
@@ -143,9 +148,9 @@ class _Ascent:
             z = np.vstack(known)
             values = self.at(z)
             self.best, self.reached = z[values.argmax(axis=0)], values.max(axis=0)
-        # of the walkers that went the efficient way; the others may have gone down at first
-        gain = np.maximum(self.reached - self.middle, 1e-12)
-        self.first_gain = np.repeat(gain[::walkers], walkers)
+        # what a first step is worth at the most compatible point, in the functional's own unit
+        slope = np.linalg.norm(self.gradient(origin), axis=1)
+        self.unit = np.maximum(slope * self.first_step, 1e-3 * np.abs(self.middle) + 1e-300)
 
     def climb(self, rng: np.random.Generator, proposals: int) -> bool:
         """Try random steps uphill from each best member; say whether any are worth more."""
@@ -180,7 +185,7 @@ class _Ascent:
 
     @property
     def runaway(self) -> BoolArray:
-        return np.asarray(self.reached - self.middle > RUNAWAY * self.first_gain)
+        return np.asarray(self.reached - self.middle > RUNAWAY * self.unit)
 
     def end(self) -> Extremes:
         """Step from each best member uphill until rejected; the value there is the end."""
