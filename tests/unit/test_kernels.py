@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist, pdist
 
-from exactregion import kernels
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.kernels import (
-    LABEL_DISTANCE,
     CallableKernel,
     Gaussian,
     Laplacian,
@@ -16,7 +14,9 @@ from exactregion.kernels import (
     Precomputed,
     as_kernel,
     scales_of,
+    vectors,
 )
+from exactregion.kernels.vectors import LABEL_DISTANCE
 from exactregion.sample import Sample
 from exactregion.statistics import Discrepancy
 
@@ -213,7 +213,7 @@ def test_equal_inputs_have_bandwidth_one():
 def test_the_median_of_many_points_is_that_of_some_spread_among_them(monkeypatch):
     distinct = inputs_of(np.random.default_rng(0).normal(size=400)).distinct
     whole = Gaussian().median_distance(distinct, distinct.points)
-    monkeypatch.setattr(kernels, "MEDIAN_POINTS", 100)
+    monkeypatch.setattr(vectors, "MEDIAN_POINTS", 100)
     assert Gaussian().median_distance(distinct, distinct.points) == pytest.approx(whole, rel=0.05)
 
 

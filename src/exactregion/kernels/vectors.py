@@ -1,41 +1,24 @@
-"""Kernels on inputs, their bandwidths, and Gram matrices a column at a time.
-
-A kernel is a small object with settings; `Kernel.on` ties it to the inputs of a data set
-(standardised, with a bandwidth, from the inputs alone) and gives a `Gram`, which never holds more
-than the columns asked for.
-"""
+"""Kernels on numeric inputs, their scales and bandwidths: from the inputs alone."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from numbers import Real
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 from scipy.spatial.distance import cdist
 from scipy.special import gammaln, kve
 
-from exactregion._typing import FloatArray, IntArray
-from exactregion.errors import InvalidTypeError, InvalidValueError
+from exactregion._typing import FloatArray
+from exactregion.errors import InvalidValueError
+from exactregion.kernels.base import BoundKernel, Gram, Kernel
 from exactregion.reading import numeric
 from exactregion.sample import Distinct, Inputs
 
-__all__ = [
-    "CallableKernel",
-    "Gaussian",
-    "Gram",
-    "Kernel",
-    "Laplacian",
-    "Matern",
-    "Poisson",
-    "Precomputed",
-    "as_kernel",
-    "scales_of",
-]
+__all__ = ["Gaussian", "Laplacian", "Matern", "Poisson", "VectorKernel", "scales_of"]
 
 LABEL_DISTANCE = 2.0
 """Distance of the labels -1 and +1, for kernels on X × {-1, +1}."""
@@ -43,73 +26,9 @@ LABEL_DISTANCE = 2.0
 MEDIAN_POINTS = 1000
 """The median distance is taken over at most this many distinct inputs."""
 
-CHECKED_POINTS = 1000
-"""Kernels from outside are checked on at most this many points."""
-
-
-@dataclass(frozen=True, eq=False)
-class Gram:
-    """A symmetric positive semidefinite matrix over u points, a column at a time.
-
-    Attributes
-    ----------
-    size : int
-        Number of points, u.
-    columns : callable
-        Indices (q,) to the columns (u, q).
-    diagonal : ndarray of shape (u,)
-        The diagonal.
-    """
-
-    size: int
-    columns: Callable[[IntArray], FloatArray]
-    diagonal: FloatArray
-
-
-class Kernel(ABC):
-    """A symmetric positive semidefinite function of two inputs."""
-
-    @abstractmethod
-    def on(self, inputs: Inputs, *, standardize: bool) -> BoundKernel:
-        """Tie the kernel to the distinct inputs of a data set."""
-
-
-@dataclass(frozen=True, eq=False)
-class BoundKernel:
-    """A kernel tied to the distinct inputs of a data set.
-
-    Attributes
-    ----------
-    points : Distinct
-        The inputs that the kernel tells apart.
-    gram : Gram
-        k of these inputs.
-    contrast : Gram
-        B = (K_same - K_diff) / 2 of a kernel k = A + B yy' on X × {-1, +1}, for embeddings of
-        labelled data.
-    cross : callable or None
-        Nodes (q, d) in the units of X to k(all points, nodes); None where there are no others.
-    """
-
-    points: Distinct
-    gram: Gram
-    contrast: Gram
-    cross: Callable[[FloatArray], FloatArray] | None
-
-    @classmethod
-    def comparing_equal_labels(
-        cls, points: Distinct, gram: Gram, cross: Callable[[FloatArray], FloatArray] | None
-    ) -> BoundKernel:
-        """Tie a kernel that knows nothing of labels: K_diff = 0."""
-        half = Gram(gram.size, lambda index: gram.columns(index) / 2, gram.diagonal / 2)
-        return cls(points, gram, half, cross)
-
-
-# --- kernels on vectors ---------------------------------------------------------------------------
-
 
 @dataclass(frozen=True)
-class _VectorKernel(Kernel):
+class VectorKernel(Kernel):
     """A kernel on numeric inputs with a bandwidth; a subclass supplies `between`.
 
     Parameters
@@ -202,7 +121,7 @@ def scales_of(distinct: Distinct, *, standardize: bool) -> tuple[FloatArray, Flo
     return centre, np.where(negligible, 1.0, spread)
 
 
-class Gaussian(_VectorKernel):
+class Gaussian(VectorKernel):
     """k(x, x') = exp(-‖x - x'‖² / (2 bandwidth²))."""
 
     def between(self, A: FloatArray, B: FloatArray, label_distance: float = 0.0) -> FloatArray:
@@ -217,7 +136,7 @@ class Gaussian(_VectorKernel):
 
 
 @dataclass(frozen=True)
-class Laplacian(_VectorKernel):
+class Laplacian(VectorKernel):
     """k(x, x') = exp(-‖x - x'‖ / bandwidth), with the 1-norm (a product kernel) or the 2-norm.
 
     Parameters
@@ -254,7 +173,7 @@ class Laplacian(_VectorKernel):
 
 
 @dataclass(frozen=True)
-class Matern(_VectorKernel):
+class Matern(VectorKernel):
     """Matérn kernel of smoothness ν, with the length scale as bandwidth.
 
     k(r) = 2^(1-ν) / Γ(ν) · (√(2ν) r / bandwidth)^ν · K_ν(√(2ν) r / bandwidth)
@@ -332,150 +251,6 @@ class Poisson(Kernel):
             _stationary_gram(between, points),
             lambda nodes: between(points, nodes),
         )
-
-
-# --- kernels from outside -------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Precomputed(Kernel):
-    """A Gram matrix that the user computed, rows and columns in the order of the user's rows.
-
-    Parameters
-    ----------
-    gram : array-like of shape (n, n)
-        k(x_i, x_j); symmetric and positive semidefinite.
-    """
-
-    gram: npt.ArrayLike
-
-    def on(self, inputs: Inputs, *, standardize: bool) -> BoundKernel:
-        """Pick the rows and columns of the distinct inputs."""
-        K = _numbers(self.gram, "The 'gram' parameter of Precomputed must be a numeric matrix.")
-        n = len(inputs)
-        if K.shape != (n, n):
-            raise InvalidValueError(
-                f"The 'gram' parameter of Precomputed must have shape ({n}, {n}), one row and "
-                f"column a row of X. Got {K.shape} instead."
-            )
-        # equal inputs may have different rows in the matrix: none are collapsed
-        apart = inputs.rows_apart
-        rows = inputs.order[apart.row]
-        gram = Gram(len(rows), lambda index: K[np.ix_(rows, rows[index])], K[rows, rows])
-        _check_gram(gram)
-        return BoundKernel.comparing_equal_labels(apart, gram, None)
-
-
-@dataclass(frozen=True, eq=False)
-class CallableKernel(Kernel):
-    """Any function of two inputs, on any objects.
-
-    Parameters
-    ----------
-    function : callable (a, b) -> float
-        Symmetric and positive semidefinite. It is given two entries of X: rows as 1-D arrays, or
-        objects.
-    """
-
-    function: Callable[[Any, Any], float]
-
-    def on(self, inputs: Inputs, *, standardize: bool) -> BoundKernel:
-        """Take the inputs as they are."""
-        points = inputs.distinct.points
-        one_number = "A callable kernel must give one number for a pair of inputs."
-
-        def cross(nodes: Sequence[Any] | FloatArray) -> FloatArray:
-            values = [[self.function(a, b) for b in nodes] for a in points]
-            return _numbers(values, one_number).reshape(len(points), len(nodes))
-
-        diagonal = _numbers([self.function(a, a) for a in points], one_number)
-        gram = Gram(len(points), lambda index: cross([points[i] for i in index]), diagonal)
-        _check_gram(gram)
-        return BoundKernel.comparing_equal_labels(inputs.distinct, gram, cross)
-
-
-def _numbers(values: Any, message: str) -> FloatArray:
-    try:
-        numbers = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidTypeError(f"{message} Got {_kind(values)} instead.") from error
-    if isinstance(values, list) and numbers.ndim > 2:
-        raise InvalidTypeError(f"{message} Got arrays instead.")
-    return numbers
-
-
-def _kind(values: Any) -> str:
-    while isinstance(values, list):
-        values = values[0]
-    return type(values).__name__
-
-
-def _check_gram(gram: Gram) -> None:
-    """Check a Gram matrix from outside: finite, symmetric, positive semidefinite."""
-    last = gram.size - 1
-    index = np.unique(np.linspace(0, last, CHECKED_POINTS).round().astype(np.int64))
-    K = gram.columns(index)[index]
-    if not np.isfinite(K).all():
-        raise InvalidValueError("The kernel must give finite numbers. Got NaN or infinity instead.")
-    largest = max(float(np.abs(K).max()), np.finfo(np.float64).tiny)
-    skew = float(np.abs(K - K.T).max())
-    if skew > 1e-8 * largest:
-        raise InvalidValueError(
-            "The kernel must be symmetric, k(a, b) = k(b, a). "
-            f"Got values that differ by up to {skew:.3g} instead."
-        )
-    lowest = float(np.linalg.eigvalsh((K + K.T) / 2)[0])
-    if lowest < -1e-8 * largest * len(K):
-        raise InvalidValueError(
-            "The kernel must be positive semidefinite. Got a Gram matrix with the eigenvalue "
-            f"{lowest:.3g} instead."
-        )
-
-
-# --- names ----------------------------------------------------------------------------------------
-
-_BY_NAME: dict[str, Callable[..., Kernel]] = {
-    "gaussian": Gaussian,
-    "laplacian": Laplacian,
-    "laplacian_euclidean": partial(Laplacian, norm=2),
-    "matern": Matern,
-    "poisson": Poisson,
-}
-
-
-def as_kernel(kernel: object, bandwidth: float | None = None) -> Kernel:
-    """Turn a name, a callable or a kernel into a kernel.
-
-    Examples
-    --------
-    >>> as_kernel("gaussian", 0.5)
-    Gaussian(bandwidth=0.5)
-    """
-    if isinstance(kernel, str):
-        if kernel not in _BY_NAME:
-            raise InvalidValueError(
-                f"The 'kernel' parameter must be one of {sorted(_BY_NAME)}, a kernel such as "
-                "Precomputed(K), or a callable (a, b) -> float. "
-                f"Got {kernel!r} instead."
-            )
-        made = _BY_NAME[kernel]()
-    elif isinstance(kernel, Kernel):
-        made = kernel
-    elif callable(kernel) and not isinstance(kernel, type):
-        made = CallableKernel(kernel)
-    else:
-        raise InvalidTypeError(
-            "The 'kernel' parameter must be a name, a kernel or a callable. "
-            f"Got {kernel!r} instead."
-        )
-    if bandwidth is None:
-        return made
-    if not isinstance(made, _VectorKernel):
-        raise InvalidValueError(
-            f"The 'bandwidth' parameter must be left out for {type(made).__name__}, which has "
-            f"none. Got {bandwidth!r} instead."
-        )
-    return replace(made, bandwidth=bandwidth)
 
 
 def _settled(bandwidth: float | None) -> float:
