@@ -263,3 +263,18 @@ def test_accepted_ranks_with_a_lower_end():
     region.fit(FLIGHTS["temp"], FLIGHTS["y"])
     assert 5 <= region.rank(region.estimate_) <= 90
     assert region.status_ in {"bounded", "disconnected", "unbounded"}
+
+
+def test_ten_parameters():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(250, 9))
+    theta = np.linspace(-0.5, 0.5, 10)
+    y = rng.random(250) < 1 / (1 + np.exp(-theta[0] - X @ theta[1:]))
+    region = er.ConfidenceRegion("logistic", statistic="score", n_resamples=39, rng=0).fit(X, y)
+    table = region.intervals(joint=True)
+    assert region.status_ == "bounded"
+    assert np.isfinite(table[["lower", "upper"]]).all(axis=None)
+    assert region.contains(theta)
+    assert (table["lower"] <= theta).all()
+    assert (theta <= table["upper"]).all()
+    assert (table["upper"] - table["lower"] < 4).all()
