@@ -38,7 +38,7 @@ def main() -> None:
 def story(folder: Path) -> str:
     """Tell what 23 flights say about O-rings and cold, exactly; pictures go into the folder."""
     flights = er.datasets.oring()
-    region = er.ConfidenceRegion(er.models.Logistic(), confidence_level=0.95, rng=0)
+    region = er.ConfidenceRegion(er.models.Logistic(), confidence_level=0.95, rng=0, progress=True)
     region.fit(flights["temp"], flights["y"])
     return "\n\n".join(
         [

@@ -87,6 +87,7 @@ def summary(done: Study) -> dict[str, Any]:
         "contains_truth": bool(stripes.contains(setting.TRUTH)),
         "p": list(stripes.p),
         "scale": [_finite(end) for end in stripes.scale],
+        "seconds": round(done.stripes_seconds, 6),
     }
     return {"setting": _setting(done), "regions": regions}
 

@@ -93,6 +93,8 @@ class Study:
         The exact regions, and then the likelihood-ratio region, by their keys in `TITLES`.
     stripes : Stripes
         The conservative rectangle.
+    stripes_seconds : float
+        Time that it took.
     """
 
     data: Data = field(repr=False)
@@ -101,6 +103,7 @@ class Study:
     box: FloatArray
     regions: dict[str, Found]
     stripes: Stripes
+    stripes_seconds: float
 
     def areas(self) -> dict[str, float]:
         """Area of each region, the stripes last."""
@@ -145,7 +148,9 @@ def study(
     tell = progress or (lambda message: None)
     data = draw_data(seed, n)
     statistics = compared_statistics(n) if statistics is None else statistics
+    begun = time.perf_counter()
     stripes = two_stripes(data.x, data.y, LOCATIONS, CONFIDENCE_LEVEL)
+    stripes_seconds = time.perf_counter() - begun
     yardstick = likelihood_ratio(data)
     tell("looking for a box that holds all regions")
     fits = {key: fit_region(part, data, n_resamples) for key, part in statistics.items()}
@@ -155,7 +160,7 @@ def study(
         tell(TITLES.get(key, key))
         regions[key] = _exact(TITLES.get(key, key), region, box, points, levels)
     regions["likelihood_ratio"] = _asymptotic(yardstick, box, levels)
-    return Study(data, seed, n_resamples + 1, box, regions, stripes)
+    return Study(data, seed, n_resamples + 1, box, regions, stripes, stripes_seconds)
 
 
 def likelihood_ratio(data: Data) -> LikelihoodRatio:
