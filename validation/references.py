@@ -87,10 +87,11 @@ def beetle(options):
     rows = []
     for model, half in halves.items():
         region = er.ConfidenceRegion(model, **options).fit(data["logdose"], y)
-        fit = er.ConfidenceRegion(model, statistic="discrepancy", **options)
+        narrow = er.statistics.Discrepancy(bandwidth=0.3)
+        fit = er.ConfidenceRegion(model, statistic=narrow, **options)
         fit.fit(data["logdose"], y)
         kept = f"largest p {region.pvalue(region.estimate_):.3f}"
-        kernel = f"by discrepancy alone {fit.pvalue(fit.estimate_):.3f}"
+        kernel = f"by a narrow kernel alone {fit.pvalue(fit.estimate_):.3f}"
         ld50 = region.functional(lambda th, half=half: (half - th[0]) / th[1])
         reference = f"deviance p {deviances[model]}" + ("; LD50 1.7717" if half == 0 else "")
         found = row(f"beetle LD50, {model}", ld50, reference)
