@@ -203,12 +203,13 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, default=200)
     parser.add_argument("--resamples", type=int, default=199)
     parser.add_argument("--slopes", type=int, nargs="+", default=list(TRUTHS), choices=list(TRUTHS))
+    parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES))
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args()
     rows, begun = [], time.perf_counter()
     for slopes in options.slopes:
-        for n in SIZES:
+        for n in options.sizes:
             repetitions = Parallel(n_jobs=options.jobs)(
                 delayed(one_repetition)(slopes, n, seed, options.resamples)
                 for seed in range(options.repetitions)
