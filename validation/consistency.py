@@ -18,8 +18,8 @@ import numpy as np
 
 import exactregion as er
 from exactregion.experiments import setting
-from exactregion.experiments.files import write_whole
 from exactregion.experiments.study import enclosing_box, likelihood_ratio
+from exactregion.files import write_whole
 
 RESULTS = Path(__file__).parent / "results" / "consistency.json"
 SIZES = (100, 200, 400, 800, 1600, 3200)

@@ -21,8 +21,8 @@ from scipy.stats import chi2
 
 import exactregion as er
 from exactregion.experiments import setting
-from exactregion.experiments.files import write_whole
 from exactregion.experiments.study import study
+from exactregion.files import write_whole
 
 RESULTS = Path(__file__).parent / "results" / "paper_areas.json"
 GOALS = {"combined": 1.05, "score": 1.03, "III_gaussian": 1.6}

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from exactregion.experiments import setting
-from exactregion.experiments.files import write_whole
 from exactregion.experiments.study import Found, Study, study
+from exactregion.files import write_whole
 
 __all__ = ["main", "run", "summary"]
 

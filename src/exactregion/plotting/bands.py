@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from exactregion import wording
 from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.plotting import canvas
@@ -22,7 +23,7 @@ __all__ = ["BandDisplay"]
 _NOTES = {
     "unbounded": "unbounded: the band is of an unbounded region",
     "disconnected": "disconnected: the band is of a disconnected region, and fills its gaps",
-    "empty": canvas.region_note("empty"),
+    "empty": wording.region_note("empty"),
 }
 
 
@@ -192,7 +193,7 @@ class BandDisplay:
             "color": canvas.BLUE,
             "alpha": 0.25,
             "linewidth": 0,
-            "label": f"{canvas.percent(self.coverage)} {kind} band",
+            "label": f"{wording.percent(self.coverage)} {kind} band",
         }
         if self.status != "empty":
             self.band_ = self.ax_.fill_between(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from exactregion import wording
 from exactregion._typing import FloatArray
 from exactregion.errors import InvalidValueError
 from exactregion.plotting import canvas
@@ -217,7 +218,7 @@ class CornerDisplay:
             ]
             for end, marker in ends:
                 ax.plot(end, 0.4, marker=marker, markersize=8, color=canvas.BLUE, clip_on=False)
-            ax.text(0.5, 0.62, canvas.interval_text(lower, upper, high - low), **style)
+            ax.text(0.5, 0.62, wording.interval_text(lower, upper, high - low), **style)
         ax.plot(self.estimate[index], 0.4, **canvas.estimate_style(self.status == "empty"))
         if self.truth is not None:
             ax.plot(self.truth[index], 0.4, **canvas.truth_style())
@@ -270,12 +271,12 @@ class CornerDisplay:
             handles.insert(1, Line2D([], [], color=canvas.BLUE, lw=2.2, label="joint interval"))
         if self.truth is not None:
             handles.append(Line2D([], [], label="truth", **canvas.truth_style()))
-        note = canvas.region_note(self.status, _DETAILS.get(self.status, ""))
+        note = wording.region_note(self.status, _DETAILS.get(self.status, ""))
         if note:
             handles.append(Line2D([], [], linestyle="none", label=note.replace(": ", ":\n")))
         legend = self.ax_[0, 0].legend(
             handles=handles,
-            title=f"Exact {canvas.percent(self.coverage)}\nconfidence region",
+            title=f"Exact {wording.percent(self.coverage)}\nconfidence region",
             alignment="left",
             loc="upper left",
             bbox_to_anchor=(1.06, 1.0),

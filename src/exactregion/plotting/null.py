@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from exactregion import wording
 from exactregion._typing import FloatArray
 from exactregion.plotting import canvas
 
@@ -156,7 +157,7 @@ class NullDisplay:
 
     def _draw_observed(self) -> None:
         low, high = _range_of(self._finite())
-        text = f"observed: {canvas.number(self.statistic)}"
+        text = f"observed: {wording.number(self.statistic)}"
         if self.statistic <= high + FARTHEST * (high - low):
             self.ax_.axvline(self.statistic, label=text, color=canvas.INK, linewidth=1.6)
             return

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from exactregion import wording
 from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.errors import InvalidValueError
 from exactregion.plotting import canvas
@@ -190,8 +191,8 @@ class PValueDisplay:
         ax.set(xlabel=self.name, ylabel="p-value", xlim=(low, high), ylim=(0, 1.04))
         canvas.remove_spines(ax)
         ax.legend(handles=handles, loc="best", fontsize="small", framealpha=0.9, edgecolor="none")
-        title = f"Exact {canvas.percent(self.coverage)} confidence set of {self.name}"
-        canvas.add_note(ax, title, canvas.region_note(self.status, self._detail()))
+        title = f"Exact {wording.percent(self.coverage)} confidence set of {self.name}"
+        canvas.add_note(ax, title, wording.region_note(self.status, self._detail()))
         return self
 
     def _draw_levels(self) -> list[Artist]:
@@ -212,14 +213,14 @@ class PValueDisplay:
         ]
         if not spans:
             return []
-        spans[0].set_label(f"{canvas.percent(self.coverage)} set")
+        spans[0].set_label(f"{wording.percent(self.coverage)} set")
         outer = float(self.ends.min()), float(self.ends.max())
         for end, shift, side in zip(outer, (-4, 4), ("right", "left"), strict=True):
             if not np.isfinite(end):
                 continue
             self.ax_.axvline(end, color=canvas.BLUE, linewidth=0.9)
             self.ax_.annotate(
-                canvas.number(end, high - low),
+                wording.number(end, high - low),
                 xy=(end, self.levels[0]),
                 xytext=(shift, 4),
                 textcoords="offset points",
@@ -234,7 +235,7 @@ class PValueDisplay:
             return f"p ≤ {self.pvalues.max():.3g} wherever asked"
         if self.status != "disconnected":
             return ""
-        return canvas.pieces_text(self.ends[:, 1] - self.ends[:, 0], "length")
+        return wording.pieces_text(self.ends[:, 1] - self.ends[:, 0], "length")
 
     def _draw_points(self) -> list[Artist]:
         is_empty = self.status == "empty"

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import ndimage
 
+from exactregion import wording
 from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.errors import InvalidValueError
 from exactregion.plotting import canvas
@@ -191,8 +192,8 @@ class RankDisplay:
         ax.set_ylim(self.axes[1][0], self.axes[1][-1])
         ax.locator_params(nbins=6)
         ax.legend(handles=handles, loc="best", fontsize="small", framealpha=0.9, edgecolor="none")
-        title = f"Exact {canvas.percent(self.coverage)} confidence region"
-        canvas.add_note(ax, title, canvas.region_note(self.status, self._detail()))
+        title = f"Exact {wording.percent(self.coverage)} confidence region"
+        canvas.add_note(ax, title, wording.region_note(self.status, self._detail()))
         return self
 
     def _draw_heat(self, **kwargs: Any) -> None:
@@ -218,7 +219,7 @@ class RankDisplay:
         style: dict[str, Any] = {"colors": canvas.INK, "linewidths": 1.2}
         inside = self.member.T.astype(np.float64)
         self.contour_ = self.ax_.contour(*self.axes, inside, levels=[0.5], **style)
-        label = f"{canvas.percent(self.coverage)} region"
+        label = f"{wording.percent(self.coverage)} region"
         return [Line2D([], [], color=canvas.INK, linewidth=1.2, label=label)]
 
     def _draw_points(self) -> list[Line2D]:
@@ -236,7 +237,7 @@ class RankDisplay:
             return ""
         pieces, _ = ndimage.label(self.member, structure=np.ones((3, 3)))
         sizes = np.bincount(pieces.ravel())[1:]
-        return canvas.pieces_text(sizes.astype(np.float64), "area")
+        return wording.pieces_text(sizes.astype(np.float64), "area")
 
 
 def _asked(heat: Grid, fine: Grid) -> tuple[FloatArray, IntArray]:

@@ -10,9 +10,9 @@ from scipy.stats import binom
 
 import exactregion as er
 from exactregion.experiments import paper, paper_figure, setting
-from exactregion.experiments.files import write_whole
 from exactregion.experiments.stripes import two_stripes
 from exactregion.experiments.study import enclosing_box, likelihood_ratio, study
+from exactregion.files import write_whole
 
 SMALL = {"n": 150, "n_resamples": 19, "points": 12, "levels": 5}
 EXACT = ["I_knn", "I_gaussian", "II_gaussian", "III_gaussian", "score", "combined"]

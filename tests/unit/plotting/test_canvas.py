@@ -5,6 +5,7 @@ import sys
 import numpy as np
 import pytest
 
+from exactregion import wording
 from exactregion.errors import InvalidValueError, MissingDependencyError
 from exactregion.plotting import NullDisplay, canvas
 
@@ -54,7 +55,7 @@ def test_the_more_unusual_status_is_said(by_rays, by_grid, said):
     ],
 )
 def test_numbers_have_the_digits_of_their_width(value, width, text):
-    assert canvas.number(value, width) == text
+    assert wording.number(value, width) == text
 
 
 def test_axes_must_have_a_figure(ax):
