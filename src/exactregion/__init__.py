@@ -8,7 +8,8 @@ from exactregion.errors import ExactRegionError
 from exactregion.inference import Band, Interval, Risk
 from exactregion.membership import Evaluation
 from exactregion.region import ConfidenceRegion
-from exactregion.testing import ExactTestResult, calibration_test, compare, model_test
+from exactregion.result import ExactTestResult
+from exactregion.testing import calibration_test, compare, model_test
 
 if TYPE_CHECKING:
     from exactregion.estimator import RegionClassifier

@@ -28,6 +28,7 @@ __all__ = [
     "blocks",
     "check_n_resamples",
     "fresh_entropy",
+    "integer_seed",
 ]
 
 BLOCK_ROWS = 4096
@@ -84,6 +85,11 @@ def fresh_entropy(rng: RNGLike) -> int:
     except ValueError as error:
         raise InvalidValueError(message) from error
     return int.from_bytes(generator.bytes(16), "little")
+
+
+def integer_seed(rng: RNGLike) -> int | None:
+    """Give the integer that makes the same draws again, if the user gave one."""
+    return int(rng) if isinstance(rng, (int, np.integer)) else None
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,61 +14,21 @@ from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.models import Recalibration, fixed_probabilities
 from exactregion.ranking import pvalue_of, rank_of
 from exactregion.reading import read_inputs
-from exactregion.resampling import Resampling, RNGLike, check_n_resamples, fresh_entropy
+from exactregion.resampling import (
+    Resampling,
+    RNGLike,
+    check_n_resamples,
+    fresh_entropy,
+    integer_seed,
+)
+from exactregion.result import ExactTestResult, Question
 from exactregion.sample import Sample
 from exactregion.statistics import Candidates, Combined, Statistic, as_statistic
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from exactregion.plotting import NullDisplay
-
-__all__ = ["ExactTestResult", "calibration_test", "compare", "model_test"]
-
-
-@dataclass(frozen=True, eq=False)
-class ExactTestResult:
-    """The outcome of an exact test.
-
-    Attributes
-    ----------
-    pvalue : float
-        (m - rank + 1) / m; under the null hypothesis P(pvalue ≤ α) ≤ α for every α and every n,
-        with equality at the multiples of 1/m.
-    rank : int
-        Rank of the original's Z among the m data sets, from 1 (most ordinary) to m.
-    statistic : float
-        Z of the original.
-    null_distribution : ndarray of shape (n_resamples,)
-        Z of the alternatives.
-    """
-
-    pvalue: float
-    rank: int
-    statistic: float
-    null_distribution: FloatArray = field(repr=False)
-
-    @property
-    def n_resamples(self) -> int:
-        """Number of alternatives, m - 1."""
-        return len(self.null_distribution)
-
-    def plot(self, **kwargs: Any) -> NullDisplay:
-        """Draw the null distribution: needs matplotlib, ``pip install exactregion[plot]``.
-
-        Parameters
-        ----------
-        **kwargs
-            For `NullDisplay.from_result`: ``ax`` and others.
-
-        Returns
-        -------
-        NullDisplay
-            With ``ax_`` and ``figure_``.
-        """
-        from exactregion.plotting import NullDisplay
-
-        return NullDisplay.from_result(self, **kwargs)
+__all__ = ["calibration_test", "compare", "model_test"]
 
 
 def model_test(
@@ -285,9 +245,11 @@ class _FixedTest:
     _last: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def run(self, probabilities: FloatArray, rng: RNGLike) -> ExactTestResult:
-        return self.run_with(probabilities, fresh_entropy(rng))
+        return self.run_with(probabilities, fresh_entropy(rng), integer_seed(rng))
 
-    def run_with(self, probabilities: FloatArray, entropy: int) -> ExactTestResult:
+    def run_with(
+        self, probabilities: FloatArray, entropy: int, seed: int | None = None
+    ) -> ExactTestResult:
         """Test probabilities in the order of the user's rows."""
         sample = self.sample.with_ties_ordered_by(probabilities)
         inputs = sample.inputs
@@ -309,4 +271,17 @@ class _FixedTest:
             rank=int(rank),
             statistic=float(Z[resampling.seat]),
             null_distribution=np.delete(Z, resampling.seat),
+            question=self._question(probabilities, seed),
+        )
+
+    def _question(self, probabilities: FloatArray, seed: int | None) -> Question:
+        inputs = self.sample.inputs
+        return Question(
+            kind="calibration" if self.calibration else "model",
+            statistic=repr(self.statistic),
+            inputs=inputs.names,
+            seed=seed,
+            probabilities=probabilities,
+            successes=inputs.to_user_order(self.sample.successes),
+            trials=inputs.to_user_order(inputs.trials),
         )

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from exactregion.testing import ExactTestResult
+    from exactregion.result import ExactTestResult
 
 __all__ = ["NullDisplay"]
 

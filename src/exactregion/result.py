@@ -1,0 +1,110 @@
+"""What an exact test answers, and what it was asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from exactregion._typing import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from exactregion.plotting import NullDisplay
+
+__all__ = ["ExactTestResult", "Question"]
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What a test was asked: enough to tell it again, and to draw the data.
+
+    Attributes
+    ----------
+    kind : {"model", "calibration"}
+        Whether the candidate was judged by given inputs, or by its own predictions.
+    statistic : str
+        The statistic, as it would be written.
+    inputs : tuple of str
+        Names of the inputs; empty for objects.
+    seed : int or None
+        ``rng`` where it was an integer, which gives the same draws again.
+    probabilities : ndarray of shape (n,)
+        P(Y=+1|x) of the candidate in each of the user's rows.
+    successes, trials : ndarrays of shape (n,)
+        Outcomes in each of the user's rows; labels are single trials.
+    """
+
+    kind: Literal["model", "calibration"]
+    statistic: str
+    inputs: tuple[str, ...]
+    seed: int | None
+    probabilities: FloatArray = field(repr=False)
+    successes: IntArray = field(repr=False)
+    trials: IntArray = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class ExactTestResult:
+    """The outcome of an exact test.
+
+    Attributes
+    ----------
+    pvalue : float
+        (m - rank + 1) / m; under the null hypothesis P(pvalue ≤ α) ≤ α for every α and every n,
+        with equality at the multiples of 1/m.
+    rank : int
+        Rank of the original's Z among the m data sets, from 1 (most ordinary) to m.
+    statistic : float
+        Z of the original.
+    null_distribution : ndarray of shape (n_resamples,)
+        Z of the alternatives.
+    question : Question
+        What was asked.
+    """
+
+    pvalue: float
+    rank: int
+    statistic: float
+    null_distribution: FloatArray = field(repr=False)
+    question: Question = field(repr=False)
+
+    @property
+    def n_resamples(self) -> int:
+        """Number of alternatives, m - 1."""
+        return len(self.null_distribution)
+
+    def plot(self, **kwargs: Any) -> NullDisplay:
+        """Draw the null distribution: needs matplotlib, ``pip install exactregion[plot]``.
+
+        Parameters
+        ----------
+        **kwargs
+            For `NullDisplay.from_result`: ``ax`` and others.
+
+        Returns
+        -------
+        NullDisplay
+            With ``ax_`` and ``figure_``.
+        """
+        from exactregion.plotting import NullDisplay
+
+        return NullDisplay.from_result(self, **kwargs)
+
+    def report(self, path: str | Path, *, title: str | None = None) -> Path:
+        """Write one self-contained HTML page: needs Bokeh, ``pip install exactregion[report]``.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where the page goes; an old one is replaced when the new one is complete.
+        title : str, optional
+            Heading of the page.
+
+        Returns
+        -------
+        Path
+            The page.
+        """
+        from exactregion.report import write_test_report
+
+        return write_test_report(self, path, title=title)
