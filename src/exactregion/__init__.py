@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from exactregion import datasets, errors, kernels, models, plotting, statistics
 from exactregion._version import __version__
+from exactregion.calibration import CalibrationBelt, calibration_belt
 from exactregion.errors import ExactRegionError
 from exactregion.inference import Band, Interval, Risk
 from exactregion.membership import Evaluation
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Band",
+    "CalibrationBelt",
     "ConfidenceRegion",
     "Evaluation",
     "ExactRegionError",
@@ -24,6 +26,7 @@ __all__ = [
     "RegionClassifier",
     "Risk",
     "__version__",
+    "calibration_belt",
     "calibration_test",
     "compare",
     "datasets",

@@ -195,6 +195,16 @@ class Sample:
         inputs = Inputs(_rows(values, order), outcomes.trials[order], columns, order)
         return cls(inputs, outcomes.successes[order], outcomes.is_counts, outcomes.classes)
 
+    def part(self, rows: IntArray) -> Sample:
+        """Give the sample of some of the user's rows, as if they had been all."""
+        inputs = self.inputs
+        X, trials = _rows(inputs.user_rows, rows), inputs.to_user_order(inputs.trials)[rows]
+        order = _canonical_order(X, trials)
+        own = Inputs(_rows(X, order), trials[order], inputs.names, order)
+        return replace(
+            self, inputs=own, successes=inputs.to_user_order(self.successes)[rows][order]
+        )
+
     def with_ties_ordered_by(self, values: FloatArray) -> Sample:
         """Put rows with equal inputs into the order of further numbers known of each row.
 

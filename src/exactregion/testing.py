@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from exactregion._typing import FloatArray
+from exactregion._typing import FloatArray, IntArray
 from exactregion.engine import statistics_of
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.models import Recalibration, fixed_probabilities
@@ -23,7 +23,8 @@ from exactregion.resampling import (
 )
 from exactregion.result import ExactTestResult, Question
 from exactregion.sample import Sample
-from exactregion.statistics import Candidates, Combined, Statistic, as_statistic
+from exactregion.statistics import Candidates, Statistic, as_statistic
+from exactregion.subgroups import table_by_group
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -155,15 +156,38 @@ def compare(
     return table.rename_axis("candidate")
 
 
+@overload
 def calibration_test(
     y_true: Any,
     y_prob: Any,
     *,
+    by: None = None,
     statistic: str | Statistic | Any | None = None,
     n_resamples: int = 999,
     rng: RNGLike = None,
     pos_label: object = None,
-) -> ExactTestResult:
+) -> ExactTestResult: ...
+@overload
+def calibration_test(
+    y_true: Any,
+    y_prob: Any,
+    *,
+    by: Any,
+    statistic: str | Statistic | Any | None = None,
+    n_resamples: int = 999,
+    rng: RNGLike = None,
+    pos_label: object = None,
+) -> pd.DataFrame: ...
+def calibration_test(
+    y_true: Any,
+    y_prob: Any,
+    *,
+    by: Any = None,
+    statistic: str | Statistic | Any | None = None,
+    n_resamples: int = 999,
+    rng: RNGLike = None,
+    pos_label: object = None,
+) -> ExactTestResult | pd.DataFrame:
     """Test whether predicted probabilities are calibrated, P(Y=+1|p) = p, exactly at every n.
 
     The predicted probability is the input. The default statistic is the score of the
@@ -178,8 +202,10 @@ def calibration_test(
         Labels, or successes and failures; **held out**, not used to fit what predicts.
     y_prob : array-like of shape (n,)
         Predicted probabilities of the positive class.
-    statistic : str, Statistic or callable, optional
-        Another statistic, as in `model_test`.
+    by : array-like of shape (n,), optional
+        The group of each row. Each group is then tested on its own.
+    statistic : str, Statistic or callable
+        "combined" (also for None), or another as in `model_test`.
     n_resamples : int
         Number of alternatives.
     rng : int, Generator, SeedSequence or None
@@ -189,7 +215,11 @@ def calibration_test(
 
     Returns
     -------
-    ExactTestResult
+    ExactTestResult, or DataFrame with `by`
+        The table has one row a group: n (trials), the observed and the mean predicted share,
+        pvalue (what this test gives for these rows alone), pvalue_holm (safe to look at for all
+        groups together: under calibration in all groups, one or more is ≤ α with probability
+        at most α), rank and statistic.
 
     Examples
     --------
@@ -202,13 +232,26 @@ def calibration_test(
     True
     >>> er.calibration_test(y, p**3, rng=0).pvalue
     0.001
+    >>> group = np.where(np.arange(100) < 50, "old", "new")
+    >>> table = er.calibration_test(y, np.where(group == "old", p, p**3), by=group, rng=0)
+    >>> table["pvalue_holm"].round(3).to_dict()
+    {'new': 0.002, 'old': 0.073}
     """
     probabilities = _read_predictions(y_prob)
     names = ("y_prob", "y_true")
     sample = Sample.from_data(probabilities, y_true, pos_label=pos_label, names=names)
-    chosen = Combined() if statistic is None else as_statistic(statistic)
-    test = _FixedTest(sample, chosen, check_n_resamples(n_resamples), calibration=True)
-    return test.run(probabilities, rng)
+    chosen = as_statistic("combined" if statistic is None else statistic)
+    n_resamples = check_n_resamples(n_resamples)
+    if by is None:
+        return _FixedTest(sample, chosen, n_resamples, calibration=True).run(probabilities, rng)
+    entropy, seed = fresh_entropy(rng), integer_seed(rng)
+
+    def test_rows(rows: IntArray) -> ExactTestResult:
+        part = sample.part(rows)
+        test = _FixedTest(part, chosen, n_resamples, calibration=True)
+        return test.run_with(probabilities[rows], entropy, seed)
+
+    return table_by_group(by, len(sample), test_rows)
 
 
 def _read_predictions(y_prob: Any) -> FloatArray:

@@ -2,11 +2,35 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from exactregion._typing import FloatArray
 
-__all__ = ["interval_text", "number", "percent", "pieces_text", "region_note"]
+if TYPE_CHECKING:
+    from exactregion.calibration import CalibrationBelt, Departure
+    from exactregion.region import ConfidenceRegion
+    from exactregion.result import ExactTestResult
+
+__all__ = [
+    "belt_answer",
+    "belt_guarantee",
+    "departure_text",
+    "interval_text",
+    "number",
+    "percent",
+    "pieces_text",
+    "pvalue_text",
+    "region_answer",
+    "region_guarantee",
+    "region_note",
+    "test_answer",
+    "test_guarantee",
+]
+
+SURPRISE = 0.05
+"""p-values up to this are called evidence against; it changes words only."""
 
 
 def percent(share: float) -> str:
@@ -76,3 +100,121 @@ def pieces_text(sizes: FloatArray, measure: str) -> str:
         return f"{len(sizes)} pieces" if len(sizes) > 1 else ""
     share = np.floor(1000 * sizes.max() / sizes.sum()) / 10
     return f"{len(sizes)} pieces, the largest with {share:g}% of the {measure}"
+
+
+# --- sentences: the answer, and what holds of it ------------------------------------------------
+
+
+def pvalue_text(pvalue: float) -> str:
+    """Write a p-value as "1 in 20": how often chance alone does as much.
+
+    Examples
+    --------
+    >>> pvalue_text(0.05), pvalue_text(0.003), pvalue_text(0.42), pvalue_text(1.0)
+    ('1 time in 20', '1 time in 333', '42 times in 100', 'always')
+    """
+    if pvalue >= 0.995:
+        return "always"
+    if pvalue > 0.1:
+        return f"{100 * pvalue:.0f} times in 100"
+    return f"1 time in {1 / pvalue:,.0f}"
+
+
+def test_answer(result: ExactTestResult) -> str:
+    """Say what a test found, to someone who knows no statistics."""
+    rare = pvalue_text(result.pvalue)
+    subject = "the predictions" if result.question.kind == "calibration" else "these probabilities"
+    if result.pvalue <= SURPRISE:
+        verdict = f"The outcomes speak against {subject}"
+        detail = f"if {subject} were right, outcomes would look this odd only {rare}"
+    else:
+        verdict = f"The outcomes are compatible with {subject}"
+        detail = f"if {subject} are right, outcomes look at least this odd {rare}"
+    return f"{verdict} (p = {result.pvalue:.4g}): {detail}."
+
+
+def test_guarantee(result: ExactTestResult) -> str:
+    """Say what is certain of a test's p-value."""
+    trials = int(result.question.trials.sum())
+    return (
+        f"The p-value is exact with {trials:,} {_plural('outcome', trials)}, as with any number: "
+        "if the probabilities are right, p ≤ 0.05 happens at most 5 times in 100. It holds for "
+        "independent rows, and if nothing was fitted to these outcomes."
+    )
+
+
+def region_answer(region: ConfidenceRegion) -> str:
+    """Say what a region found, to someone who knows no statistics."""
+    level = percent(region.coverage_)
+    names = region.parameter_names_
+    if region.is_empty_:
+        return (
+            "No member of the family fits the outcomes: at this level the whole family is rejected."
+        )
+    if region.status_ == "unbounded":
+        return (
+            f"The {level} region of {_listed(names)} has no end in at least one direction: the "
+            "outcomes set no limit there, as where one class can be told from the other without "
+            "error."
+        )
+    best = ", ".join(
+        f"{name} {number(value)}" for name, value in zip(names, region.estimate_, strict=True)
+    )
+    return f"The outcomes fit best with {best}; the {level} region holds all that fit well enough."
+
+
+def region_guarantee(region: ConfidenceRegion) -> str:
+    """Say what is certain of a region."""
+    n = len(region._fitted.sample)
+    return (
+        f"If the family holds the truth, this region holds it with probability "
+        f"{percent(region.coverage_)}: exactly, with {n:,} {_plural('row', n)} as with any number. "
+        "It holds for independent rows."
+    )
+
+
+def belt_answer(belt: CalibrationBelt) -> str:
+    """Say what a calibration belt found, to someone who knows no statistics."""
+    if belt.contradicted:
+        verb = "outcome contradicts" if belt.contradicted == 1 else "outcomes contradict"
+        return (
+            f"{belt.contradicted:,} {verb} a prediction of exactly 0 or 1. What was "
+            f"held impossible happened, so the predictions are rejected (p = {belt.pvalue:.4g}, "
+            "the smallest there is with this number of resamples)."
+        )
+    answer = test_answer(belt.test)
+    if belt.status == "empty":
+        return f"{answer} No shift and stretch of the predictions on the logit scale repairs them."
+    if belt.departures:
+        where = "; ".join(departure_text(departure) for departure in belt.departures)
+        return f"{answer} {where[0].upper()}{where[1:]}."
+    if belt.pvalue <= SURPRISE:
+        return f"{answer} Yet the diagonal stays within the belt: no one range is to blame."
+    return answer
+
+
+def belt_guarantee(belt: CalibrationBelt) -> str:
+    """Say what is certain of a calibration belt."""
+    trials = int(belt.trials.sum())
+    return (
+        f"The p-value is exact with {trials:,} {_plural('outcome', trials)}, as with any number. "
+        f"The belt holds the whole true curve with probability {percent(belt.coverage)} if that "
+        "curve is a shift and stretch of the predictions on the logit scale. Both hold for "
+        "independent rows, and if nothing was fitted to these outcomes."
+    )
+
+
+def departure_text(departure: Departure) -> str:
+    """Say where predictions are off, and to which side."""
+    low, high = f"{departure.start:.2f}", f"{departure.stop:.2f}"
+    where = f"around {low}" if low == high else f"from {low} to {high}"
+    side = "low" if departure.side == "above" else "high"
+    return f"predictions {where} are too {side}"
+
+
+def _plural(word: str, count: int) -> str:
+    return word if count == 1 else f"{word}s"
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

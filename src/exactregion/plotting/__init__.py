@@ -6,6 +6,7 @@ drawn, not before.
 """
 
 from exactregion.plotting.bands import BandDisplay
+from exactregion.plotting.belt import BeltDisplay
 from exactregion.plotting.choice import display_region
 from exactregion.plotting.corner import CornerDisplay
 from exactregion.plotting.null import NullDisplay
@@ -14,6 +15,7 @@ from exactregion.plotting.ranks import RankDisplay
 
 __all__ = [
     "BandDisplay",
+    "BeltDisplay",
     "CornerDisplay",
     "NullDisplay",
     "PValueDisplay",

@@ -11,6 +11,7 @@ from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.plotting import canvas
 from exactregion.reading import numeric, read_inputs, read_outcomes
+from exactregion.stretches import positive_stretches
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -209,7 +210,7 @@ class BandDisplay:
         """Shade the inputs at which the region allows both classes to be the likelier."""
         self.ax_.axhline(0.5, color=canvas.GREY, linewidth=0.8, linestyle=":", zorder=1)
         label: str | None = "undecided: band holds 1/2"
-        for start, stop in undecided(self.x, self.lower, self.upper):
+        for start, stop in positive_stretches(self.x, 0.5 - self.lower, self.upper - 0.5):
             self.ax_.axvspan(
                 start, stop, color=canvas.GREY, alpha=0.1, linewidth=0, zorder=0, label=label
             )
@@ -251,29 +252,6 @@ class BandDisplay:
             alpha=0.75 if len(x) < 300 else 0.35,
             label=label,
         )
-
-
-def undecided(x: FloatArray, lower: FloatArray, upper: FloatArray) -> list[tuple[float, float]]:
-    """Give the stretches of x with lower < 1/2 < upper, ends found by straight lines.
-
-    Examples
-    --------
-    >>> x = np.array([0.0, 1.0, 2.0, 3.0])
-    >>> stretches = undecided(x, np.array([0, 0.2, 0.4, 0.6]), np.array([0.4, 0.6, 0.8, 1]))
-    >>> [(float(start), float(stop)) for start, stop in stretches]
-    [(0.5, 2.5)]
-    """
-    knots = np.unique(np.concatenate([x, _crossings(x, lower), _crossings(x, upper)]))
-    between = (knots[:-1] + knots[1:]) / 2
-    both = (np.interp(between, x, lower) < 0.5) & (np.interp(between, x, upper) > 0.5)
-    return [(float(knots[first]), float(knots[last + 1])) for first, last in canvas.runs(both)]
-
-
-def _crossings(x: FloatArray, bound: FloatArray) -> FloatArray:
-    """Find where straight lines between the points of a bound pass 1/2."""
-    passing = np.flatnonzero((bound[:-1] - 0.5) * (bound[1:] - 0.5) < 0)
-    share = (0.5 - bound[passing]) / (bound[passing + 1] - bound[passing])
-    return np.asarray(x[passing] + share * (x[passing + 1] - x[passing]))
 
 
 def _varying_column(X: FloatArray) -> FloatArray:

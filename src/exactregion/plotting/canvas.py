@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from exactregion._typing import BoolArray, FloatArray
+from exactregion._typing import FloatArray
 from exactregion.errors import InvalidTypeError, InvalidValueError, MissingDependencyError
 from exactregion.search import Outline, box_around
 
@@ -34,7 +34,6 @@ __all__ = [
     "joint_status",
     "new_axes",
     "remove_spines",
-    "runs",
     "truth_style",
 ]
 
@@ -167,16 +166,3 @@ def box_of(outline: Outline, margin: float = 0.2) -> FloatArray:
     finite = ends[np.isfinite(ends)]
     near = np.minimum(ends, 3 * np.median(finite) if len(finite) else 10.0)
     return box_around(replace(outline, rays=replace(outline.rays, outer=near)), margin)
-
-
-def runs(mask: BoolArray) -> list[tuple[int, int]]:
-    """Give the first and last index of each run of true values.
-
-    Examples
-    --------
-    >>> runs(np.array([True, False, True, True]))
-    [(0, 0), (2, 3)]
-    """
-    steps = np.diff(np.concatenate([[False], mask, [False]]).astype(np.int8))
-    firsts, lasts = np.flatnonzero(steps == 1), np.flatnonzero(steps == -1) - 1
-    return list(zip(firsts.tolist(), lasts.tolist(), strict=True))

@@ -13,6 +13,7 @@ from exactregion.errors import InvalidValueError
 from exactregion.plotting import canvas
 from exactregion.ranking import pvalue_of
 from exactregion.search import Grid
+from exactregion.stretches import runs
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -267,5 +268,5 @@ def _ends(values: FloatArray, member: BoolArray, low: float, high: float) -> Flo
     below = low if values[0] <= low else -np.inf
     above = high if values[-1] >= high else np.inf
     padded = np.concatenate([[below], values, [above]])
-    ends = [(padded[first], padded[last + 2]) for first, last in canvas.runs(member)]
+    ends = [(padded[first], padded[last + 2]) for first, last in runs(member)]
     return np.array(ends, dtype=np.float64).reshape(-1, 2)

@@ -1,0 +1,304 @@
+"""The calibration belt: which recalibrations of predicted probabilities fit the outcomes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import expit, logit
+
+from exactregion._typing import FloatArray, IntArray
+from exactregion.errors import InvalidValueError
+from exactregion.inference.curves import LOGIT_END
+from exactregion.models import Recalibration
+from exactregion.region import ConfidenceRegion
+from exactregion.resampling import RNGLike, fresh_entropy, integer_seed
+from exactregion.result import ExactTestResult
+from exactregion.search import Window
+from exactregion.statistics import Statistic
+from exactregion.stretches import positive_stretches
+from exactregion.testing import calibration_test
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from exactregion.plotting import BeltDisplay
+
+__all__ = ["CalibrationBelt", "Departure", "calibration_belt"]
+
+KNOTS = 15
+"""Predictions at which the belt is searched. Between them it is drawn a little too wide: by half a
+per cent at most, where the knots are 12 degrees apart as seen from the region."""
+
+POINTS = 201
+"""Predictions at which the belt is given."""
+
+
+@dataclass(frozen=True)
+class Departure:
+    """A stretch of predictions where the diagonal is outside the belt.
+
+    Attributes
+    ----------
+    start, stop : float
+        Ends of the stretch, as predicted probabilities.
+    side : {"above", "below"}
+        Where the belt lies. Above the diagonal outcomes are more frequent than predicted, below
+        it they are less frequent.
+    """
+
+    start: float
+    stop: float
+    side: str
+
+
+@dataclass(frozen=True, eq=False)
+class CalibrationBelt:
+    """Bounds of the calibration curve P(Y=+1|p) along the predicted probability p.
+
+    Attributes
+    ----------
+    grid : ndarray of shape (k,)
+        Predicted probabilities, ascending, over the range of those that are not 0 or 1.
+    lower, upper : ndarrays of shape (k,)
+        Bounds of the calibration curve, all at once.
+    estimate : ndarray of shape (k,)
+        The most compatible curve.
+    coverage : float
+        P(the whole true curve is within the belt), at least, if it is of the form
+        expit(a + b logit p).
+    test : ExactTestResult
+        The exact test of calibration, which needs no such form.
+    contradicted : int
+        Number of outcomes that contradict a prediction of exactly 0 or 1; one is enough for the
+        smallest p-value there is. The belt describes the other rows.
+    region : ConfidenceRegion
+        The intercepts a and slopes b that fit.
+    """
+
+    grid: FloatArray = field(repr=False)
+    lower: FloatArray = field(repr=False)
+    upper: FloatArray = field(repr=False)
+    estimate: FloatArray = field(repr=False)
+    coverage: float
+    test: ExactTestResult
+    contradicted: int
+    region: ConfidenceRegion = field(repr=False)
+
+    @property
+    def pvalue(self) -> float:
+        """Exact p-value of calibration: that of `test`."""
+        return self.test.pvalue
+
+    @property
+    def rank(self) -> int:
+        """Rank behind the p-value."""
+        return self.test.rank
+
+    @property
+    def status(self) -> str:
+        """That of the region: "bounded", "unbounded", "disconnected" or "empty"."""
+        return self.region.status_
+
+    @cached_property
+    def intervals(self) -> pd.DataFrame:
+        """Focused intervals for the intercept and the slope; calibration is 0 and 1."""
+        return self.region.intervals()
+
+    @property
+    def y_prob(self) -> FloatArray:
+        """The predictions, in the order given."""
+        return self.test.question.probabilities
+
+    @property
+    def successes(self) -> IntArray:
+        """Successes of each prediction."""
+        return self.test.question.successes
+
+    @property
+    def trials(self) -> IntArray:
+        """Trials of each prediction: 1 for labels."""
+        return self.test.question.trials
+
+    @cached_property
+    def departures(self) -> tuple[Departure, ...]:
+        """Where the diagonal is outside the belt, and on which side the belt lies."""
+        above = positive_stretches(self.grid, self.lower - self.grid)
+        below = positive_stretches(self.grid, self.grid - self.upper)
+        found = [Departure(*ends, "above") for ends in above]
+        found += [Departure(*ends, "below") for ends in below]
+        return tuple(sorted(found, key=lambda departure: departure.start))
+
+    def plot(self, **kwargs: Any) -> BeltDisplay:
+        """Draw the belt: needs matplotlib, ``pip install exactregion[plot]``.
+
+        Parameters
+        ----------
+        **kwargs
+            For `BeltDisplay.from_belt`: ``ax`` and others.
+
+        Returns
+        -------
+        BeltDisplay
+            With ``ax_`` and ``figure_``.
+        """
+        from exactregion.plotting import BeltDisplay
+
+        return BeltDisplay.from_belt(self, **kwargs)
+
+    def report(self, path: str | Path, *, title: str | None = None) -> Path:
+        """Write one self-contained HTML page: needs Bokeh, ``pip install exactregion[report]``.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where the page goes; an old one is replaced when the new one is complete.
+        title : str, optional
+            Heading of the page.
+
+        Returns
+        -------
+        Path
+            The page.
+        """
+        from exactregion.report import write_belt_report
+
+        return write_belt_report(self, path, title=title)
+
+
+def calibration_belt(
+    y_true: Any,
+    y_prob: Any,
+    *,
+    confidence_level: float = 0.95,
+    statistic: str | Statistic | Any = "combined",
+    n_resamples: int = 999,
+    rng: RNGLike = None,
+    pos_label: object = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> CalibrationBelt:
+    """Bound the calibration curve of predicted probabilities, exactly at every sample size.
+
+    The belt holds all curves expit(a + b logit p) that fit the outcomes. If the true calibration
+    curve is one of them, all of it is in the belt with the probability that was asked for,
+    whatever n is. Calibration itself, the diagonal, is a = 0, b = 1.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, 2)
+        Labels, or successes and failures; **held out**, not used to fit what predicts.
+    y_prob : array-like of shape (n,)
+        Predicted probabilities of the positive class. Rows with exactly 0 or 1 take part in the
+        test, not in the belt: no recalibration changes a certainty.
+    confidence_level : float
+        Level of the belt and of the intervals.
+    statistic : str, Statistic or callable
+        As in `ConfidenceRegion`.
+    n_resamples : int
+        Number of alternatives.
+    rng : int, Generator, SeedSequence or None
+        Seed; the same seed gives the same result.
+    pos_label : object, optional
+        The positive class of y_true.
+    n_jobs : int, optional
+        Number of joblib workers; it changes speed, never the result.
+    progress : bool
+        Show on stderr how far the search is.
+
+    Returns
+    -------
+    CalibrationBelt
+
+    See Also
+    --------
+    calibration_test : the p-value alone, which needs no family and no search.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import exactregion as er
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.uniform(size=100)
+    >>> y = rng.uniform(size=100) < p
+    >>> a_third_of_the_odds = p / (p + 3 * (1 - p))
+    >>> belt = er.calibration_belt(y, a_third_of_the_odds, n_resamples=199, rng=0)
+    >>> belt.pvalue
+    0.005
+    >>> [departure.side for departure in belt.departures]
+    ['above']
+    """
+    rng = _repeatable(rng)
+    settings: dict[str, Any] = {"statistic": statistic, "n_resamples": n_resamples, "rng": rng}
+    test = calibration_test(y_true, y_prob, pos_label=pos_label, **settings)
+    asked = test.question
+    p, successes, trials = asked.probabilities, asked.successes, asked.trials
+    failures = trials - successes
+    uncertain = (p > 0) & (p < 1)
+    if not trials[uncertain].any():
+        raise InvalidValueError(
+            "The 'y_prob' parameter must hold probabilities between 0 and 1 for a belt. "
+            "Got only 0 and 1 instead: use calibration_test."
+        )
+    region = ConfidenceRegion(
+        Recalibration(),
+        confidence_level=confidence_level,
+        n_jobs=n_jobs,
+        progress=progress,
+        **settings,
+    )
+    outcomes = np.column_stack([successes, failures])[uncertain]
+    labels = np.where(successes > 0, 1, -1)[uncertain]
+    region.fit(p[uncertain], labels if (trials == 1).all() else outcomes)
+    return CalibrationBelt(
+        *_belt(region, p[uncertain & (trials > 0)]),
+        coverage=region.coverage_,
+        test=test,
+        contradicted=int(successes[p == 0].sum() + failures[p == 1].sum()),
+        region=region,
+    )
+
+
+def _repeatable(rng: RNGLike) -> RNGLike:
+    """Give a seed that the test and the region can both start from."""
+    if integer_seed(rng) is not None or isinstance(rng, np.random.SeedSequence):
+        return rng
+    return np.random.SeedSequence(fresh_entropy(rng))
+
+
+def _belt(
+    region: ConfidenceRegion, p: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Search the belt at a few predictions, and give it on a grid: grid, lower, upper, estimate.
+
+    At logits between two knots the curve a + b·logit is a mean of its values there, so that its
+    bounds are within the same mean of the bounds: straight lines between knots are outside.
+    """
+    low, high = float(p.min()), float(p.max())
+    knots = _knots(region.outline().window, low, high)
+    band = region.band(knots)
+    grid = np.linspace(low, high, POINTS if high > low else 1)
+    at, here = logit(knots), logit(grid)
+    ends = np.clip(logit([band.lower, band.upper]), -LOGIT_END, LOGIT_END)
+    lower, upper = (expit(np.interp(here, at, end)) for end in ends)
+    estimate = region.model_.probabilities(region.estimate_, grid)
+    return grid, lower, upper, np.clip(estimate, lower, upper)
+
+
+def _knots(window: Window, low: float, high: float) -> FloatArray:
+    """Place predictions from low to high at equal angles, as seen from the region.
+
+    In the coordinates of the window, where the region is about a disc, a + b·logit p grows along
+    axesᵀ(1, logit p).
+    """
+    if low == high:
+        return np.array([low])
+    scores = np.linspace(logit(low), logit(high), 2001)
+    across, along = window.axes.T @ np.stack([np.ones_like(scores), scores])
+    angles = np.unwrap(np.arctan2(along, across))
+    angles *= np.sign(angles[-1] - angles[0])
+    inner = np.interp(np.linspace(angles[0], angles[-1], KNOTS)[1:-1], angles, scores)
+    return np.unique(np.concatenate([[low], expit(inner), [high]]))
