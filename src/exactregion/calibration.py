@@ -187,6 +187,9 @@ def calibration_belt(
     curve is one of them, all of it is in the belt with the probability that was asked for,
     whatever n is. Calibration itself, the diagonal, is a = 0, b = 1.
 
+    The p-value is that of `calibration_test`, which finds miscalibration of any form; the belt
+    shows where predictions are off. Near the limit the two can differ: the p-value decides.
+
     Parameters
     ----------
     y_true : array-like of shape (n,) or (n, 2)
@@ -197,7 +200,7 @@ def calibration_belt(
     confidence_level : float
         Level of the belt and of the intervals.
     statistic : str, Statistic or callable
-        As in `ConfidenceRegion`.
+        Of the belt, as in `ConfidenceRegion`.
     n_resamples : int
         Number of alternatives.
     rng : int, Generator, SeedSequence or None
@@ -232,7 +235,7 @@ def calibration_belt(
     ['above']
     """
     rng = _repeatable(rng)
-    settings: dict[str, Any] = {"statistic": statistic, "n_resamples": n_resamples, "rng": rng}
+    settings: dict[str, Any] = {"n_resamples": n_resamples, "rng": rng}
     test = calibration_test(y_true, y_prob, pos_label=pos_label, **settings)
     asked = test.question
     p, successes, trials = asked.probabilities, asked.successes, asked.trials
@@ -245,6 +248,7 @@ def calibration_belt(
         )
     region = ConfidenceRegion(
         Recalibration(),
+        statistic=statistic,
         confidence_level=confidence_level,
         n_jobs=n_jobs,
         progress=progress,

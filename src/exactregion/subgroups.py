@@ -81,12 +81,12 @@ def _read_groups(by: Any, n: int) -> dict[Any, Any]:
     import pandas as pd
 
     values = by.to_pandas() if hasattr(by, "to_pandas") else by
-    column = pd.Series(np.asarray(values) if isinstance(values, list) else values)
-    if np.ndim(values) != 1 or len(column) != n:
+    if np.shape(values) != (n,):
         raise InvalidValueError(
             f"The 'by' parameter must have one group a row, shape ({n},). "
             f"Got {np.shape(values)} instead."
         )
+    column = pd.Series(np.asarray(values) if isinstance(values, list) else values)
     column = column.reset_index(drop=True)
     missing = np.flatnonzero(column.isna())
     if len(missing):

@@ -11,6 +11,7 @@ import numpy as np
 from exactregion._typing import FloatArray, IntArray
 from exactregion.engine import statistics_of
 from exactregion.errors import InvalidTypeError, InvalidValueError
+from exactregion.frames import encode_text
 from exactregion.models import Recalibration, fixed_probabilities
 from exactregion.ranking import pvalue_of, rank_of
 from exactregion.reading import read_inputs
@@ -54,7 +55,9 @@ def model_test(
         for a
         fitted model X and y must be held out, or the test is not exact (it rejects too seldom).
     X : array-like of shape (n,) or (n, d), frame, or sequence of n objects
-        Inputs; the statistic looks for structure in them.
+        Inputs; the statistic looks for structure in them. The candidate is given them as they are;
+        for the statistic, text columns of a frame become indicators of their levels (at most 50),
+        and dates become days.
     y : array-like of shape (n,) or (n, 2)
         Labels (-1/+1, 0/1, booleans, or two classes with `pos_label`), or successes and failures.
     statistic : str, Statistic or callable (labels (m, n), probabilities (n,), X) -> Z (m,)
@@ -88,7 +91,7 @@ def model_test(
     >>> er.model_test(np.full(40, 0.5), x, y, rng=0).pvalue
     0.003
     """
-    sample = Sample.from_data(X, y, pos_label=pos_label)
+    sample = Sample.from_data(encode_text(X), y, pos_label=pos_label)
     test = _FixedTest(sample, as_statistic(statistic), check_n_resamples(n_resamples))
     return test.run(fixed_probabilities(candidate, X, len(sample), sample.classes), rng)
 
@@ -143,7 +146,7 @@ def compare(
         raise InvalidValueError(
             "The 'candidates' parameter must have at least one candidate. Got none instead."
         )
-    sample = Sample.from_data(X, y, pos_label=pos_label)
+    sample = Sample.from_data(encode_text(X), y, pos_label=pos_label)
     test = _FixedTest(sample, as_statistic(statistic), check_n_resamples(n_resamples))
     asked = {
         name: fixed_probabilities(candidate, X, len(sample), sample.classes)
@@ -190,11 +193,12 @@ def calibration_test(
 ) -> ExactTestResult | pd.DataFrame:
     """Test whether predicted probabilities are calibrated, P(Y=+1|p) = p, exactly at every n.
 
-    The predicted probability is the input. The default statistic is the score of the
-    recalibration family expit(a + b logit p) at (0, 1), which sees shifted, over- and
-    under-confident predictions, plus 0.3 times a kernel discrepancy on p, which sees any other
-    miscalibration. An outcome that contradicts a prediction of exactly 0 or 1 gives the
-    smallest p-value there is, 1/m.
+    The predicted probability is the input. The default statistic asks four questions at once and
+    listens to the clearest answer (`statistics.Omnibus`): the score of the recalibration family
+    expit(a + b logit p) at (0, 1), for shifted and stretched predictions; Spiegelhalter's
+    statistic, for over- and under-confidence; and a wide and a narrow kernel on p, for any other
+    miscalibration. An outcome that contradicts a prediction of exactly 0 or 1 gives the smallest
+    p-value there is, 1/m.
 
     Parameters
     ----------
@@ -205,7 +209,7 @@ def calibration_test(
     by : array-like of shape (n,), optional
         The group of each row. Each group is then tested on its own.
     statistic : str, Statistic or callable
-        "combined" (also for None), or another as in `model_test`.
+        "omnibus" where None, or another as in `model_test`.
     n_resamples : int
         Number of alternatives.
     rng : int, Generator, SeedSequence or None
@@ -235,12 +239,12 @@ def calibration_test(
     >>> group = np.where(np.arange(100) < 50, "old", "new")
     >>> table = er.calibration_test(y, np.where(group == "old", p, p**3), by=group, rng=0)
     >>> table["pvalue_holm"].round(3).to_dict()
-    {'new': 0.002, 'old': 0.073}
+    {'new': 0.002, 'old': 0.058}
     """
     probabilities = _read_predictions(y_prob)
     names = ("y_prob", "y_true")
     sample = Sample.from_data(probabilities, y_true, pos_label=pos_label, names=names)
-    chosen = as_statistic("combined" if statistic is None else statistic)
+    chosen = as_statistic("omnibus" if statistic is None else statistic)
     n_resamples = check_n_resamples(n_resamples)
     if by is None:
         return _FixedTest(sample, chosen, n_resamples, calibration=True).run(probabilities, rng)

@@ -187,9 +187,11 @@ def belt_answer(belt: CalibrationBelt) -> str:
         return f"{answer} No shift and stretch of the predictions on the logit scale repairs them."
     if belt.departures:
         where = "; ".join(departure_text(departure) for departure in belt.departures)
+        if belt.pvalue > SURPRISE:
+            return f"{answer} Not by far, though: by the belt {where}."
         return f"{answer} {where[0].upper()}{where[1:]}."
     if belt.pvalue <= SURPRISE:
-        return f"{answer} Yet the diagonal stays within the belt: no one range is to blame."
+        return f"{answer} Yet no shift or stretch shows: the diagonal stays within the belt."
     return answer
 
 

@@ -107,6 +107,8 @@ STATISTICS = {
     "embedding": er.statistics.Embedding(),
     "discrepancy": er.statistics.Discrepancy(),
     "score": er.statistics.Score(),
+    "omnibus": er.statistics.Omnibus(),
+    "spiegelhalter": er.statistics.Spiegelhalter(),
     "combined": er.statistics.Combined(),
     "callable": lambda labels, p, X: (labels * (1 + np.arange(len(p)) % 2)).sum(axis=1) ** 2,
 }

@@ -245,10 +245,11 @@ def test_predictions_are_their_own_input():
     assert same(result, run(P, P))
 
 
-def test_the_default_is_the_score_of_recalibration_and_a_discrepancy():
-    region = er.ConfidenceRegion(Recalibration(), n_resamples=99, rng=0).fit(P, Y)
+def test_the_default_is_omnibus_at_the_identity_of_recalibration():
+    region = er.ConfidenceRegion(Recalibration(), statistic="omnibus", n_resamples=99, rng=0)
+    region.fit(P, Y)
     assert calibration().pvalue == region.pvalue([0, 1])
-    assert same(calibration(statistic="combined"), calibration())
+    assert same(calibration(statistic="omnibus"), calibration())
     assert calibration(statistic="score").pvalue == (
         er.ConfidenceRegion(Recalibration(), statistic="score", n_resamples=99, rng=0)
         .fit(P, Y)

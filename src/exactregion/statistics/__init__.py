@@ -2,11 +2,12 @@
 
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.statistics.base import Candidates, Custom, PreparedStatistic, Rule, Statistic
-from exactregion.statistics.combined import Combined
+from exactregion.statistics.combined import Combined, Omnibus
 from exactregion.statistics.discrepancy import Discrepancy
 from exactregion.statistics.embedding import Embedding
 from exactregion.statistics.neighborhood import Neighborhood
 from exactregion.statistics.score import Score
+from exactregion.statistics.spiegelhalter import Spiegelhalter
 
 __all__ = [
     "Candidates",
@@ -15,9 +16,11 @@ __all__ = [
     "Discrepancy",
     "Embedding",
     "Neighborhood",
+    "Omnibus",
     "PreparedStatistic",
     "Rule",
     "Score",
+    "Spiegelhalter",
     "Statistic",
     "as_statistic",
 ]
@@ -27,7 +30,9 @@ _BY_NAME: dict[str, type[Statistic]] = {
     "discrepancy": Discrepancy,
     "embedding": Embedding,
     "neighborhood": Neighborhood,
+    "omnibus": Omnibus,
     "score": Score,
+    "spiegelhalter": Spiegelhalter,
 }
 
 

@@ -1,8 +1,9 @@
-"""Weighted sums of statistics, each brought to mean one."""
+"""Several statistics as one: by their sum, or by the smallest of their p-values."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,11 +14,84 @@ from exactregion.sample import Inputs
 from exactregion.statistics.base import Candidates, PreparedStatistic, Rule, Statistic
 from exactregion.statistics.discrepancy import Discrepancy
 from exactregion.statistics.score import Score
+from exactregion.statistics.spiegelhalter import Spiegelhalter
 
-__all__ = ["Combined"]
+__all__ = ["Combined", "Omnibus"]
+
+NARROW = 0.25
+"""Bandwidth of the narrow kernel of `Omnibus`, in units of the spread of each input."""
 
 
-class Combined(Statistic):
+class _Sum(Statistic):
+    """Σ_k weight_k · scaled(Z⁽ᵏ⁾); a subclass says how parts are brought to one scale."""
+
+    def __init__(self, *statistics: Statistic, weights: Sequence[float] | None = None) -> None:
+        name = type(self).__name__
+        for statistic in statistics:
+            if not isinstance(statistic, Statistic):
+                raise InvalidTypeError(
+                    f"The parts of {name} must be statistics, such as Score(). "
+                    f"Got {statistic!r} instead."
+                )
+        parts, usual = self._usual_parts()
+        if weights is None:
+            weights = (1.0,) * len(statistics) if statistics else usual
+        self.statistics = statistics or parts
+        try:
+            self.weights = tuple(float(weight) for weight in weights)
+        except (TypeError, ValueError):
+            self.weights = ()
+        if len(self.weights) != len(self.statistics) or not all(
+            0 < w < np.inf for w in self.weights
+        ):
+            raise InvalidValueError(
+                f"The 'weights' parameter of {name} must have a positive number for each of the "
+                f"{len(self.statistics)} parts. Got {weights!r} instead."
+            )
+
+    @staticmethod
+    @abstractmethod
+    def _usual_parts() -> tuple[tuple[Statistic, ...], tuple[float, ...]]:
+        """Give the parts and weights where the user names none."""
+
+    @staticmethod
+    @abstractmethod
+    def _scaled(Z: FloatArray) -> FloatArray:
+        """Bring Z (T, m) to the common scale, by a rule that treats the m data sets alike."""
+
+    def __repr__(self) -> str:
+        """Show parts and weights."""
+        parts = ", ".join(repr(statistic) for statistic in self.statistics)
+        return f"{type(self).__name__}({parts}, weights={self.weights})"
+
+    def prepare(self, inputs: Inputs, m: int) -> PreparedStatistic:
+        """Prepare each part."""
+        parts = tuple(statistic.prepare(inputs, m) for statistic in self.statistics)
+        return _PreparedSum(parts, self.weights, self._scaled)
+
+
+@dataclass(frozen=True, eq=False)
+class _PreparedSum(PreparedStatistic):
+    parts: tuple[PreparedStatistic, ...]
+    weights: tuple[float, ...]
+    scaled: Callable[[FloatArray], FloatArray]
+
+    def rule(self, candidates: Candidates) -> Rule:
+        rules = [part.rule(candidates) for part in self.parts]
+        projections = tuple(projection for rule in rules for projection in rule.projections)
+
+        def values(points: Sequence[FloatArray]) -> FloatArray:
+            remaining = iter(points)
+            total = np.zeros(points[0].shape[1:])
+            for rule, weight in zip(rules, self.weights, strict=True):
+                own = [next(remaining) for _ in rule.projections]
+                total += weight * self.scaled(rule.values(own))
+            return total
+
+        return Rule(projections, values)
+
+
+class Combined(_Sum):
     """Σ_k weight_k · Z⁽ᵏ⁾ / mean(Z⁽ᵏ⁾), the means over the m data sets.
 
     By default score + 0.3 · discrepancy: near the power of the score, and consistent against every
@@ -31,64 +105,50 @@ class Combined(Statistic):
         A positive weight for each part; (1, 0.3) for the default parts, else equal.
     """
 
-    def __init__(self, *statistics: Statistic, weights: Sequence[float] | None = None) -> None:
-        for statistic in statistics:
-            if not isinstance(statistic, Statistic):
-                raise InvalidTypeError(
-                    "The parts of Combined must be statistics, such as Score(). "
-                    f"Got {statistic!r} instead."
-                )
-        if weights is None:
-            weights = (1.0,) * len(statistics) if statistics else (1.0, 0.3)
-        self.statistics = statistics or (Score(), Discrepancy())
-        try:
-            self.weights = tuple(float(weight) for weight in weights)
-        except (TypeError, ValueError):
-            self.weights = ()
-        if len(self.weights) != len(self.statistics) or not all(
-            0 < w < np.inf for w in self.weights
-        ):
-            raise InvalidValueError(
-                "The 'weights' parameter of Combined must have a positive number for each of the "
-                f"{len(self.statistics)} parts. Got {weights!r} instead."
-            )
+    @staticmethod
+    def _usual_parts() -> tuple[tuple[Statistic, ...], tuple[float, ...]]:
+        return (Score(), Discrepancy()), (1.0, 0.3)
 
-    def __repr__(self) -> str:
-        """Show parts and weights."""
-        parts = ", ".join(repr(statistic) for statistic in self.statistics)
-        return f"Combined({parts}, weights={self.weights})"
+    @staticmethod
+    def _scaled(Z: FloatArray) -> FloatArray:
+        """Z / mean(Z) over the finite ones of each row; 0/0 is 0.
 
-    def prepare(self, inputs: Inputs, m: int) -> PreparedStatistic:
-        """Prepare each part."""
-        parts = tuple(statistic.prepare(inputs, m) for statistic in self.statistics)
-        return _PreparedCombined(parts, self.weights)
+        Sorted before they are added, so that the mean does not depend on the order of the data
+        sets.
+        """
+        finite = np.sort(np.where(np.isfinite(Z), Z, 0.0), axis=-1)
+        number = np.maximum(np.isfinite(Z).sum(-1, keepdims=True), 1)
+        mean = finite.sum(axis=-1, keepdims=True) / number
+        return np.where(Z == 0, 0.0, Z / np.where(mean > 0, mean, 1.0))
 
 
-@dataclass(frozen=True, eq=False)
-class _PreparedCombined(PreparedStatistic):
-    parts: tuple[PreparedStatistic, ...]
-    weights: tuple[float, ...]
+class Omnibus(_Sum):
+    """Σ_k weight_k / p⁽ᵏ⁾, p⁽ᵏ⁾ the share of the m data sets whose Z⁽ᵏ⁾ is at least as large.
 
-    def rule(self, candidates: Candidates) -> Rule:
-        rules = [part.rule(candidates) for part in self.parts]
-        projections = tuple(projection for rule in rules for projection in rule.projections)
+    The smallest of the p-values of the parts decides, so that each kind of misfit is found about as
+    well as by the part that is made for it. It is the harmonic mean of p-values; no theory of its
+    distribution is needed, since the m data sets are ranked by it like by any other number.
 
-        def values(points: Sequence[FloatArray]) -> FloatArray:
-            remaining = iter(points)
-            total = np.zeros(points[0].shape[1:])
-            for rule, weight in zip(rules, self.weights, strict=True):
-                own = [next(remaining) for _ in rule.projections]
-                total += weight * _to_unit_mean(rule.values(own))
-            return total
+    By default the score, Spiegelhalter's statistic, and a wide and a narrow kernel of half the
+    weight: shifted, over- and under-confident, and wavy probabilities.
 
-        return Rule(projections, values)
-
-
-def _to_unit_mean(Z: FloatArray) -> FloatArray:
-    """Z / mean(Z) over the finite ones of each row; 0/0 is 0.
-
-    Sorted before they are added, so that the mean does not depend on the order of the data sets.
+    Parameters
+    ----------
+    *statistics : Statistic
+        The parts; ``Score(), Spiegelhalter(), Discrepancy(), Discrepancy(bandwidth=0.25)`` by
+        default.
+    weights : sequence of float, optional
+        A positive weight for each part; (1, 1, 0.5, 0.5) for the default parts, else equal.
     """
-    finite = np.sort(np.where(np.isfinite(Z), Z, 0.0), axis=-1)
-    mean = finite.sum(axis=-1, keepdims=True) / np.maximum(np.isfinite(Z).sum(-1, keepdims=True), 1)
-    return np.where(Z == 0, 0.0, Z / np.where(mean > 0, mean, 1.0))
+
+    @staticmethod
+    def _usual_parts() -> tuple[tuple[Statistic, ...], tuple[float, ...]]:
+        kernels = Discrepancy(), Discrepancy(bandwidth=NARROW)
+        return (Score(), Spiegelhalter(), *kernels), (1.0, 1.0, 0.5, 0.5)
+
+    @staticmethod
+    def _scaled(Z: FloatArray) -> FloatArray:
+        """1 / p of each data set among the m; equal ones have equal p."""
+        smaller = [np.searchsorted(np.sort(row), row) for row in Z]
+        m = Z.shape[-1]
+        return np.asarray(m / (m - np.array(smaller).reshape(Z.shape)))

@@ -1,0 +1,150 @@
+"""The calibration belt."""
+
+import numpy as np
+import pytest
+from scipy.special import expit, logit
+from scipy.stats import binom
+
+import exactregion as er
+from exactregion.calibration import KNOTS, Departure
+from exactregion.errors import InvalidValueError
+
+RNG = np.random.default_rng(2)
+P = RNG.uniform(0.02, 0.98, size=120)
+Y = RNG.uniform(size=120) < P
+
+
+def belt_of(y=Y, p=P, **settings):
+    return er.calibration_belt(y, p, **({"n_resamples": 99, "rng": 0} | settings))
+
+
+@pytest.fixture(scope="module")
+def calibrated():
+    return belt_of()
+
+
+@pytest.fixture(scope="module")
+def overconfident():
+    return belt_of(p=expit(3 * logit(P)))
+
+
+def test_a_calibrated_model(calibrated):
+    assert calibrated.pvalue == er.calibration_test(Y, P, n_resamples=99, rng=0).pvalue > 0.05
+    assert calibrated.departures == ()
+    assert calibrated.coverage == 0.95
+    assert calibrated.contradicted == 0
+    assert (calibrated.lower <= calibrated.grid).all()
+    assert (calibrated.grid <= calibrated.upper).all()
+    assert calibrated.grid[[0, -1]] == pytest.approx([P.min(), P.max()])
+    rows = calibrated.intervals
+    assert list(rows.index) == ["intercept", "slope"]
+    assert rows.loc["intercept", "lower"] < 0 < rows.loc["intercept", "upper"]
+    assert rows.loc["slope", "lower"] < 1 < rows.loc["slope", "upper"]
+
+
+def test_an_overconfident_model(overconfident):
+    assert overconfident.pvalue == 0.01
+    low, high = overconfident.departures
+    assert (low.side, high.side) == ("above", "below")
+    assert low.stop < 0.5 < high.start
+    assert overconfident.intervals.loc["slope", "upper"] < 1
+
+
+def test_the_belt_is_outside_all_curves_of_the_region(calibrated):
+    """Between the knots too, where it is not searched."""
+    region = calibrated.region
+    z = np.random.default_rng(0).normal(size=(400, 2)) * 2
+    theta = region.outline().window.theta(z)
+    members = theta[region.contains(theta)]
+    curves = region.model_.probabilities(members, calibrated.grid)
+    assert len(members) > 50
+    inside = (curves >= calibrated.lower - 1e-9) & (curves <= calibrated.upper + 1e-9)
+    # a search may miss a corner of the ragged set, but not more than that
+    assert inside.mean() > 0.999
+    assert (curves <= calibrated.upper + 0.01).all()
+    assert (curves >= calibrated.lower - 0.01).all()
+
+
+def test_knots_cost_little_width(calibrated):
+    """Searched at every point asked for, the band is no more than two per cent narrower."""
+    at = calibrated.grid[10:-10:60]
+    searched = calibrated.region.band(at)
+    width = np.interp(at, calibrated.grid, calibrated.upper - calibrated.lower)
+    assert (width / (searched.upper - searched.lower)).max() < 1.03
+    assert len(calibrated.grid) > KNOTS
+
+
+def test_coverage_of_the_belt():
+    """The true curve is within the belt in about 90 % of 30 data sets or more."""
+    covered = 0
+    for seed in range(30):
+        rng = np.random.default_rng([seed, 40])
+        p = rng.uniform(size=40)
+        y = rng.uniform(size=40) < expit(0.4 + 0.7 * logit(p))
+        belt = belt_of(y, p, confidence_level=0.9, n_resamples=19, rng=seed)
+        truth = expit(0.4 + 0.7 * logit(belt.grid))
+        covered += bool(((belt.lower <= truth) & (truth <= belt.upper)).all())
+    assert binom.cdf(covered, 30, 0.9) > 1e-6
+
+
+def test_same_seed_same_belt():
+    first, second = belt_of(), belt_of()
+    assert np.array_equal(first.upper, second.upper)
+    one = belt_of(rng=np.random.default_rng(7))
+    other = belt_of(rng=np.random.default_rng(7))
+    assert np.array_equal(one.lower, other.lower)
+    assert one.region.rank([0.0, 1.0]) == other.region.rank([0.0, 1.0])
+
+
+def test_certain_predictions_that_came_true_leave_the_belt_alone(calibrated):
+    p, y = np.append(P, [0.0, 1.0]), np.append(Y, [False, True])
+    belt = belt_of(y, p)
+    assert belt.contradicted == 0
+    assert np.array_equal(belt.lower, calibrated.lower)
+    assert len(belt.y_prob) == 122
+
+
+def test_a_contradicted_certainty_is_an_exact_rejection(calibrated):
+    p, y = np.append(P, [0.0, 1.0, 1.0]), np.append(Y, [True, False, True])
+    belt = belt_of(y, p)
+    assert belt.contradicted == 2
+    assert belt.pvalue == 0.01
+    assert np.array_equal(belt.lower, calibrated.lower)
+
+
+def test_counts_and_labels_give_the_same_belt(calibrated):
+    belt = belt_of(np.column_stack([Y, ~Y]).astype(int))
+    assert np.array_equal(belt.upper, calibrated.upper)
+    assert belt.pvalue == calibrated.pvalue
+
+
+def test_constant_predictions():
+    belt = belt_of(np.arange(30) < 12, np.full(30, 0.4))
+    assert belt.grid.tolist() == [0.4]
+    assert belt.lower[0] < 0.4 < belt.upper[0]
+    assert belt.departures == ()
+    wrong = belt_of(np.arange(60) < 50, np.full(60, 0.4))
+    assert wrong.departures == (Departure(0.4, 0.4, "above"),)
+
+
+def test_perfectly_separated_predictions():
+    p = np.linspace(0.05, 0.95, 24)
+    belt = belt_of(p > 0.5, p)
+    assert belt.status == "unbounded"
+    assert ((belt.lower >= 0) & (belt.upper <= 1)).all()
+    assert belt.intervals.loc["slope", "status"] == "unbounded above"
+
+
+def test_only_certain_predictions():
+    with pytest.raises(InvalidValueError, match="Got only 0 and 1 instead: use calibration_test"):
+        belt_of([0, 1, 1], [0.0, 1.0, 1.0])
+
+
+def test_text_labels():
+    words = np.where(Y, "ill", "well")
+    assert belt_of(words, pos_label="ill").pvalue == belt_of().pvalue
+
+
+def test_bad_predictions():
+    with pytest.raises(InvalidValueError, match="'y_prob' parameter must be between 0 and 1"):
+        belt_of(p=P + 1)
