@@ -23,7 +23,7 @@ $(STAMP): pyproject.toml constraints.txt
 
 .PHONY: demo
 demo: venv ## Run the demonstration
-	$(BIN)/python -m exactregion.demo
+	$(BIN)/exactregion demo
 
 .PHONY: lint
 lint: venv ## Check style and formatting
@@ -34,8 +34,17 @@ lint: venv ## Check style and formatting
 types: venv ## Check types
 	$(BIN)/mypy
 
+# Debian's own, where it may be installed: without it the browser tests are skipped, and say so.
+.PHONY: browser
+browser: ## Install Chromium for the browser tests, where that is possible
+	@command -v chromium > /dev/null \
+	  || { test "$$(id -u)" = 0 && command -v apt-get > /dev/null && apt-get update -qq \
+	       && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+	            chromium > /dev/null; } \
+	  || echo 'There is no chromium on this machine: the browser tests will be skipped.'
+
 .PHONY: test
-test: venv lint types ## Check style and types, then run the tests
+test: venv browser lint types ## Check style and types, then run the tests
 	$(BIN)/python -m pytest -n 2 -q
 
 .PHONY: audit

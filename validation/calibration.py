@@ -74,7 +74,7 @@ def widths(n, belts):
 
 def pima():
     """Our answers on the test part of pima, whose model was fitted on the training part."""
-    data = er.datasets.pima_te_predictions()
+    data = er.datasets.pima_predictions()
     belt = er.calibration_belt(data["y"], data["p"], rng=0)
     ours = {
         name: {key: round(float(row[key]), 3) for key in ("estimate", "lower", "upper")}
