@@ -1,7 +1,7 @@
 """Statistics: how unlike the others each of the m data sets is."""
 
 from exactregion.errors import InvalidTypeError, InvalidValueError
-from exactregion.statistics.base import Candidates, Custom, PreparedStatistic, Rule, Statistic
+from exactregion.statistics.base import Candidates, Custom, PreparedStatistic, Rule, Statistic, Term
 from exactregion.statistics.combined import Combined, Omnibus
 from exactregion.statistics.discrepancy import Discrepancy
 from exactregion.statistics.embedding import Embedding
@@ -22,6 +22,7 @@ __all__ = [
     "Score",
     "Spiegelhalter",
     "Statistic",
+    "Term",
     "as_statistic",
 ]
 

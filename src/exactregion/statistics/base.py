@@ -1,8 +1,8 @@
 """The contract of a statistic: rows to numbers Z, by a rule that treats all rows alike.
 
 A statistic is prepared once from the inputs (never the outcomes). For a batch of candidates it
-gives a `Rule`: the projections that turn each of the m data sets into a point, and the function
-that turns points into Z. The engine owns everything in between.
+gives a `Rule`: the projections that turn each of the m data sets into a point, how far points are
+from their centre, and the function that makes Z of that. The engine owns everything in between.
 """
 
 from __future__ import annotations
@@ -27,8 +27,7 @@ __all__ = [
     "PreparedStatistic",
     "Rule",
     "Statistic",
-    "squared_norms",
-    "to_mean",
+    "Term",
 ]
 
 
@@ -97,36 +96,50 @@ class PreparedStatistic(ABC):
 
 
 @dataclass(frozen=True, eq=False)
+class Term:
+    """One kind of points, and how far they lie from their centre.
+
+    Attributes
+    ----------
+    projection : Projection
+        What turns the m data sets of each candidate into points.
+    measure : callable
+        The points (r, T, m) to numbers (T, m). Engines compute those of
+        `exactregion.statistics.measures` on the way, without keeping the points.
+    """
+
+    projection: Projection
+    measure: Callable[[FloatArray], FloatArray]
+
+
+def _the_only_one(measured: Sequence[FloatArray]) -> FloatArray:
+    return measured[0]
+
+
+@dataclass(frozen=True, eq=False)
 class Rule:
     """The statistic at a batch of T candidates.
 
     Attributes
     ----------
-    projections : tuple of Projection
-        What turns the m data sets of each candidate into points.
-    values : callable
-        The points, one array (r, T, m) for each projection, to Z of shape (T, m).
+    terms : tuple of Term
+        What is measured.
+    merge : callable
+        The measures, an array (T, m) for each term, to Z of shape (T, m).
     """
 
-    projections: tuple[Projection, ...]
-    values: Callable[[Sequence[FloatArray]], FloatArray]
+    terms: tuple[Term, ...]
+    merge: Callable[[Sequence[FloatArray]], FloatArray] = _the_only_one
 
+    @property
+    def projections(self) -> tuple[Projection, ...]:
+        """The projection of each term."""
+        return tuple(term.projection for term in self.terms)
 
-def squared_norms(points: FloatArray) -> FloatArray:
-    """‖·‖² of points (r, T, m), coordinate after coordinate: shape (T, m).
-
-    The order of the additions is written out, so that it is the same for every row, batch and
-    engine.
-    """
-    total = np.zeros(points.shape[1:])
-    for coordinate in points:
-        total += coordinate * coordinate
-    return total
-
-
-def to_mean(points: FloatArray) -> FloatArray:
-    """Compute m v_i - Σ_j v_j: m times where the points lie from their mean, without rounding."""
-    return np.asarray(points.shape[-1] * points - points.sum(axis=-1, keepdims=True))
+    def values(self, points: Sequence[FloatArray]) -> FloatArray:
+        """Turn the points (r, T, m) of each term into Z (T, m)."""
+        pairs = zip(self.terms, points, strict=True)
+        return self.merge([term.measure(own) for term, own in pairs])
 
 
 @dataclass(frozen=True)
@@ -168,16 +181,16 @@ class _PreparedCustom(PreparedStatistic):
     labels: Labels
 
     def rule(self, candidates: Candidates) -> Rule:
-        def values(points: Sequence[FloatArray]) -> FloatArray:
+        def values(points: FloatArray) -> FloatArray:
             inputs = candidates.inputs
-            data_sets = inputs.to_user_order(points[0].transpose(1, 2, 0)).astype(np.int64)
+            data_sets = inputs.to_user_order(points.transpose(1, 2, 0)).astype(np.int64)
             if not candidates.is_counts:
                 data_sets = 2 * data_sets - 1
             P = inputs.to_user_order(candidates.probabilities)
             pairs = zip(data_sets, P, strict=True)
             return np.stack([self._one(labels, p, inputs.user_rows) for labels, p in pairs])
 
-        return Rule((self.labels,), values)
+        return Rule((Term(self.labels, values),))
 
     def _one(self, labels: Any, probabilities: FloatArray, X: Any) -> FloatArray:
         answer = self.function(labels, probabilities, X)

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from exactregion._typing import FloatArray
 from exactregion.features import SharedFeatures
-from exactregion.statistics.base import (
-    Candidates,
-    PreparedStatistic,
-    Rule,
-    squared_norms,
-    to_mean,
-)
+from exactregion.statistics.base import Candidates, PreparedStatistic, Rule, Term
+from exactregion.statistics.measures import FromMean
 
 __all__ = ["PreparedCloud"]
 
@@ -27,12 +20,8 @@ class PreparedCloud(PreparedStatistic):
 
     features: SharedFeatures
     scale: float
+    m: int
 
     def rule(self, candidates: Candidates) -> Rule:
         """Measure distances from the mean, without rounding it."""
-
-        def values(points: Sequence[FloatArray]) -> FloatArray:
-            m = int(points[0].shape[-1])
-            return squared_norms(to_mean(points[0])) * (self.scale / m**2)
-
-        return Rule((self.features,), values)
+        return Rule((Term(self.features, FromMean(self.scale / self.m**2)),))

@@ -78,17 +78,16 @@ class _PreparedSum(PreparedStatistic):
 
     def rule(self, candidates: Candidates) -> Rule:
         rules = [part.rule(candidates) for part in self.parts]
-        projections = tuple(projection for rule in rules for projection in rule.projections)
 
-        def values(points: Sequence[FloatArray]) -> FloatArray:
-            remaining = iter(points)
-            total = np.zeros(points[0].shape[1:])
+        def merge(measured: Sequence[FloatArray]) -> FloatArray:
+            remaining = iter(measured)
+            total = np.zeros_like(measured[0])
             for rule, weight in zip(rules, self.weights, strict=True):
-                own = [next(remaining) for _ in rule.projections]
-                total += weight * self.scaled(rule.values(own))
+                own = [next(remaining) for _ in rule.terms]
+                total += weight * self.scaled(rule.merge(own))
             return total
 
-        return Rule(projections, values)
+        return Rule(tuple(term for rule in rules for term in rule.terms), merge)
 
 
 class Combined(_Sum):

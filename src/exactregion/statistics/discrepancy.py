@@ -8,13 +8,8 @@ from typing import Any
 from exactregion.features import SharedFeatures, factor
 from exactregion.kernels import as_kernel
 from exactregion.sample import Inputs
-from exactregion.statistics.base import (
-    Candidates,
-    PreparedStatistic,
-    Rule,
-    Statistic,
-    squared_norms,
-)
+from exactregion.statistics.base import Candidates, PreparedStatistic, Rule, Statistic, Term
+from exactregion.statistics.measures import FromCentre
 
 __all__ = ["Discrepancy"]
 
@@ -56,7 +51,7 @@ class _PreparedDiscrepancy(PreparedStatistic):
     features: SharedFeatures
 
     def rule(self, candidates: Candidates) -> Rule:
-        centre = self.features.centre(candidates.probabilities, candidates.inputs)[:, :, None]
+        centre = self.features.centre(candidates.probabilities, candidates.inputs)
         # labels are 2k - 1, so distances double when successes k stand for them
         scale = (2 / candidates.inputs.total) ** 2
-        return Rule((self.features,), lambda points: squared_norms(points[0] - centre) * scale)
+        return Rule((Term(self.features, FromCentre(centre, scale)),))

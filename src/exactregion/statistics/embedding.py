@@ -50,4 +50,4 @@ class Embedding(Statistic):
         kernel = as_kernel(self.kernel, self.bandwidth).on(inputs, standardize=self.standardize)
         Phi = factor(kernel.contrast, kernel.points.weights)
         features = SharedFeatures.rounded(Phi, kernel.points, inputs, m)
-        return PreparedCloud(features, scale=(2 / inputs.total) ** 2)
+        return PreparedCloud(features, scale=(2 / inputs.total) ** 2, m=m)

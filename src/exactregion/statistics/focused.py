@@ -10,7 +10,8 @@ import numpy as np
 from exactregion._typing import FloatArray
 from exactregion.features import CandidateFeatures
 from exactregion.sample import Inputs
-from exactregion.statistics.base import Candidates, PreparedStatistic, Rule, Statistic
+from exactregion.statistics.base import Candidates, PreparedStatistic, Rule, Statistic, Term
+from exactregion.statistics.measures import FromCentre
 from exactregion.statistics.score import logit_gradient, whitening_of
 
 __all__ = ["Focused"]
@@ -51,8 +52,7 @@ class _PreparedFocused(PreparedStatistic):
         for coefficient, column in zip(weights.T, np.moveaxis(in_theta, 1, 0), strict=True):
             efficient += coefficient[:, None] * column
         feature = CandidateFeatures.rounded(efficient[:, None, :], inputs, self.m)
-        centre = feature.centre(P, inputs)[0][:, None]
-        return Rule((feature,), lambda points: (points[0][0] - centre) ** 2)
+        return Rule((Term(feature, FromCentre(feature.centre(P, inputs))),))
 
 
 def _unit(vectors: FloatArray) -> FloatArray:

@@ -102,7 +102,7 @@ class Neighborhood(Statistic):
     def _cloud(
         Phi: FloatArray | sparse.csr_array, points: Distinct, inputs: Inputs, m: int
     ) -> PreparedStatistic:
-        return PreparedCloud(SharedFeatures.rounded(Phi, points, inputs, m), scale=4.0)
+        return PreparedCloud(SharedFeatures.rounded(Phi, points, inputs, m), scale=4.0, m=m)
 
     def _smoother(self, kernel: BoundKernel) -> FloatArray:
         distinct = kernel.points

@@ -11,13 +11,8 @@ from exactregion._typing import FloatArray
 from exactregion.features import CandidateFeatures, single_thread
 from exactregion.resampling import blocks
 from exactregion.sample import Inputs
-from exactregion.statistics.base import (
-    Candidates,
-    PreparedStatistic,
-    Rule,
-    Statistic,
-    squared_norms,
-)
+from exactregion.statistics.base import Candidates, PreparedStatistic, Rule, Statistic, Term
+from exactregion.statistics.measures import Whitened
 
 __all__ = ["Score", "information_of", "logit_gradient", "whitening_of"]
 
@@ -49,9 +44,8 @@ class _PreparedScore(PreparedStatistic):
     def rule(self, candidates: Candidates) -> Rule:
         P, inputs = candidates.probabilities, candidates.inputs
         gradient = CandidateFeatures.rounded(logit_gradient(candidates), inputs, self.m)
-        centre = gradient.centre(P, inputs)[:, :, None]
         W = whitening_of(gradient.values, P, inputs)
-        return Rule((gradient,), lambda points: squared_norms(_apply(W, points[0] - centre)))
+        return Rule((Term(gradient, Whitened(gradient.centre(P, inputs), W)),))
 
 
 def logit_gradient(candidates: Candidates) -> FloatArray:
@@ -93,12 +87,3 @@ def whitening_of(gradient: FloatArray, P: FloatArray, inputs: Inputs) -> FloatAr
     known = values[:, -1:] > 0
     weights = np.where(known, 1 / np.sqrt(np.where(known, np.maximum(values, floor), 1.0)), 0.0)
     return np.asarray(weights[:, :, None] * vectors.transpose(0, 2, 1) * (unit * power)[:, None, :])
-
-
-def _apply(W: FloatArray, scores: FloatArray) -> FloatArray:
-    """W s for scores (d, T, m), in a written-out order."""
-    whitened = np.zeros_like(scores)
-    for a in range(len(scores)):
-        for b in range(len(scores)):
-            whitened[a] += W[:, a, b, None] * scores[b]
-    return whitened

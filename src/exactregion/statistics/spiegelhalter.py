@@ -1,4 +1,4 @@
-"""Spiegelhalter's statistic: are the predictions as bold as they should be?"""
+"""Spiegelhalter's statistic: whether predictions are as bold as they should be."""
 
 from __future__ import annotations
 
@@ -6,13 +6,8 @@ from dataclasses import dataclass
 
 from exactregion.features import CandidateFeatures
 from exactregion.sample import Inputs
-from exactregion.statistics.base import (
-    Candidates,
-    PreparedStatistic,
-    Rule,
-    Statistic,
-    squared_norms,
-)
+from exactregion.statistics.base import Candidates, PreparedStatistic, Rule, Statistic, Term
+from exactregion.statistics.measures import FromCentre
 
 __all__ = ["Spiegelhalter"]
 
@@ -38,5 +33,4 @@ class _PreparedSpiegelhalter(PreparedStatistic):
     def rule(self, candidates: Candidates) -> Rule:
         P, inputs = candidates.probabilities, candidates.inputs
         boldness = CandidateFeatures.rounded((1 - 2 * P)[:, None, :], inputs, self.m)
-        centre = boldness.centre(P, inputs)[:, :, None]
-        return Rule((boldness,), lambda points: squared_norms(points[0] - centre))
+        return Rule((Term(boldness, FromCentre(boldness.centre(P, inputs))),))

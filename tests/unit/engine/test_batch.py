@@ -20,6 +20,7 @@ from exactregion.statistics import (
     Rule,
     Score,
     Statistic,
+    Term,
 )
 
 STATISTICS = [
@@ -124,7 +125,7 @@ def test_a_statistic_of_ones_own_that_gives_nan_is_no_reason_to_accept():
     class PreparedUndefined(PreparedStatistic):
         def rule(self, candidates):
             labels = Labels(len(candidates.inputs))
-            return Rule((labels,), lambda points: np.full(points[0].shape[1:], np.nan))
+            return Rule((Term(labels, lambda points: np.full(points.shape[1:], np.nan)),))
 
     with pytest.raises(InvalidValueError, match="NaN"):
         Setup(37, Undefined()).many(thetas(2))

@@ -1,0 +1,86 @@
+"""How far points lie from the centre of their cloud: the numbers that statistics are made of.
+
+Sums are written out coordinate after coordinate, so that they are the same to the last bit for
+every data set, batch and engine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from exactregion._typing import FloatArray
+
+__all__ = ["FromCentre", "FromMean", "Whitened", "squared_norms"]
+
+
+def squared_norms(points: FloatArray) -> FloatArray:
+    """‖·‖² of points (r, T, m), coordinate after coordinate: shape (T, m)."""
+    total = np.zeros(points.shape[1:])
+    for coordinate in points:
+        total += coordinate * coordinate
+    return total
+
+
+@dataclass(frozen=True, eq=False)
+class FromCentre:
+    """scale · ‖v_i - c‖², the distance from a centre that is known.
+
+    Attributes
+    ----------
+    centre : ndarray of shape (r, T)
+        The centre c of each candidate.
+    scale : float
+        A factor.
+    """
+
+    centre: FloatArray
+    scale: float = 1.0
+
+    def __call__(self, points: FloatArray) -> FloatArray:
+        """Measure points (r, T, m): shape (T, m)."""
+        return squared_norms(points - self.centre[:, :, None]) * self.scale
+
+
+@dataclass(frozen=True)
+class FromMean:
+    """scale · ‖m v_i - Σ_j v_j‖²: m² times the distance from the mean, which is not rounded.
+
+    Attributes
+    ----------
+    scale : float
+        A factor.
+    """
+
+    scale: float = 1.0
+
+    def __call__(self, points: FloatArray) -> FloatArray:
+        """Measure points (r, T, m): shape (T, m)."""
+        deviation = points.shape[-1] * points - points.sum(axis=-1, keepdims=True)
+        return squared_norms(deviation) * self.scale
+
+
+@dataclass(frozen=True, eq=False)
+class Whitened:
+    """‖W (v_i - c)‖², the distance from a known centre in another metric.
+
+    Attributes
+    ----------
+    centre : ndarray of shape (r, T)
+        The centre c of each candidate.
+    W : ndarray of shape (T, r, r)
+        The metric is WᵀW.
+    """
+
+    centre: FloatArray
+    W: FloatArray
+
+    def __call__(self, points: FloatArray) -> FloatArray:
+        """Measure points (r, T, m): shape (T, m)."""
+        deviation = points - self.centre[:, :, None]
+        whitened = np.zeros_like(deviation)
+        for a in range(len(deviation)):
+            for b in range(len(deviation)):
+                whitened[a] += self.W[:, a, b, None] * deviation[b]
+        return squared_norms(whitened)
