@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from exactregion._typing import BoolArray, FloatArray, IntArray
-from exactregion.engine import DEFAULT_BATCH, check_batch, statistics_of_many
+from exactregion.engine import DEFAULT_BATCH, Paths, check_batch, statistics_of_many
 from exactregion.errors import InvalidTypeError, InvalidValueError, NotFittedError
 from exactregion.models import Model, as_model
 from exactregion.models.base import check_probabilities
@@ -18,6 +18,9 @@ from exactregion.ranking import AcceptedRanks, pvalue_of, rank_of
 from exactregion.resampling import Resampling, RNGLike, blocks, check_n_resamples, fresh_entropy
 from exactregion.sample import Sample
 from exactregion.statistics import Candidates, PreparedStatistic, Statistic, as_statistic
+
+if TYPE_CHECKING:
+    from exactregion.design import Design
 
 __all__ = ["Evaluation", "Membership"]
 
@@ -63,7 +66,9 @@ class _Fit:
     resampling: Resampling
     statistic: PreparedStatistic
     accepted: AcceptedRanks
+    design: Design | None = None
     found: dict[str, Any] = field(default_factory=dict)
+    paths: Paths = field(default_factory=Paths)
 
 
 class Membership:
@@ -271,6 +276,7 @@ class Membership:
             statistic or state.statistic,
             batch=check_batch(self.batch),
             n_jobs=self.n_jobs,
+            paths=state.paths,
         )
 
     def _judge(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from numbers import Integral
 
 import numpy as np
@@ -12,9 +11,9 @@ from exactregion.engine.certainty import Certainties
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.features import Projection
 from exactregion.resampling import BLOCK_ROWS, Resampling, blocks
-from exactregion.statistics.base import Candidates, PreparedStatistic
+from exactregion.statistics.base import Candidates, PreparedStatistic, Rule
 
-__all__ = ["DEFAULT_BATCH", "check_batch", "statistics_of", "statistics_of_many"]
+__all__ = ["DEFAULT_BATCH", "check_batch", "check_numbers", "fitting", "statistics_of"]
 
 DEFAULT_BATCH = 2**28
 """Bytes that the candidates worked on at once may take: 256 MiB."""
@@ -53,13 +52,14 @@ def statistics_of(
             projection.add(sums, K, rows)
     with np.errstate(over="ignore"):
         Z = rule.values(points[: len(rule.projections)])
-    _check_numbers(Z, candidates)
+    check_numbers(Z, candidates)
     if certainties is not None:
         return certainties.infinite_where_contradicted(Z, points[-1])
     return Z
 
 
-def _check_numbers(Z: FloatArray, candidates: Candidates) -> None:
+def check_numbers(Z: FloatArray, candidates: Candidates) -> None:
+    """Check that a statistic gave numbers, and name θ where it did not."""
     wrong = np.flatnonzero(np.isnan(Z).any(axis=1))
     if not len(wrong):
         return
@@ -67,44 +67,12 @@ def _check_numbers(Z: FloatArray, candidates: Candidates) -> None:
     raise InvalidValueError(f"The statistic must give numbers. Got NaN{where} instead.")
 
 
-def statistics_of_many(
-    theta: FloatArray,
-    candidates_at: Callable[[FloatArray], Candidates],
-    resampling: Resampling,
-    statistic: PreparedStatistic,
-    *,
-    batch: int,
-    n_jobs: int | None = None,
-) -> FloatArray:
-    """Compute Z for many θ, as many at once as fit into `batch` bytes, and at least one.
+def fitting(rule: Rule, n: int, d: int, m: int, batch: int) -> int:
+    """Count how many θ fit into `batch` bytes: their labels in a block of rows, points, gradients.
 
-    How many are worked on at once, and by how many joblib workers, changes nothing in the result.
+    At least one: less than that cannot be worked on.
     """
-    size = 1 if len(theta) <= 1 else _batch_size(theta, candidates_at, resampling, statistic, batch)
-    starts = range(0, len(theta), size)
-
-    def part(start: int) -> FloatArray:
-        return statistics_of(candidates_at(theta[start : start + size]), resampling, statistic)
-
-    if n_jobs in (None, 1) or len(starts) <= 1:
-        parts = [part(start) for start in starts]
-    else:
-        from joblib import Parallel, delayed
-
-        parts = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(part)(start) for start in starts)
-    return np.concatenate(parts) if parts else np.empty((0, resampling.m))
-
-
-def _batch_size(
-    theta: FloatArray,
-    candidates_at: Callable[[FloatArray], Candidates],
-    resampling: Resampling,
-    statistic: PreparedStatistic,
-    batch: int,
-) -> int:
-    """Count how many θ fit: their labels in a block of rows, their points, their gradients."""
-    width = sum(p.width for p in statistic.rule(candidates_at(theta[:1])).projections)
-    n, d = len(resampling.sample), theta.shape[1]
-    labels = 2 * resampling.m * min(n, BLOCK_ROWS)
-    numbers = labels + 3 * resampling.m * width + (6 + 4 * d) * n
+    width = sum(projection.width for projection in rule.projections)
+    labels = 2 * m * min(n, BLOCK_ROWS)
+    numbers = labels + 3 * m * width + (6 + 4 * d) * n
     return max(1, int(batch // (8 * numbers)))

@@ -51,7 +51,7 @@ class _PreparedScore(PreparedStatistic):
 def logit_gradient(candidates: Candidates) -> FloatArray:
     """∂η as (T, d, n); zero at a certainty, where the logit is infinite."""
     P = candidates.probabilities
-    gradient = np.moveaxis(candidates.logit_gradient, -1, 1)
+    gradient = np.ascontiguousarray(np.moveaxis(candidates.logit_gradient, -1, 1))
     usable = np.isfinite(gradient) & ((P > 0) & (P < 1))[:, None, :]
     return np.where(usable, gradient, 0.0)
 

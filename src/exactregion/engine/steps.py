@@ -1,0 +1,260 @@
+"""Compiled loops of the path engine: from one candidate to the next by the labels that flip.
+
+Data sets are rows of `points` (m, r). Uniforms of a data row stand sorted in `uniforms` (n, m-1),
+and `owner` says whose they are. A column is a threshold of a data row (labels have one, counts one
+a trial); `place` is the number of uniforms below it, `above` and `below` the uniforms next to it.
+Nothing is reordered or contracted by the compiler, so that every sum has the bits that NumPy gives.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+
+__all__ = ["CENTRE", "MEAN", "METRIC", "walk_dense", "walk_labels", "walk_sparse"]
+
+CENTRE, MEAN, METRIC = 0, 1, 2
+"""How distances are measured: from a centre, from the mean, or from a centre in a metric."""
+
+compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
+inlined = numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")
+
+
+@inlined
+def _settle(uniforms: Any, row: int, k: int, c: int, place: Any, above: Any, below: Any) -> None:
+    place[c] = k
+    above[c] = uniforms[row, k] if k < uniforms.shape[1] else np.inf
+    below[c] = uniforms[row, k - 1] if k > 0 else -np.inf
+
+
+@compiled
+def _from_centre(points: Any, centre: Any, scale: float, out: Any) -> None:
+    """Scale · ‖v_i - c‖², eight data sets side by side so that their sums do not wait."""
+    m, r = points.shape
+    i = 0
+    while i + 8 <= m:
+        s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
+        for a in range(r):
+            c = centre[a]
+            d0, d1 = points[i, a] - c, points[i + 1, a] - c
+            d2, d3 = points[i + 2, a] - c, points[i + 3, a] - c
+            d4, d5 = points[i + 4, a] - c, points[i + 5, a] - c
+            d6, d7 = points[i + 6, a] - c, points[i + 7, a] - c
+            s0 += d0 * d0
+            s1 += d1 * d1
+            s2 += d2 * d2
+            s3 += d3 * d3
+            s4 += d4 * d4
+            s5 += d5 * d5
+            s6 += d6 * d6
+            s7 += d7 * d7
+        out[i], out[i + 1], out[i + 2], out[i + 3] = s0, s1, s2, s3
+        out[i + 4], out[i + 5], out[i + 6], out[i + 7] = s4, s5, s6, s7
+        i += 8
+    while i < m:
+        total = 0.0
+        for a in range(r):
+            d = points[i, a] - centre[a]
+            total += d * d
+        out[i] = total
+        i += 1
+    for i in range(m):
+        out[i] *= scale
+
+
+@compiled
+def _from_mean(points: Any, mean: Any, scale: float, out: Any) -> None:
+    """Scale · ‖m v_i - Σ_j v_j‖²."""
+    m, r = points.shape
+    mean[:] = 0.0
+    for i in range(m):
+        for a in range(r):
+            mean[a] += points[i, a]
+    i = 0
+    while i + 4 <= m:
+        s0 = s1 = s2 = s3 = 0.0
+        for a in range(r):
+            c = mean[a]
+            d0, d1 = m * points[i, a] - c, m * points[i + 1, a] - c
+            d2, d3 = m * points[i + 2, a] - c, m * points[i + 3, a] - c
+            s0 += d0 * d0
+            s1 += d1 * d1
+            s2 += d2 * d2
+            s3 += d3 * d3
+        out[i], out[i + 1], out[i + 2], out[i + 3] = s0, s1, s2, s3
+        i += 4
+    while i < m:
+        total = 0.0
+        for a in range(r):
+            d = m * points[i, a] - mean[a]
+            total += d * d
+        out[i] = total
+        i += 1
+    for i in range(m):
+        out[i] *= scale
+
+
+@compiled
+def _in_metric(points: Any, centre: Any, W: Any, out: Any) -> None:
+    """‖W (v_i - c)‖²."""
+    m, r = points.shape
+    deviation = np.empty(r)
+    for i in range(m):
+        for a in range(r):
+            deviation[a] = points[i, a] - centre[a]
+        total = 0.0
+        for a in range(r):
+            whitened = 0.0
+            for b in range(r):
+                whitened += W[a, b] * deviation[b]
+            total += whitened * whitened
+        out[i] = total
+
+
+@compiled
+def _measure(how: int, points: Any, centre: Any, W: Any, scale: float, mean: Any, out: Any) -> None:
+    if how == CENTRE:
+        _from_centre(points, centre, scale, out)
+    elif how == MEAN:
+        _from_mean(points, mean, scale, out)
+    else:
+        _in_metric(points, centre, W, out)
+
+
+@compiled
+def walk_dense(
+    thresholds: Any,
+    rows: Any,
+    uniforms: Any,
+    owner: Any,
+    place: Any,
+    above: Any,
+    below: Any,
+    features: Any,
+    points: Any,
+    how: int,
+    centre: Any,
+    W: Any,
+    scale: float,
+    out: Any,
+) -> None:
+    """Walk along T candidates with features (n, r), and measure at each: out (T, m)."""
+    r = features.shape[1]
+    mean = np.empty(r)
+    for t in range(len(thresholds)):
+        for c in range(len(rows)):
+            q = thresholds[t, c]
+            if q > above[c]:
+                row, k = rows[c], place[c]
+                while k < uniforms.shape[1] and uniforms[row, k] < q:
+                    i = owner[row, k]
+                    for a in range(r):
+                        points[i, a] += features[row, a]
+                    k += 1
+                _settle(uniforms, row, k, c, place, above, below)
+            elif q <= below[c]:
+                row, k = rows[c], place[c]
+                while k > 0 and uniforms[row, k - 1] >= q:
+                    k -= 1
+                    i = owner[row, k]
+                    for a in range(r):
+                        points[i, a] -= features[row, a]
+                _settle(uniforms, row, k, c, place, above, below)
+        _measure(how, points, centre[t], W[t], scale, mean, out[t])
+
+
+@compiled
+def walk_sparse(
+    thresholds: Any,
+    rows: Any,
+    uniforms: Any,
+    owner: Any,
+    place: Any,
+    above: Any,
+    below: Any,
+    starts: Any,
+    indices: Any,
+    values: Any,
+    points: Any,
+    how: int,
+    centre: Any,
+    W: Any,
+    scale: float,
+    out: Any,
+) -> None:
+    """Walk as `walk_dense` does, with features as a sparse matrix of rows."""
+    mean = np.empty(points.shape[1])
+    for t in range(len(thresholds)):
+        for c in range(len(rows)):
+            q = thresholds[t, c]
+            if q > above[c]:
+                row, k = rows[c], place[c]
+                while k < uniforms.shape[1] and uniforms[row, k] < q:
+                    i = owner[row, k]
+                    for e in range(starts[row], starts[row + 1]):
+                        points[i, indices[e]] += values[e]
+                    k += 1
+                _settle(uniforms, row, k, c, place, above, below)
+            elif q <= below[c]:
+                row, k = rows[c], place[c]
+                while k > 0 and uniforms[row, k - 1] >= q:
+                    k -= 1
+                    i = owner[row, k]
+                    for e in range(starts[row], starts[row + 1]):
+                        points[i, indices[e]] -= values[e]
+                _settle(uniforms, row, k, c, place, above, below)
+        _measure(how, points, centre[t], W[t], scale, mean, out[t])
+
+
+@compiled
+def walk_labels(
+    thresholds: Any,
+    rows: Any,
+    uniforms: Any,
+    owner: Any,
+    place: Any,
+    above: Any,
+    below: Any,
+    successes: Any,
+    features: Any,
+    how: int,
+    centre: Any,
+    W: Any,
+    scale: float,
+    out: Any,
+) -> None:
+    """Walk with features (T, r, n) that differ from candidate to candidate.
+
+    What is kept up to date are the successes (n, m) themselves; points are summed up at each step.
+    """
+    n, m = successes.shape
+    r = features.shape[1]
+    sums, points, mean = np.empty((r, m)), np.empty((m, r)), np.empty(r)
+    for t in range(len(thresholds)):
+        for c in range(len(rows)):
+            q = thresholds[t, c]
+            if q > above[c]:
+                row, k = rows[c], place[c]
+                while k < uniforms.shape[1] and uniforms[row, k] < q:
+                    successes[row, owner[row, k]] += 1
+                    k += 1
+                _settle(uniforms, row, k, c, place, above, below)
+            elif q <= below[c]:
+                row, k = rows[c], place[c]
+                while k > 0 and uniforms[row, k - 1] >= q:
+                    k -= 1
+                    successes[row, owner[row, k]] -= 1
+                _settle(uniforms, row, k, c, place, above, below)
+        sums[:] = 0.0
+        for j in range(n):
+            for a in range(r):
+                value = features[t, a, j]
+                if value != 0.0:
+                    for i in range(m):
+                        sums[a, i] += value * successes[j, i]
+        for a in range(r):
+            for i in range(m):
+                points[i, a] = sums[a, i]
+        _measure(how, points, centre[t], W[t], scale, mean, out[t])
