@@ -10,6 +10,7 @@ from exactregion.inference import Band, Interval, Risk
 from exactregion.membership import Evaluation
 from exactregion.region import ConfidenceRegion
 from exactregion.result import ExactTestResult
+from exactregion.saving import load
 from exactregion.testing import calibration_test, compare, model_test
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ __all__ = [
     "datasets",
     "errors",
     "kernels",
+    "load",
     "model_test",
     "models",
     "plotting",

@@ -4,6 +4,8 @@ Every error that the library raises on purpose is an `ExactRegionError`, and at 
 the built-in exception that fits, so that ``except ValueError`` goes on working::
 
     ExactRegionError
+    ├── FileAccessError          (OSError)       a file cannot be read or written
+    ├── FileFormatError          (ValueError)    a file does not hold what it should
     ├── InvalidValueError        (ValueError)    an argument has a value it must not have
     ├── InvalidTypeError         (TypeError)     an argument is of a kind it must not be
     ├── MissingDependencyError   (ImportError)   an optional package is not installed
@@ -15,6 +17,8 @@ from __future__ import annotations
 
 __all__ = [
     "ExactRegionError",
+    "FileAccessError",
+    "FileFormatError",
     "InvalidTypeError",
     "InvalidValueError",
     "MissingDependencyError",
@@ -25,6 +29,14 @@ __all__ = [
 
 class ExactRegionError(Exception):
     """Base class of all errors raised by exactregion."""
+
+
+class FileAccessError(ExactRegionError, OSError):
+    """A file cannot be read or written: it is missing, a directory, or not permitted."""
+
+
+class FileFormatError(ExactRegionError, ValueError):
+    """A file does not hold what it should: of another kind, damaged, or of a newer version."""
 
 
 class InvalidValueError(ExactRegionError, ValueError):

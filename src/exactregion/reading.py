@@ -19,7 +19,16 @@ import numpy.typing as npt
 from exactregion._typing import FloatArray, IntArray
 from exactregion.errors import InvalidTypeError, InvalidValueError
 
-__all__ = ["MAX_TRIALS", "Outcomes", "Values", "numeric", "read_inputs", "read_outcomes"]
+__all__ = [
+    "MAX_TRIALS",
+    "Outcomes",
+    "Values",
+    "from_native",
+    "is_missing",
+    "numeric",
+    "read_inputs",
+    "read_outcomes",
+]
 
 Values: TypeAlias = FloatArray | tuple[object, ...]
 
@@ -32,7 +41,7 @@ MAX_TRIALS = 2**31
 
 def read_inputs(X: object, name: str = "X") -> tuple[Values, tuple[str, ...]]:
     """Turn arrays, frames and sequences into float64 values (or objects) and column names."""
-    frame = _from_native(X, name)
+    frame = from_native(X, name)
     if isinstance(frame, nw.LazyFrame):
         raise InvalidTypeError(
             f"The {name!r} parameter must be in memory. "
@@ -57,7 +66,8 @@ def numeric(values: Values) -> FloatArray:
     return values
 
 
-def _from_native(data: object, name: str) -> Any:
+def from_native(data: object, name: str) -> Any:
+    """Wrap a frame or a series of any library; give back anything else as it is."""
     try:
         return nw.from_native(cast(Any, data), pass_through=True, allow_series=True)
     except nw.exceptions.DuplicateError as error:
@@ -84,8 +94,9 @@ def _read_columns(
     ]
     if wrong:
         raise InvalidTypeError(
-            f"The columns of the {name!r} parameter must be numeric. Got "
-            f"{', '.join(wrong)} instead: encode these columns, or leave them out."
+            f"The columns of the {name!r} parameter must be numeric. Got {', '.join(wrong)} "
+            "instead: leave these columns out, turn them into numbers, or let a formula do it "
+            "(ConfidenceRegion.from_formula)."
         )
     values = [np.asarray(c.cast(nw.Float64).to_numpy(), dtype=np.float64) for c in columns]
     return _finite(np.column_stack(values), names, name), names
@@ -133,11 +144,11 @@ def _read_array(X: object, name: str) -> tuple[Values, tuple[str, ...]]:
 
 
 def _numbers_if_all_are(array: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
-    present = [value for value in array.flat if not _is_missing(value)]
+    present = [value for value in array.flat if not is_missing(value)]
     if not present or not all(isinstance(value, Real) for value in present):
         return array
     if len(present) < array.size:
-        rows = np.flatnonzero([_is_missing(value) for value in array.flat]) * len(array)
+        rows = np.flatnonzero([is_missing(value) for value in array.flat]) * len(array)
         raise InvalidValueError(
             f"The {name!r} parameter must not hold missing values. Got one in row "
             f"{rows[0] // array.size} instead ({len(rows)} such in all): drop or fill these rows."
@@ -214,7 +225,7 @@ def read_outcomes(y: object, pos_label: object = None, name: str = "y") -> Outco
 
 
 def _outcome_array(y: object, name: str) -> npt.NDArray[Any]:
-    frame = _from_native(y, name)
+    frame = from_native(y, name)
     if isinstance(frame, nw.Series):
         table = _objects([frame])[:, 0]
     elif isinstance(frame, nw.DataFrame):
@@ -265,7 +276,7 @@ def _ragged_checked(y: object, name: str) -> npt.NDArray[Any]:
 
 def _missing_rows(table: npt.NDArray[Any]) -> IntArray:
     if table.dtype.kind == "O":
-        missing = np.array([_is_missing(value) for value in table.flat], dtype=np.bool_)
+        missing = np.array([is_missing(value) for value in table.flat], dtype=np.bool_)
     elif table.dtype.kind in "fc":
         missing = ~np.isfinite(table).ravel()
     else:
@@ -273,7 +284,8 @@ def _missing_rows(table: npt.NDArray[Any]) -> IntArray:
     return np.unique(np.flatnonzero(missing) // max(1, table[:1].size))
 
 
-def _is_missing(value: object) -> bool:
+def is_missing(value: object) -> bool:
+    """Say whether an entry is None, NaN, infinite, or one of pandas' missing values."""
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return True
     pandas = sys.modules.get("pandas")  # its missing values exist only where it is loaded

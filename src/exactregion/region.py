@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 
 from exactregion import inference
 from exactregion._typing import FloatArray, IntArray
 from exactregion.inference import Band, Interval, Risk
 from exactregion.membership import Membership
+from exactregion.models import Model, as_model
 from exactregion.progress import watching
+from exactregion.reading import read_outcomes
 from exactregion.search import Grid, Outline
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from exactregion.design import Design
     from exactregion.plotting import CornerDisplay, PValueDisplay, RankDisplay
 
 __all__ = ["ConfidenceRegion"]
@@ -63,6 +69,8 @@ class ConfidenceRegion(Membership):
         The family for the columns of X.
     parameter_names_ : tuple of str
         A name for each parameter.
+    design_ : Design or None
+        What a formula made of the data, with `transform` for new rows; None without a formula.
     estimate_ : ndarray of shape (d,)
         The most compatible θ found.
     status_ : str
@@ -82,6 +90,63 @@ class ConfidenceRegion(Membership):
     >>> region.contains([[0.0, 2.0], [0.0, -2.0]])
     array([ True, False])
     """
+
+    @classmethod
+    def from_formula(
+        cls, formula: str, data: Any, *, model: Model | str = "logistic", **settings: Any
+    ) -> Self:
+        """Fit a region to the columns of a frame that a formula names.
+
+        Needs formulaic, ``pip install exactregion[formula]``. Parameters are named after the
+        columns that the formula makes: "temp", "sex[T.male]", "np.log2(dose)". New data for `band`,
+        `classify` and `risk` are frames with the same columns as `data`; `design_` says which.
+
+        Parameters
+        ----------
+        formula : str
+            Left of ~ the outcomes: one column of labels (0/1, -1/+1, booleans, or two classes with
+            `pos_label`), two columns ``successes + failures``, or an expression such as ``I(score >
+            3)``. Right of it any terms of formulaic: columns, text and categories (coded by
+            level, the first one left out), ``C(dose)``, ``np.log2(dose)``, ``a:b``, ``a*b``,
+            ``bs(x, df=4)``, ``scale(x)``, `` `odd name` ``, ``.`` for all other columns;
+            ``- 1`` leaves the intercept out. A formula is code: it may call transforms of
+            formulaic and functions that work entry by entry, and nothing else.
+        data : pandas or polars frame
+            Missing values in columns that the formula uses are an error; rows are never dropped.
+        model : Model or {"logistic", "probit", "cloglog"}
+            The family.
+        **settings
+            As for `ConfidenceRegion`.
+
+        Returns
+        -------
+        ConfidenceRegion
+            Fitted.
+
+        Examples
+        --------
+        >>> import exactregion as er
+        >>> flights = er.datasets.oring()
+        >>> region = er.ConfidenceRegion.from_formula("y ~ temp", flights, rng=0)
+        >>> region.parameter_names_
+        ('intercept', 'temp')
+        >>> region.contains([[15.04, -0.232], [-0.83, 0.0]])
+        array([ True, False])
+        """
+        from exactregion.design import Design, model_of
+
+        design = Design.from_formula(formula, data)
+        region = cls(model_of(as_model(model), design), **settings)
+        # a first look, whose messages call the outcomes as the formula does
+        read_outcomes(design.outcomes, region.pos_label, design.outcome)
+        region.fit(design.matrix, design.outcomes)
+        region._state = replace(region._fitted, design=design)
+        return region
+
+    @property
+    def design_(self) -> Design | None:
+        """What the formula made of the data; None without a formula."""
+        return self._fitted.design
 
     @property
     def estimate_(self) -> FloatArray:
@@ -190,7 +255,7 @@ class ConfidenceRegion(Membership):
         Parameters
         ----------
         X : array-like or frame
-            Inputs with the columns that fit was given.
+            Inputs with the columns that fit was given; with a formula, a frame with its columns.
         joint : bool
             True: simultaneous, the whole true curve is inside with probability `coverage_`. False:
             focused at each input on its own, narrower.
@@ -211,7 +276,7 @@ class ConfidenceRegion(Membership):
         Parameters
         ----------
         X : array-like or frame
-            Inputs with the columns that fit was given.
+            Inputs with the columns that fit was given; with a formula, a frame with its columns.
         """
         with self._watching("decisions"):
             return inference.classify(self, X)
@@ -222,7 +287,7 @@ class ConfidenceRegion(Membership):
         Parameters
         ----------
         X : array-like or frame
-            Inputs with the columns that fit was given.
+            Inputs with the columns that fit was given; with a formula, a frame with its columns.
         classifier : array-like of shape (n,), callable or fitted classifier, optional
             Whose errors; by default the Bayes classifier, sign of f_θ, of each member θ.
 
@@ -255,6 +320,47 @@ class ConfidenceRegion(Membership):
 
         with self._watching("picture"):
             return display_region(self, kind, **kwargs)
+
+    def report(self, path: str | Path, *, title: str | None = None) -> Path:
+        """Write one self-contained HTML page: needs Bokeh, ``pip install exactregion[report]``.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where the page goes; an old one is replaced when the new one is complete.
+        title : str, optional
+            Heading of the page.
+
+        Returns
+        -------
+        Path
+            The page.
+        """
+        from exactregion.report import write_region_report
+
+        return write_region_report(self, path, title=title)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Save the fitted region to a file, without pickle: `exactregion.load` brings it back.
+
+        The file holds the data, the settings and the seed of the draws, so the loaded region gives
+        the same ranks, intervals and bands. A model or statistic with functions of your own is left
+        out, and passed again to `load`. The file appears whole or not at all; one that is there is
+        replaced.
+
+        Parameters
+        ----------
+        path : str or path
+            Where to; taken as it is, usually with the ending ".npz".
+
+        Returns
+        -------
+        Path
+            The file.
+        """
+        from exactregion.saving import save
+
+        return save(self, path)
 
     def _watching(self, label: str) -> AbstractContextManager[None]:
         return watching(self._watch, label, show=self.progress)

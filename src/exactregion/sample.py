@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,9 @@ from exactregion._typing import FloatArray, IntArray
 from exactregion.errors import InvalidValueError
 from exactregion.reading import Values, numeric, read_inputs, read_outcomes
 
-__all__ = ["SORT_ROWS", "Distinct", "Inputs", "Sample"]
+__all__ = ["SORT_ROWS", "Distinct", "Inputs", "Sample", "Shared"]
+
+Shared: TypeAlias = tuple[tuple[int, ...], ...]
 
 SORT_ROWS = 65_536
 """Rows are put into a canonical order within consecutive stretches of this many."""
@@ -38,12 +40,15 @@ class Distinct:
         The point of each row (any point for rows without trials).
     row : ndarray of shape (u,)
         A row, in canonical order, that stands at each point.
+    shared : tuple of tuples of int
+        Columns that have one scale together: the indicators of a text column.
     """
 
     points: Values
     weights: FloatArray
     place: IntArray
     row: IntArray
+    shared: Shared = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,12 +67,15 @@ class Inputs:
         A name for each column; empty for objects.
     order : ndarray of shape (n,)
         ``order[j]`` is the user's row that stands at canonical place j.
+    shared : tuple of tuples of int
+        Columns that have one scale together: the indicators of a text column.
     """
 
     X: Values
     trials: IntArray
     names: tuple[str, ...]
     order: IntArray
+    shared: Shared = ()
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -101,7 +109,7 @@ class Inputs:
         place = np.zeros(len(self), dtype=np.int64)
         place[used] = place_of_used.ravel()
         counts = np.bincount(place[used], weights=self.trials[used]).astype(np.float64)
-        return Distinct(points, counts, place, used.nonzero()[0][first])
+        return Distinct(points, counts, place, used.nonzero()[0][first], self.shared)
 
     @cached_property
     def rows_apart(self) -> Distinct:
@@ -109,7 +117,7 @@ class Inputs:
         used = np.flatnonzero(self.trials > 0)
         place = np.maximum(np.cumsum(self.trials > 0) - 1, 0)
         counts = np.asarray(self.trials[used], dtype=np.float64)
-        return Distinct(_rows(self.X, used), counts, place, used)
+        return Distinct(_rows(self.X, used), counts, place, used, self.shared)
 
     def to_user_order(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Put the last axis of `values` back into the order of the user's rows."""
@@ -151,6 +159,7 @@ class Sample:
         *,
         pos_label: object = None,
         names: tuple[str, str] = ("X", "y"),
+        shared: Shared = (),
     ) -> Sample:
         """Check the data and put the rows into canonical order.
 
@@ -168,6 +177,8 @@ class Sample:
             The positive class, where y has two classes that do not say so themselves.
         names : (str, str)
             What the user calls X and y, for messages.
+        shared : tuple of tuples of int
+            Columns that have one scale together.
 
         Examples
         --------
@@ -192,7 +203,7 @@ class Sample:
                 "Got only zero counts instead."
             )
         order = _canonical_order(values, outcomes.trials)
-        inputs = Inputs(_rows(values, order), outcomes.trials[order], columns, order)
+        inputs = Inputs(_rows(values, order), outcomes.trials[order], columns, order, shared)
         return cls(inputs, outcomes.successes[order], outcomes.is_counts, outcomes.classes)
 
     def part(self, rows: IntArray) -> Sample:
@@ -200,7 +211,7 @@ class Sample:
         inputs = self.inputs
         X, trials = _rows(inputs.user_rows, rows), inputs.to_user_order(inputs.trials)[rows]
         order = _canonical_order(X, trials)
-        own = Inputs(_rows(X, order), trials[order], inputs.names, order)
+        own = Inputs(_rows(X, order), trials[order], inputs.names, order, inputs.shared)
         return replace(
             self, inputs=own, successes=inputs.to_user_order(self.successes)[rows][order]
         )
@@ -220,8 +231,8 @@ class Sample:
         moved = _canonical_order(inputs.X, inputs.trials, values[inputs.order])
         if np.array_equal(moved, np.arange(len(self))):
             return self
-        rows = _rows(inputs.X, moved)
-        again = Inputs(rows, inputs.trials[moved], inputs.names, inputs.order[moved])
+        rows, trials, order = _rows(inputs.X, moved), inputs.trials[moved], inputs.order[moved]
+        again = replace(inputs, X=rows, trials=trials, order=order)
         return replace(self, inputs=again, successes=self.successes[moved])
 
 

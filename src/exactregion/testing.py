@@ -91,7 +91,8 @@ def model_test(
     >>> er.model_test(np.full(40, 0.5), x, y, rng=0).pvalue
     0.003
     """
-    sample = Sample.from_data(encode_text(X), y, pos_label=pos_label)
+    numbers, shared = encode_text(X)
+    sample = Sample.from_data(numbers, y, pos_label=pos_label, shared=shared)
     test = _FixedTest(sample, as_statistic(statistic), check_n_resamples(n_resamples))
     return test.run(fixed_probabilities(candidate, X, len(sample), sample.classes), rng)
 
@@ -146,7 +147,8 @@ def compare(
         raise InvalidValueError(
             "The 'candidates' parameter must have at least one candidate. Got none instead."
         )
-    sample = Sample.from_data(encode_text(X), y, pos_label=pos_label)
+    numbers, shared = encode_text(X)
+    sample = Sample.from_data(numbers, y, pos_label=pos_label, shared=shared)
     test = _FixedTest(sample, as_statistic(statistic), check_n_resamples(n_resamples))
     asked = {
         name: fixed_probabilities(candidate, X, len(sample), sample.classes)

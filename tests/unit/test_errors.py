@@ -8,6 +8,8 @@ import exactregion as er
 @pytest.mark.parametrize(
     ("name", "builtins"),
     [
+        ("FileAccessError", (OSError,)),
+        ("FileFormatError", (ValueError,)),
         ("InvalidValueError", (ValueError,)),
         ("InvalidTypeError", (TypeError,)),
         ("MissingDependencyError", (ImportError,)),

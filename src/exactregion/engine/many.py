@@ -36,6 +36,10 @@ class Paths:
     _free: list[Path] = field(default_factory=list, repr=False)
     _lock: Lock = field(default_factory=Lock, repr=False)
 
+    def __reduce__(self) -> tuple[type[Paths], tuple[int]]:
+        """Leave the paths behind where an analysis is copied or sent elsewhere."""
+        return Paths, (self.asked,)
+
     @contextmanager
     def borrow(self, resampling: Resampling) -> Iterator[Path]:
         """Take a path that nobody walks, and put it back afterwards.

@@ -25,7 +25,10 @@ LOGIT_END = 700.0
 
 
 def _new_inputs(region: ConfidenceRegion, X: Any) -> FloatArray:
-    """Read new inputs; columns of a frame are taken by name."""
+    """Read new inputs; columns of a frame are taken by name, and through the formula."""
+    design = region._fitted.design
+    if design is not None and design.takes(X):
+        X = design.transform(X)
     values, names = read_inputs(X)
     known = region._fitted.sample.inputs.names
     matrix = numeric(values)

@@ -106,7 +106,9 @@ def _stationary_gram(
 def scales_of(distinct: Distinct, *, standardize: bool) -> tuple[FloatArray, FloatArray]:
     """Centre and scale of each column: mean and standard deviation over trials, or 0 and 1.
 
-    A constant column has scale 1.
+    A constant column has scale 1. Columns that share a scale, the indicators of the levels of a
+    text column, get the root of their summed variances: all levels are then at the same distance,
+    and the text column as a whole is spread as much as a column of numbers.
     """
     points = numeric(distinct.points)
     if not standardize:
@@ -118,7 +120,10 @@ def scales_of(distinct: Distinct, *, standardize: bool) -> tuple[FloatArray, Flo
     reach = np.where(negligible, 1.0, reach)
     # squares of the relative deviations neither overflow nor vanish
     spread = reach * np.sqrt((share[:, None] * ((points - centre) / reach) ** 2).sum(axis=0))
-    return centre, np.where(negligible, 1.0, spread)
+    scale = np.where(negligible, 1.0, spread)
+    for columns in map(list, distinct.shared):
+        scale[columns] = np.sqrt((scale[columns] ** 2).sum())
+    return centre, scale
 
 
 class Gaussian(VectorKernel):

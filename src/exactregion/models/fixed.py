@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 
 from exactregion._typing import FloatArray
 from exactregion.errors import InvalidTypeError, InvalidValueError, NotFittedError
-from exactregion.models.base import check_probabilities
+from exactregion.frames import as_pandas, is_number
+from exactregion.models.base import as_matrix, check_probabilities
+from exactregion.reading import from_native
 
 __all__ = ["fixed_probabilities"]
 
@@ -23,7 +26,8 @@ def fixed_probabilities(
     candidate : array-like of shape (n,), classifier, statsmodels results, or callable X -> (n,)
         What to ask. A classifier answers by ``predict_proba``, results by ``predict``.
     X : array-like, frame or sequence
-        The inputs as the user gave them; handed on untouched.
+        The inputs as the user gave them. A callable is handed just these; a classifier or results
+        the columns that they were fitted on, by name where they know names.
     n : int
         The number of rows.
     classes : (negative, positive), optional
@@ -38,23 +42,51 @@ def fixed_probabilities(
     >>> fixed_probabilities(lambda x: x / 10, np.array([1.0, 5.0]), 2)
     array([0.1, 0.5])
     """
+    _check_usable(candidate)
     if hasattr(candidate, "predict_proba"):
         values = _ask_classifier(candidate, X, classes)
-    elif hasattr(candidate, "predict") and hasattr(candidate, "params"):
-        values = candidate.predict(_with_constant(candidate, X))
     elif hasattr(candidate, "predict"):
-        raise InvalidTypeError(
-            "The 'candidate' parameter must give probabilities. Got "
-            f"{type(candidate).__name__}, which has no predict_proba, instead: wrap it in "
-            "sklearn.calibration.CalibratedClassifierCV, or pass a callable X -> p."
-        )
+        values = _ask_results(candidate, X)
     else:
         values = candidate(X) if callable(candidate) else candidate
     row: FloatArray = check_probabilities(_as_row(values, n), np.empty((1, 0)), n=n)[0]
     return row
 
 
+def _check_usable(candidate: Any) -> None:
+    """Raise an error with the cure for what looks like a candidate and is none."""
+    name = type(candidate).__name__
+    if isinstance(candidate, type):
+        raise InvalidTypeError(
+            "The 'candidate' parameter must be a fitted object, not its class. Got the class "
+            f"{candidate.__name__} instead: make one, and fit it on other data than X and y."
+        )
+    if not hasattr(candidate, "predict") or hasattr(candidate, "predict_proba"):
+        return
+    if name == "Booster":
+        package = type(candidate).__module__.partition(".")[0]
+        cure = "lambda X: booster.predict(xgboost.DMatrix(X))"
+        raise InvalidTypeError(
+            "The 'candidate' parameter must give probabilities for X. Got a Booster of "
+            f"{package}, which has no predict_proba, instead: pass a function, such as "
+            f"{cure if package == 'xgboost' else 'booster.predict'}."
+        )
+    if hasattr(candidate, "endog") and hasattr(candidate, "exog"):
+        raise NotFittedError(
+            f"The 'candidate' parameter must be fitted. Got a model, {name}, instead: pass the "
+            "results that its fit returns, on other data than X and y."
+        )
+    if not hasattr(candidate, "params"):
+        raise InvalidTypeError(
+            f"The 'candidate' parameter must give probabilities. Got {name}, which has no "
+            "predict_proba, instead: wrap it in sklearn.calibration.CalibratedClassifierCV, or "
+            "pass a callable X -> p."
+        )
+
+
 def _as_row(values: Any, n: int) -> FloatArray:
+    if hasattr(values, "detach"):  # a tensor of PyTorch, on any device, with its gradient
+        values = values.detach().cpu().numpy()
     try:
         row = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -77,6 +109,9 @@ def _as_row(values: Any, n: int) -> FloatArray:
     return row[None]
 
 
+# --- scikit-learn -------------------------------------------------------------------------------
+
+
 def _ask_classifier(classifier: Any, X: Any, classes: tuple[object, object] | None) -> FloatArray:
     name = type(classifier).__name__
     known = getattr(classifier, "classes_", None)
@@ -93,7 +128,7 @@ def _ask_classifier(classifier: Any, X: Any, classes: tuple[object, object] | No
             f"Got {name} with the classes {found} instead."
         )
     positive = found.index(classes[1]) if classes is not None else 1
-    answer = np.asarray(classifier.predict_proba(X))
+    answer = np.asarray(classifier.predict_proba(_columns_known_to(classifier, X)))
     if answer.ndim != 2 or answer.shape[1] != 2:
         raise InvalidValueError(
             f"The 'candidate' parameter must give two columns by predict_proba. Got {name} with "
@@ -102,14 +137,79 @@ def _ask_classifier(classifier: Any, X: Any, classes: tuple[object, object] | No
     return answer[:, positive]
 
 
-def _with_constant(results: Any, X: Any) -> Any:
-    """Add the constant column that a design without a formula has, if X lacks just that."""
-    model = getattr(results, "model", None)
-    if hasattr(model, "formula") or not getattr(model, "k_constant", 0):
+def _columns_known_to(classifier: Any, X: Any) -> Any:
+    """Give a classifier the columns that it was fitted on: by name where it knows names.
+
+    X may have more columns than the classifier uses, and in another order: some libraries would
+    take them by place and say nothing.
+    """
+    known = getattr(classifier, "feature_names_in_", None)
+    width = getattr(classifier, "n_features_in_", None)
+    frame = from_native(X, "X")
+    if isinstance(frame, nw.Series) and width == 1:
+        frame = frame.to_frame() if known is None else frame.alias(known[0]).to_frame()
+        X = frame.to_native()
+    if not isinstance(frame, nw.DataFrame):
+        return _with_names(X, width, known)
+    if known is not None:
+        names = [str(name) for name in known]
+        pick = names != list(frame.columns) and set(names) <= set(frame.columns)
+        return frame.select(names).to_native() if pick else X
+    if width == len(frame.columns) and all(is_number(frame[name]) for name in frame.columns):
+        return as_matrix(X)  # fitted on an array: names would only cause a warning
+    return X
+
+
+def _with_names(X: Any, width: int | None, known: Any) -> Any:
+    """Make an array fit what a classifier knows: two dimensions, and names for its columns."""
+    array = np.asarray(X) if isinstance(X, (np.ndarray, list, tuple)) and width else np.empty(0)
+    if array.ndim == 1 and width == 1 and array.dtype.kind in "biuf":
+        X = array = array[:, None]
+    if known is None or array.ndim != 2 or array.shape[1] != len(known):
         return X
-    exog_names = list(getattr(model, "exog_names", []))
-    matrix = np.asarray(X, dtype=np.float64)
-    matrix = matrix.reshape(len(matrix), -1)
-    if "const" not in exog_names or matrix.shape[1] != len(exog_names) - 1:
-        return X
-    return np.insert(matrix, exog_names.index("const"), 1.0, axis=1)
+    import pandas as pd
+
+    return pd.DataFrame(array, columns=list(known))
+
+
+# --- statsmodels --------------------------------------------------------------------------------
+
+
+def _ask_results(results: Any, X: Any) -> Any:
+    model: Any = getattr(results, "model", None)
+    if hasattr(model, "formula"):
+        if not hasattr(X, "columns"):
+            raise InvalidTypeError(
+                "The 'X' parameter must be a frame for a candidate that was fitted by a formula, "
+                f"{model.formula!r}. Got {type(X).__name__} instead."
+            )
+        return results.predict(X if hasattr(X, "iloc") else as_pandas(X, "X"))
+    if not hasattr(model, "exog_names"):
+        return results.predict(X)
+    return results.predict(_exog(model, X))
+
+
+def _exog(model: Any, X: Any) -> FloatArray:
+    """Make the design that the results know: columns by name, and the constant if X has none."""
+    names = [str(name) for name in model.exog_names]
+    constant = model.data.const_idx if getattr(model, "k_constant", 0) else None
+    wanted = [name for index, name in enumerate(names) if index != constant]
+    if hasattr(X, "columns"):
+        frame = as_pandas(X, "X")
+        if set(wanted) <= set(frame.columns):
+            X = frame[names if set(names) <= set(frame.columns) else wanted]
+        elif hasattr(getattr(model.data, "orig_exog", None), "columns"):
+            raise InvalidValueError(
+                f"The 'X' parameter must have the columns {wanted} that the candidate was fitted "
+                f"on. Got {list(frame.columns)} instead."
+            )
+    matrix = as_matrix(X)
+    if matrix.shape[1] == len(names):
+        return matrix
+    if constant is None or matrix.shape[1] != len(wanted):
+        raise InvalidValueError(
+            f"The 'X' parameter must have the {len(wanted)} columns {wanted} that the candidate "
+            f"was fitted on. Got {matrix.shape[1]} instead."
+        )
+    exog = getattr(model, "exog", None)
+    return np.insert(matrix, constant, 1.0 if exog is None else exog[0, constant], axis=1)

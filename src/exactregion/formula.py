@@ -1,0 +1,188 @@
+"""What a formula says: its terms, and the columns that they speak of.
+
+formulaic parses and evaluates. What a formula may call is settled here, before anything of it runs:
+columns, the transforms of formulaic, and functions that work entry by entry. So a formula makes the
+same of a row whatever the other rows are, and one that comes out of a file can do no harm.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import importlib
+import re
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from exactregion.errors import InvalidTypeError, InvalidValueError, MissingDependencyError
+
+__all__ = ["columns_of", "formulaic_module", "parse_formula", "unreadable"]
+
+BUILTINS = frozenset({"abs", "float", "int", "pow", "round"})
+"""Functions of Python that a formula may call."""
+
+METHODS = frozenset(
+    (
+        "abs",
+        "astype",
+        "between",
+        "clip",
+        "contains",
+        "digitize",
+        "e",
+        "endswith",
+        "interp",
+        "isin",
+        "len",
+        "lower",
+        "pi",
+        "round",
+        "select",
+        "startswith",
+        "str",
+        "strip",
+        "upper",
+        "where",
+    )
+)
+"""Functions of NumPy, besides its ufuncs, and methods of columns that a formula may call."""
+
+OUT_OF_SCOPE = frozenset({"lag"})
+"""Transforms that look at other rows, which are independent here and come in any order."""
+
+Terms = Sequence[Any]
+
+
+def formulaic_module(name: str = "") -> Any:
+    """Load formulaic or a module of it; the install line if it is missing."""
+    try:
+        return importlib.import_module(f"formulaic{name}")
+    except ImportError as error:
+        raise MissingDependencyError(
+            "Formulas require formulaic, which is not installed. "
+            "Install it with: pip install exactregion[formula]"
+        ) from error
+
+
+def parse_formula(formula: object, columns: Sequence[str]) -> tuple[Terms, Terms]:
+    """Return the terms of the left and of the right side.
+
+    Examples
+    --------
+    >>> parse_formula("won + lost ~ dose*sex", ["won", "lost", "dose", "sex"])
+    (won + lost, 1 + dose + sex + dose:sex)
+    """
+    if not isinstance(formula, str):
+        raise InvalidTypeError(
+            "The 'formula' parameter must be text, such as 'damage ~ temp'. "
+            f"Got {type(formula).__name__} instead."
+        )
+    formulaic = formulaic_module()
+    try:
+        # parsing runs parts of expressions, so they are checked first
+        for expression in _expressions(formula):
+            _check_expression(expression, columns)
+        context = {"__formulaic_variables_available__": list(columns)}
+        parsed = formulaic.Formula(formula, _context=context)
+    except (formulaic.errors.FormulaicError, SyntaxError) as error:
+        raise unreadable(formula, error) from error
+    left, right = getattr(parsed, "lhs", None), getattr(parsed, "rhs", None)
+    if not all(isinstance(side, formulaic.SimpleFormula) for side in (left, right)):
+        raise InvalidValueError(
+            "The 'formula' parameter must have outcomes on the left of one ~ and terms on the "
+            f"right, such as 'damage ~ temp'. Got {formula!r} instead."
+        )
+    sides = cast(Terms, left), cast(Terms, right)
+    for factor in (factor for side in sides for term in side for factor in term.factors):
+        if factor.eval_method.value == "lookup" and factor.expr not in columns:
+            raise _unknown(factor.expr, columns)
+    return sides
+
+
+def columns_of(factor: Any, columns: Collection[str]) -> Iterator[str]:
+    """Give the columns that a factor of a term speaks of."""
+    if factor.eval_method.value == "lookup":
+        yield factor.expr
+    elif factor.eval_method.value == "python":
+        tree, aliases = _tree(factor.expr)
+        for node in ast.walk(tree):
+            name: object = None
+            if isinstance(node, ast.Name):
+                name = aliases.get(node.id, node.id)
+            elif isinstance(node, ast.Constant) and "Q(" in factor.expr:
+                name = node.value  # Q("a name") is another way to write `a name`
+            if isinstance(name, str) and name in columns:
+                yield name
+
+
+def unreadable(formula: str, error: Exception) -> InvalidValueError:
+    """Say that a formula cannot be read or evaluated, and why."""
+    lines = re.sub(r"\x1b\[[\d;]*m", "", str(error)).strip().split("\n")
+    return InvalidValueError(
+        "The 'formula' parameter must be one that can be evaluated on the data. "
+        f"Got {formula!r} instead: {lines[0]}"
+    )
+
+
+def _expressions(formula: str) -> Iterator[str]:
+    """Give the parts of a formula that are expressions of Python."""
+    tokens = formulaic_module(".parser.algos.tokenize").tokenize(formula)
+    for token in formulaic_module(".parser.algos.sanitize_tokens").sanitize_tokens(tokens):
+        if token.kind is token.Kind.PYTHON:
+            yield token.token
+
+
+def _tree(expression: str) -> tuple[ast.Expression, dict[str, str]]:
+    """Parse an expression; names in backticks become aliases."""
+    aliases: dict[str, str] = {}
+    code = formulaic_module(".utils.code").sanitize_variable_names(expression, {}, aliases)
+    return ast.parse(code, mode="eval"), aliases
+
+
+def _check_expression(expression: str, columns: Sequence[str]) -> None:
+    """Raise an error for what a formula must not call."""
+    known = {*columns, *formulaic_module(".transforms").TRANSFORMS, *BUILTINS} - OUT_OF_SCOPE
+    tree, aliases = _tree(expression)
+    for alias, name in aliases.items():
+        if alias != name and alias in known:
+            raise InvalidValueError(
+                f"The columns that a formula speaks of must not have names as alike as {name!r} "
+                f"and {alias!r}: rename one of them."
+            )
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and aliases.get(node.id, node.id) not in known:
+            raise _unknown(aliases.get(node.id, node.id), columns, known)
+        if isinstance(node, (ast.Attribute, ast.Subscript, ast.Lambda)) and not _is_pure(node):
+            raise InvalidValueError(
+                "The 'formula' parameter must use columns, transforms of formulaic, and functions "
+                f"that work entry by entry. Got {ast.unparse(node)!r} instead: make such a column "
+                "in the data first."
+            )
+
+
+def _is_pure(node: ast.expr) -> bool:
+    if not isinstance(node, ast.Attribute):
+        return False
+    owner = node.value.id if isinstance(node.value, ast.Name) else None
+    if owner == "contr":
+        return not node.attr.startswith("_")
+    return (owner == "np" and _is_ufunc(node.attr)) or node.attr in METHODS
+
+
+def _is_ufunc(name: str) -> bool:
+    return isinstance(vars(np).get(name), np.ufunc)
+
+
+def _unknown(
+    name: str, columns: Sequence[str], known: Collection[str] | None = None
+) -> InvalidValueError:
+    close = difflib.get_close_matches(name, list(known or columns), n=1)
+    if known and _is_ufunc(name):
+        close = [f"np.{name}"]
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    return InvalidValueError(
+        f"The 'formula' parameter must speak of columns of the data, {list(columns)}. "
+        f"Got {name!r} instead.{hint}"
+    )
