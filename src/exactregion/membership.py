@@ -56,7 +56,7 @@ class Evaluation:
 
 @dataclass(frozen=True, eq=False)
 class _Fit:
-    """The state after fit: data, draws and features, made together or not at all.
+    """The state after fit: data, draws, features and settings, made together or not at all.
 
     What a search finds later is kept in `found`, so that it is made once and gone with the fit.
     """
@@ -66,6 +66,7 @@ class _Fit:
     resampling: Resampling
     statistic: PreparedStatistic
     accepted: AcceptedRanks
+    settings: dict[str, Any]
     design: Design | None = None
     found: dict[str, Any] = field(default_factory=dict)
     paths: Paths = field(default_factory=Paths)
@@ -136,7 +137,8 @@ class Membership:
         model.check_inputs(sample.inputs.user_rows)
         prepared = statistic.prepare(sample.inputs, n_resamples + 1)
         resampling = Resampling(sample, n_resamples, fresh_entropy(self.rng))
-        self._state = _Fit(model, sample, resampling, prepared, accepted)
+        settings = {name: value for name, value in vars(self).items() if not name.startswith("_")}
+        self._state = _Fit(model, sample, resampling, prepared, accepted, settings)
         return self
 
     def rank(self, theta: npt.ArrayLike) -> Any:

@@ -37,15 +37,15 @@ SAME = 1e-9
 
 def describe(region: ConfidenceRegion) -> tuple[dict[str, Any], Arrays]:
     """Say in JSON and arrays what a region was fitted with."""
-    _check_unchanged(region)
     arrays: Arrays = {}
+    fitted_with = region._fitted.settings
     settings = {
-        name: encode_called(f"The {name!r} parameter", getattr(region, name), name, arrays)
+        name: encode_called(f"The {name!r} parameter", fitted_with[name], name, arrays)
         for name in PLAIN
     }
-    settings["rng"] = integer_seed(region.rng)
+    settings["rng"] = integer_seed(fitted_with["rng"])
     for name in ("model", "statistic"):
-        settings[name] = describe_own(getattr(region, name), name, arrays)
+        settings[name] = describe_own(fitted_with[name], name, arrays)
     header = {
         "settings": settings,
         "parameter_names": list(region.parameter_names_),
@@ -84,16 +84,6 @@ def rebuild(
     return region
 
 
-def _check_unchanged(region: ConfidenceRegion) -> None:
-    state = region._fitted
-    m = state.resampling.m
-    if region.n_resamples != m - 1 or region._checked_ranks(m) != state.accepted:
-        raise InvalidValueError(
-            "The settings of the region must be those of its fit. Got others instead, changed "
-            "since: call fit again before save."
-        )
-
-
 # --- data ---------------------------------------------------------------------------------------
 
 
@@ -124,8 +114,11 @@ def _fit(settings: dict[str, Any], data: Mapping[str, Any], arrays: Arrays) -> C
     region = ConfidenceRegion(**settings).fit(X, np.column_stack([successes, trials - successes]))
     region.pos_label = pos_label
     state = region._fitted
-    sample = replace(state.sample, is_counts=is_counts, classes=classes)
-    region._state = replace(state, sample=sample)
+    region._state = replace(
+        state,
+        sample=replace(state.sample, is_counts=is_counts, classes=classes),
+        settings=state.settings | {"pos_label": pos_label},
+    )
     return region
 
 

@@ -354,14 +354,22 @@ def test_only_fitted_regions_are_saved(tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("n_resamples", 59), ("confidence_level", 0.8), ("accepted_ranks", (1, 5))],
+    [
+        ("n_resamples", 59),
+        ("confidence_level", 0.8),
+        ("accepted_ranks", (1, 5)),
+        ("statistic", "score"),
+        ("model", "probit"),
+    ],
 )
-def test_settings_changed_since_fit_are_refused(name, value, tmp_path):
+def test_settings_changed_since_fit_are_not_saved(name, value, tmp_path):
     fitted = region().fit(X, Y)
+    ranks, before = fitted.rank(THETAS), getattr(fitted, name)
     setattr(fitted, name, value)
-    with pytest.raises(InvalidValueError, match="call fit again before save"):
-        fitted.save(tmp_path / "region.npz")
-    assert fitted.accepted_ranks_ == AcceptedRanks(40, 1, 38)
+    loaded = er.load(fitted.save(tmp_path / "region.npz"))
+    assert np.array_equal(loaded.rank(THETAS), ranks)
+    assert loaded.accepted_ranks_ == AcceptedRanks(40, 1, 38)
+    assert getattr(loaded, name) == before
 
 
 Pair = namedtuple("Pair", "left right")
@@ -407,7 +415,7 @@ def test_classes_of_other_kinds_are_refused(negative, positive, kind, tmp_path):
         InvalidTypeError, match=rf"^The 'pos_label' parameter must be .* Got {kind} inst"
     ):
         fitted.save(tmp_path / "region.npz")
-    fitted.pos_label = None
+    fitted._fitted.settings["pos_label"] = None
     with pytest.raises(InvalidTypeError, match=rf"^The classes of y must be .* Got {kind} instead"):
         fitted.save(tmp_path / "region.npz")
 
