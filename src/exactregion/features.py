@@ -40,7 +40,11 @@ BLOCK_BITS = 33
 """Bits for the expected successes of a block of rows; the other 20 of 53 are for the features."""
 
 EXACT_POINTS = 2000
-"""Up to this many distinct inputs the Gram matrix is factored to rounding error."""
+"""Up to this many distinct inputs the whole Gram matrix is factored."""
+
+EXACT_FEATURES = 64
+LEFT_OUT = 1e-3
+"""Features past this many are left out once they make up no more than this share of the trace."""
 
 NYSTROEM_RANK = 256
 NYSTROEM_TOLERANCE = 1e-6
@@ -216,14 +220,19 @@ def factor(gram: Gram, weights: FloatArray) -> FloatArray:
 
 
 def _pivoted_cholesky(gram: Gram) -> FloatArray:
-    """Factor up to rounding error; r is the numerical rank."""
+    """Factor up to rounding error, or up to `LEFT_OUT` where the numerical rank is high.
+
+    Cost grows with the number of features, and the last of very many tell little.
+    """
     K = gram.columns(np.arange(gram.size))
     lower, pivots, rank, _ = lapack.dpstrf(K, lower=1)
     features = np.empty((gram.size, max(rank, 1)))
     features[pivots - 1] = np.tril(lower)[:, : max(rank, 1)]
     if rank == 0:
         features[:] = 0.0
-    return features
+    share = np.cumsum((features**2).sum(axis=0)) / max(float(np.trace(K)), 1e-300)
+    enough = 1 + int(np.searchsorted(share, 1 - LEFT_OUT))
+    return np.ascontiguousarray(features[:, : max(EXACT_FEATURES, enough)])
 
 
 def _nystroem(gram: Gram, weights: FloatArray) -> FloatArray:
