@@ -29,6 +29,7 @@ __all__ = [
     "Projection",
     "SharedFeatures",
     "factor",
+    "probability_bits",
     "single_thread",
     "trials_in_blocks",
 ]
@@ -43,8 +44,10 @@ EXACT_POINTS = 2000
 """Up to this many distinct inputs the whole Gram matrix is factored."""
 
 EXACT_FEATURES = 64
+EXACT_SHARE = 4
 LEFT_OUT = 1e-3
-"""Features past this many are left out once they make up no more than this share of the trace."""
+"""Features past 64, and past a quarter of the number of inputs, are left out once they make up no
+more than this share of the trace: cost grows with their number, and the last tell little."""
 
 NYSTROEM_RANK = 256
 NYSTROEM_TOLERANCE = 1e-6
@@ -220,10 +223,7 @@ def factor(gram: Gram, weights: FloatArray) -> FloatArray:
 
 
 def _pivoted_cholesky(gram: Gram) -> FloatArray:
-    """Factor up to rounding error, or up to `LEFT_OUT` where the numerical rank is high.
-
-    Cost grows with the number of features, and the last of very many tell little.
-    """
+    """Factor up to rounding error, or up to `LEFT_OUT` where the numerical rank is high."""
     K = gram.columns(np.arange(gram.size))
     lower, pivots, rank, _ = lapack.dpstrf(K, lower=1)
     features = np.empty((gram.size, max(rank, 1)))
@@ -232,7 +232,8 @@ def _pivoted_cholesky(gram: Gram) -> FloatArray:
         features[:] = 0.0
     share = np.cumsum((features**2).sum(axis=0)) / max(float(np.trace(K)), 1e-300)
     enough = 1 + int(np.searchsorted(share, 1 - LEFT_OUT))
-    return np.ascontiguousarray(features[:, : max(EXACT_FEATURES, enough)])
+    kept = max(EXACT_FEATURES, gram.size // EXACT_SHARE, enough)
+    return np.ascontiguousarray(features[:, :kept])
 
 
 def _nystroem(gram: Gram, weights: FloatArray) -> FloatArray:

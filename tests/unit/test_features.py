@@ -298,3 +298,14 @@ def test_labels_keep_every_row():
     labels.add(points, K[:, :, :3], slice(0, 3))
     labels.add(points, K[:, :, 3:], slice(3, 7))
     np.testing.assert_array_equal(points.transpose(1, 2, 0), K)
+
+
+def test_the_last_of_many_features_are_left_out():
+    """A rough kernel in many dimensions: all but a thousandth of its trace is kept."""
+    x = np.random.default_rng(0).normal(size=(300, 4))
+    inputs = Sample.from_data(x, np.arange(300) % 2).inputs
+    kernel = Gaussian().on(inputs, standardize=True)
+    found = factor(kernel.gram, kernel.points.weights)
+    assert 64 < found.shape[1] < 150
+    left = 1 - (found**2).sum() / kernel.gram.diagonal.sum()
+    assert 0 <= left <= 1e-3

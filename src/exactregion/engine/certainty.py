@@ -28,9 +28,9 @@ class Certainties:
     def of(cls, candidates: Candidates, m: int) -> Certainties | None:
         """Find where candidates are certain; None where they never are."""
         P, inputs = candidates.probabilities, candidates.inputs
-        sign = (P == 0) * 1.0 - (P == 1) * 1.0
-        if not sign.any():
+        if P.min() > 0 and P.max() < 1:
             return None
+        sign = (P == 0) * 1.0 - (P == 1) * 1.0
         features = CandidateFeatures.rounded(sign[:, None, :], inputs, m)
         return cls(features, (inputs.trials * (P == 1)).sum(axis=-1).astype(np.float64))
 

@@ -24,7 +24,7 @@ __all__ = ["Paths", "serpentine", "statistics_of_many"]
 WORTH_SORTING = 32
 """Sorting all uniforms costs about as much as this many θ by the batch engine."""
 
-STRETCH = 2**18
+STRETCH = 2**20
 """Numbers that the candidates of one stretch of a path may take: they should stay in the cache."""
 
 

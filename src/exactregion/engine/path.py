@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from scipy.special import betainc
 
 from exactregion._typing import FloatArray, IntArray
-from exactregion.features import CandidateFeatures, SharedFeatures
-from exactregion.resampling import Resampling, blocks
+from exactregion.features import CandidateFeatures, SharedFeatures, probability_bits
+from exactregion.resampling import BLOCK_ROWS, Resampling, blocks
 from exactregion.statistics.base import Candidates, Rule, Term
 from exactregion.statistics.measures import FromCentre, FromMean, Whitened
 
@@ -24,7 +24,8 @@ MOST_COLUMNS = 2**16
 MOST_SUCCESSES = 255
 """Counts are walked by one threshold a trial, and kept in a byte."""
 
-Measure: TypeAlias = FromCentre | FromMean | Whitened
+SPARE = 8
+"""Flips are estimated from every eighth row."""
 
 
 def can_walk(rule: Rule, resampling: Resampling) -> bool:
@@ -85,7 +86,8 @@ class Path:
         A matrix product makes about four at once, but has to draw every label first.
         """
         m, n = self.resampling.m, probabilities.shape[1]
-        flips = m * float(np.abs(np.diff(probabilities, axis=0)).sum())
+        some = probabilities[:, ::SPARE]
+        flips = m * SPARE * float(np.abs(np.diff(some, axis=0)).sum())
         walked = drawn = 0.0
         for term in rule.terms:
             r = term.projection.width
@@ -114,12 +116,13 @@ class Path:
     def _thresholds(self, probabilities: FloatArray) -> FloatArray:
         """P(at least so many successes) for each column: shape (T, columns)."""
         rows, successes = self._columns
-        P = probabilities[:, rows]
-        trials = self.resampling.sample.inputs.trials[rows]
+        trials = self.resampling.sample.inputs.trials
+        if (trials == 1).all():
+            return np.ascontiguousarray(probabilities)
+        P, trials = probabilities[:, rows], trials[rows]
         counted = trials > 1
-        if counted.any():
-            c, t = successes[counted], trials[counted]
-            P[:, counted] = betainc(c, t - c + 1, P[:, counted])
+        c, t = successes[counted], trials[counted]
+        P[:, counted] = betainc(c, t - c + 1, P[:, counted])
         return np.ascontiguousarray(P)
 
     def _walk(self, term: Term, thresholds: FloatArray) -> FloatArray:
@@ -202,7 +205,25 @@ def _written_out(measure: Any, T: int) -> tuple[int, FloatArray, FloatArray, flo
     none, no_metric = np.zeros((T, 0)), np.zeros((T, 0, 0))
     if isinstance(measure, FromMean):
         return steps.MEAN, none, no_metric, measure.scale
-    centre = np.ascontiguousarray(measure.centre.T)
     if isinstance(measure, Whitened):
+        centre = np.ascontiguousarray(measure.centre.T)
         return steps.METRIC, centre, np.ascontiguousarray(measure.W), 1.0
-    return steps.CENTRE, centre, no_metric, measure.scale
+    return steps.CENTRE, _centre(measure), no_metric, measure.scale
+
+
+def _centre(measure: FromCentre) -> FloatArray:
+    """Centre of each candidate: shape (T, r)."""
+    features: Any = measure.features
+    if not isinstance(features, SharedFeatures) or not isinstance(features.values, np.ndarray):
+        return np.ascontiguousarray(measure.centre.T)
+    inputs = measure.inputs
+    precision = 2.0 ** probability_bits(inputs)
+    centre: FloatArray = _steps().centres(
+        measure.probabilities,
+        inputs.trials,
+        precision,
+        features.values,
+        features.unit,
+        BLOCK_ROWS,
+    )
+    return centre

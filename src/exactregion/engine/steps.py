@@ -13,7 +13,7 @@ from typing import Any
 import numba
 import numpy as np
 
-__all__ = ["CENTRE", "MEAN", "METRIC", "walk_dense", "walk_labels", "walk_sparse"]
+__all__ = ["CENTRE", "MEAN", "METRIC", "centres", "walk_dense", "walk_labels", "walk_sparse"]
 
 CENTRE, MEAN, METRIC = 0, 1, 2
 """How distances are measured: from a centre, from the mean, or from a centre in a metric."""
@@ -27,6 +27,30 @@ def _settle(uniforms: Any, row: int, k: int, c: int, place: Any, above: Any, bel
     place[c] = k
     above[c] = uniforms[row, k] if k < uniforms.shape[1] else np.inf
     below[c] = uniforms[row, k - 1] if k > 0 else -np.inf
+
+
+@compiled
+def centres(P: Any, trials: Any, precision: float, features: Any, unit: Any, block: int) -> Any:
+    """Φᵀ(t p) for shared features (n, r): shape (T, r).
+
+    Expected successes are rounded to 1/precision, and sums within a block of rows to half units: as
+    `SharedFeatures.centre` does it, without the threads of a matrix product.
+    """
+    T, n = P.shape
+    r = features.shape[1]
+    total = np.zeros((T, r))
+    within = np.empty(r)
+    for t in range(T):
+        for start in range(0, n, block):
+            within[:] = 0.0
+            for j in range(start, min(start + block, n)):
+                mass = np.rint(trials[j] * P[t, j] * precision) / precision
+                for a in range(r):
+                    within[a] += features[j, a] * mass
+            for a in range(r):
+                half = unit[a] / 2
+                total[t, a] += np.rint(within[a] / half) * half
+    return total
 
 
 @compiled

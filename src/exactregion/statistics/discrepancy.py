@@ -51,7 +51,7 @@ class _PreparedDiscrepancy(PreparedStatistic):
     features: SharedFeatures
 
     def rule(self, candidates: Candidates) -> Rule:
-        centre = self.features.centre(candidates.probabilities, candidates.inputs)
+        P, inputs = candidates.probabilities, candidates.inputs
         # labels are 2k - 1, so distances double when successes k stand for them
-        scale = (2 / candidates.inputs.total) ** 2
-        return Rule((Term(self.features, FromCentre(centre, scale)),))
+        scale = (2 / inputs.total) ** 2
+        return Rule((Term(self.features, FromCentre(self.features, P, inputs, scale)),))

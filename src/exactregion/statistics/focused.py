@@ -52,7 +52,7 @@ class _PreparedFocused(PreparedStatistic):
         for coefficient, column in zip(weights.T, np.moveaxis(in_theta, 1, 0), strict=True):
             efficient += coefficient[:, None] * column
         feature = CandidateFeatures.rounded(efficient[:, None, :], inputs, self.m)
-        return Rule((Term(feature, FromCentre(feature.centre(P, inputs))),))
+        return Rule((Term(feature, FromCentre(feature, P, inputs)),))
 
 
 def _unit(vectors: FloatArray) -> FloatArray:

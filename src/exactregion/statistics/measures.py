@@ -7,10 +7,13 @@ every data set, batch and engine.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
 from exactregion._typing import FloatArray
+from exactregion.sample import Inputs
 
 __all__ = ["FromCentre", "FromMean", "Whitened", "squared_norms"]
 
@@ -23,20 +26,38 @@ def squared_norms(points: FloatArray) -> FloatArray:
     return total
 
 
+class Centred(Protocol):
+    """Features that know the centre of their cloud."""
+
+    def centre(self, probabilities: FloatArray, inputs: Inputs) -> FloatArray:
+        """Φᵀ(t p) on the grid: shape (r, T)."""
+
+
 @dataclass(frozen=True, eq=False)
 class FromCentre:
-    """scale · ‖v_i - c‖², the distance from a centre that is known.
+    """scale · ‖v_i - c‖², the distance from the centre c = Φᵀ(t p) that a candidate expects.
 
     Attributes
     ----------
-    centre : ndarray of shape (r, T)
-        The centre c of each candidate.
+    features : SharedFeatures or CandidateFeatures
+        Φ.
+    probabilities : ndarray of shape (T, n)
+        p of each candidate.
+    inputs : Inputs
+        The rows.
     scale : float
         A factor.
     """
 
-    centre: FloatArray
+    features: Centred
+    probabilities: FloatArray
+    inputs: Inputs
     scale: float = 1.0
+
+    @cached_property
+    def centre(self) -> FloatArray:
+        """The centre of each candidate: shape (r, T)."""
+        return self.features.centre(self.probabilities, self.inputs)
 
     def __call__(self, points: FloatArray) -> FloatArray:
         """Measure points (r, T, m): shape (T, m)."""
@@ -63,7 +84,7 @@ class FromMean:
 
 @dataclass(frozen=True, eq=False)
 class Whitened:
-    """‖W (v_i - c)‖², the distance from a known centre in another metric.
+    """‖W (v_i - c)‖², the distance from a centre in another metric.
 
     Attributes
     ----------

@@ -33,4 +33,4 @@ class _PreparedSpiegelhalter(PreparedStatistic):
     def rule(self, candidates: Candidates) -> Rule:
         P, inputs = candidates.probabilities, candidates.inputs
         boldness = CandidateFeatures.rounded((1 - 2 * P)[:, None, :], inputs, self.m)
-        return Rule((Term(boldness, FromCentre(boldness.centre(P, inputs))),))
+        return Rule((Term(boldness, FromCentre(boldness, P, inputs)),))

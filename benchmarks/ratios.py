@@ -1,0 +1,271 @@
+"""Speed, as ratios of medians measured side by side in one run: python benchmarks/ratios.py.
+
+Machines differ and are noisy; ratios within one run are what can be compared. Everything is timed
+five times in turn (fewer where one run takes long), and medians are set beside each other.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+from literal import literal_2, literal_3
+
+import exactregion as er
+from exactregion.experiments import setting
+from exactregion.files import write_whole
+
+HERE = Path(__file__).parent
+RESULTS = HERE / "results"
+REPEATS = 5
+GRID = 100
+TOLD = []
+
+
+def timed(*functions, repeats=REPEATS):
+    """Median seconds of each, run in turn so that a busy moment hits all alike."""
+    seconds = [[] for _ in functions]
+    for _ in range(repeats):
+        for own, function in zip(seconds, functions, strict=True):
+            begun = time.perf_counter()
+            function()
+            own.append(time.perf_counter() - begun)
+    return [median(own) for own in seconds]
+
+
+def tell(what, ratio, goal=""):
+    TOLD.append({"what": what, "ratio": ratio, "goal": goal})
+    print(f"{what:<66} {ratio:>12,.2f}  {goal}", flush=True)
+
+
+# --- the paper's setting ------------------------------------------------------------------------
+
+
+def paper():
+    """n = 500, a 100 × 100 grid, m = 50 and 1,000."""
+    data = setting.draw_data(0)
+    axes = [np.linspace(*ends, GRID) for ends in setting.BOX]
+    theta = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 2)
+    statistics = setting.compared_statistics(len(data.x))
+    regions = {key: setting.fit_region(statistic, data) for key, statistic in statistics.items()}
+    many = setting.fit_region(statistics["III_gaussian"], data, n_resamples=999)
+    model = regions["score"].model_
+    for region in (*regions.values(), many):
+        region.rank(theta[:100])
+    evaluation, thousand, *ranked = timed(
+        lambda: model.probabilities(theta, data.x),
+        lambda: many.rank(theta),
+        *(lambda region=region: region.rank(theta) for region in regions.values()),
+    )
+    seconds = dict(zip(regions, ranked, strict=True))
+    third = seconds["III_gaussian"]
+    tell("III: region.rank(grid) / the model's own evaluation", third / evaluation, "<= 1.5")
+    tell("II / III", seconds["II_gaussian"] / third, "<= 1.3")
+    tell("I (nearest neighbours) / III", seconds["I_knn"] / third, "<= 3")
+    tell("I (Gaussian) / III", seconds["I_gaussian"] / third)
+    tell("score / III", seconds["score"] / third)
+    tell("combined / III", seconds["combined"] / third)
+    tell("III: m = 1,000 / m = 50", thousand / third, "<= 6")
+    literal(regions["III_gaussian"], data, theta, third, seconds["II_gaussian"])
+    monte_carlo(regions["III_gaussian"], data, third)
+    parts(regions["III_gaussian"], third)
+
+
+def literal(region, data, theta, third, second):
+    """A few θ by the formulas as they stand, scaled to the grid."""
+    few = [region.evaluate(at) for at in theta[:: len(theta) // 3][:3]]
+    m = len(few[0].labels)
+    pairs = [(0, 1), (3, 7)]
+    slow_3, slow_2 = timed(
+        lambda: [literal_3(data.x, ev.labels, ev.probabilities, setting.BANDWIDTH) for ev in few],
+        lambda: literal_2(data.x, few[0].labels, setting.BANDWIDTH, pairs),
+        repeats=3,
+    )
+    tell("literal III / III", slow_3 / len(few) * len(theta) / third, ">= 150")
+    tell("literal II / II", slow_2 / len(pairs) * m**2 * len(theta) / second, ">= 100,000")
+
+
+def monte_carlo(region, data, third):
+    """scipy's Monte Carlo test with the same statistic, one θ after the other."""
+    from scipy.stats import monte_carlo_test
+
+    p = region.evaluate(setting.TRUTH).probabilities
+    K = np.exp(-((data.x[:, None] - data.x[None, :]) ** 2) / (2 * setting.BANDWIDTH**2))
+    rng = np.random.default_rng(0)
+
+    def draw(size):
+        return np.where(rng.random(size) < p, 1.0, -1.0)
+
+    def statistic(labels, axis=-1):
+        residuals = labels - (2 * p - 1)
+        return ((residuals @ K) * residuals).sum(axis=axis)
+
+    (one,) = timed(
+        lambda: monte_carlo_test(
+            data.y.astype(float), draw, statistic, n_resamples=49, vectorized=True
+        )
+    )
+    tell("scipy.stats.monte_carlo_test a θ / III a θ", one * GRID**2 / third)
+
+
+def parts(region, third):
+    """What one θ costs in pieces that nobody can avoid when labels are drawn anew each time."""
+    m, n = region._fitted.resampling.m, len(region._fitted.sample)
+    rng = np.random.Generator(np.random.SFC64(0))
+    phi = rng.normal(size=(n, region._fitted.statistic.features.width))
+    labels = rng.choice([0.0, 1.0], size=(m, n))
+    uniforms, product = timed(
+        lambda: [rng.random((m - 1, n)) for _ in range(100)],
+        lambda: [labels @ phi for _ in range(100)],
+    )
+    tell("drawing fresh uniforms a θ / III a θ", uniforms / 100 * GRID**2 / third)
+    tell("the matrix product of the batch engine a θ / III a θ", product / 100 * GRID**2 / third)
+
+
+# --- an analysis --------------------------------------------------------------------------------
+
+
+def analysis():
+    """Five parameters, n = 300, m = 1,000: all intervals and a band beside 999 refits."""
+    import statsmodels.api as sm
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4))
+    p = 1 / (1 + np.exp(-(0.3 + X @ [0.8, -0.5, 0.2, 0.0])))
+    y = rng.random(300) < p
+    design = sm.add_constant(X)
+
+    def ours():
+        region = er.ConfidenceRegion("logistic", rng=0, n_jobs=2).fit(X, y)
+        return region.intervals(), region.intervals(joint=True), region.band(X[:20])
+
+    def bootstrap():
+        fitted = sm.Logit(y.astype(float), design).fit(disp=0).predict(design)
+        for _ in range(999):
+            sm.Logit((rng.random(300) < fitted).astype(float), design).fit(disp=0)
+
+    exact, refits = timed(ours, bootstrap, repeats=3)
+    tell("fit, both kinds of intervals, band / bootstrap of 999 refits", exact / refits, "<= 1")
+
+
+# --- growth -------------------------------------------------------------------------------------
+
+GROW = """
+import resource, sys, time
+import numpy as np, exactregion as er
+n = int(sys.argv[1])
+rng = np.random.default_rng(0)
+p = rng.uniform(size=n)
+y = rng.uniform(size=n) < p
+er.model_test(p[:1000], p[:1000], y[:1000], n_resamples=99, rng=0)
+begun = time.perf_counter()
+er.model_test(p, p, y, n_resamples=99, rng=0)
+tested = time.perf_counter() - begun
+begun = time.perf_counter()
+er.calibration_test(y, p, n_resamples=99, rng=0)
+calibrated = time.perf_counter() - begun
+generator = np.random.Generator(np.random.SFC64(0))
+buffer = np.empty((99, 4096))
+begun = time.perf_counter()
+for start in range(0, n, 4096):
+    generator.random(out=buffer)
+drawn = time.perf_counter() - begun
+print(tested, calibrated, drawn, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def growth(sizes):
+    """Time and memory against n, a fresh process for each."""
+    rows = {}
+    for n in sizes:
+        answer = subprocess.run(
+            [sys.executable, "-c", GROW, str(n)], check=True, capture_output=True, text=True
+        )
+        tested, calibrated, drawn, peak = map(float, answer.stdout.split())
+        rows[n] = {"model_test": tested, "calibration_test": calibrated, "uniforms": drawn}
+        rows[n]["peak_mb"] = peak / 1024
+    slope = np.polyfit(np.log(sizes), np.log([rows[n]["model_test"] for n in sizes]), 1)[0]
+    tell(f"growth of model_test from n = {sizes[0]:,} to {sizes[-1]:,}, slope", slope, "<= 1.05")
+    last = rows[sizes[-1]]
+    ratio = last["calibration_test"] / last["uniforms"]
+    tell(f"calibration_test / uniforms alone, n = {sizes[-1]:,}", ratio, "<= 2.5")
+    tell(
+        f"peak memory, n = {sizes[-1]:,} / {sizes[-2]:,}",
+        last["peak_mb"] / rows[sizes[-2]]["peak_mb"],
+    )
+    return rows
+
+
+def first_call():
+    """What compiling costs: a fresh cache against a filled one."""
+    code = "import exactregion as er, numpy as np, time\n"
+    code += "x = np.linspace(-2, 2, 40); r = er.ConfidenceRegion('logistic', rng=0).fit(x, x > 0)\n"
+    code += "t = time.perf_counter(); r.rank(np.zeros((64, 2))); print(time.perf_counter() - t)"
+    with tempfile.TemporaryDirectory() as cache:
+        environment = os.environ | {"NUMBA_CACHE_DIR": cache}
+        seconds = [
+            float(
+                subprocess.run(
+                    [sys.executable, "-c", code],
+                    check=True,
+                    capture_output=True,
+                    text=True,
+                    env=environment,
+                ).stdout
+            )
+            for _ in range(2)
+        ]
+    tell("first ranks of many θ without a compiled cache / with one", seconds[0] / seconds[1])
+    return {"without_cache": seconds[0], "with_cache": seconds[1]}
+
+
+def picture(rows):
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    sizes = list(rows)
+    figure, ax = plt.subplots(figsize=(5.4, 3.8), layout="constrained")
+    for name, label in (
+        ("model_test", "model_test"),
+        ("calibration_test", "calibration_test"),
+        ("uniforms", "drawing the uniforms alone"),
+    ):
+        ax.loglog(sizes, [rows[n][name] for n in sizes], marker="o", label=label)
+    ax.set(xlabel="rows", ylabel="seconds (one machine, 99 resamples)")
+    ax.legend(fontsize="small", frameon=False)
+    ax.spines[["top", "right"]].set_visible(False)
+    figure.savefig(RESULTS / "growth.png", dpi=130)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--largest", type=int, default=10**6, help="rows in the study of growth")
+    parser.add_argument("--only", choices=["paper", "analysis", "growth", "first"])
+    asked = parser.parse_args()
+    RESULTS.mkdir(exist_ok=True)
+    found = {}
+    if asked.only in (None, "paper"):
+        paper()
+    if asked.only in (None, "analysis"):
+        analysis()
+    if asked.only in (None, "first"):
+        found["first_call_seconds"] = first_call()
+    if asked.only in (None, "growth"):
+        sizes = [n for n in (10**4, 10**5, 10**6, 10**7, 10**8) if n <= asked.largest]
+        found["growth_seconds"] = growth(sizes)
+        picture(found["growth_seconds"])
+    if asked.only is None:
+        text = json.dumps({"ratios": TOLD, **found}, indent=1) + "\n"
+        write_whole(RESULTS / "ratios.json", lambda file: file.write(text.encode()))
+
+
+if __name__ == "__main__":
+    main()

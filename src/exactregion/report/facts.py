@@ -1,0 +1,179 @@
+"""What was asked, item by item, and the lines of Python that ask it again."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from exactregion import wording
+from exactregion._typing import IntArray
+from exactregion._version import __version__
+from exactregion.models.linear import LinearModel
+from exactregion.report.figures import shortened
+from exactregion.resampling import integer_seed
+from exactregion.statistics import _BY_NAME, as_statistic
+
+if TYPE_CHECKING:
+    from exactregion.calibration import CalibrationBelt
+    from exactregion.region import ConfidenceRegion
+    from exactregion.result import ExactTestResult
+
+__all__ = ["belt_facts", "code_of", "region_facts", "test_facts"]
+
+MOST_NAMES = 12
+LONGEST = 160
+
+Facts = list[tuple[str, str]]
+
+
+def test_facts(result: ExactTestResult) -> Facts:
+    """List what a test was asked."""
+    asked = result.question
+    judged = [] if asked.kind == "calibration" else [("Inputs", _listed(asked.inputs))]
+    return [
+        *_data_facts(asked.successes, asked.trials),
+        *judged,
+        ("Statistic", _statistic(asked.statistic)),
+        *_draw_facts(result.n_resamples, asked.seed),
+    ]
+
+
+def region_facts(region: ConfidenceRegion) -> Facts:
+    """List what a region was asked."""
+    state = region._fitted
+    sample = state.sample
+    return [
+        *_data_facts(sample.successes, sample.inputs.trials),
+        *_input_facts(region),
+        ("Family", _family(region)),
+        ("Parameters", _listed(region.parameter_names_)),
+        ("Level", _level(region)),
+        ("Statistic", _statistic(repr(as_statistic(region.statistic)))),
+        *_draw_facts(state.resampling.n_resamples, integer_seed(region.rng)),
+    ]
+
+
+def belt_facts(belt: CalibrationBelt) -> Facts:
+    """List what a belt was asked."""
+    asked = belt.test.question
+    return [
+        *_data_facts(asked.successes, asked.trials),
+        ("Predictions", f"{belt.y_prob.min():.3g} to {belt.y_prob.max():.3g}"),
+        ("Level", _level(belt.region)),
+        ("Curves", "expit(intercept + slope · logit p)"),
+        ("Statistic of the p-value", _statistic(asked.statistic)),
+        ("Statistic of the belt", _statistic(repr(as_statistic(belt.region.statistic)))),
+        *_draw_facts(belt.test.n_resamples, asked.seed),
+    ]
+
+
+def _input_facts(region: ConfidenceRegion) -> Facts:
+    design = region._fitted.design
+    if design is None:
+        return [("Inputs", _listed(region._fitted.sample.inputs.names))]
+    return [("Formula", shortened(design.formula, LONGEST)), ("Inputs", _listed(design.columns))]
+
+
+def _data_facts(successes: IntArray, trials: IntArray) -> Facts:
+    total, positive = int(trials.sum()), int(successes.sum())
+    share = wording.percent(positive / total)
+    return [
+        ("Rows", f"{len(trials):,}"),
+        ("Outcomes", f"{positive:,} positive of {total:,} ({share})"),
+    ]
+
+
+def _draw_facts(n_resamples: int, seed: int | None) -> Facts:
+    return [
+        ("Resamples", f"{n_resamples:,}"),
+        ("Seed", "not fixed" if seed is None else str(seed)),
+        ("Made with", f"exactregion {__version__}"),
+    ]
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    if not names:
+        return "objects"
+    more = len(names) - MOST_NAMES
+    shown = ", ".join(shortened(name) for name in names[:MOST_NAMES])
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def _family(region: ConfidenceRegion) -> str:
+    model = region.model_
+    if isinstance(model, LinearModel):
+        return type(model).__name__ + ("" if model.intercept else ", without an intercept")
+    return _tidy(repr(model))
+
+
+def _tidy(text: str) -> str:
+    """Cut a long representation, and leave out where in memory things were."""
+    return shortened(re.sub(r" at 0x[0-9a-f]+", "", text), LONGEST)
+
+
+def _statistic(statistic: str) -> str:
+    """Write a statistic by its name where it has no settings of its own."""
+    usual = {repr(as_statistic(name)): name for name in _BY_NAME}
+    return _tidy(usual.get(statistic, statistic))
+
+
+def _level(region: ConfidenceRegion) -> str:
+    exactly = wording.percent(region.coverage_)
+    if region.accepted_ranks is not None:
+        ranks = region.accepted_ranks_
+        return f"{exactly}, as ranks {ranks.low} to {ranks.high} of {ranks.m}"
+    asked = wording.percent(region.confidence_level)
+    return exactly if asked == exactly else f"{exactly} ({asked} was asked for)"
+
+
+def code_of(asked: ExactTestResult | ConfidenceRegion | CalibrationBelt) -> str:
+    """Write the lines of Python that make the report again."""
+    from exactregion.calibration import CalibrationBelt
+    from exactregion.result import ExactTestResult
+
+    if isinstance(asked, ExactTestResult):
+        return _code("result", _test_call(asked))
+    if isinstance(asked, CalibrationBelt):
+        settings = _settings(asked.region, seed=asked.test.question.seed)
+        return _code("belt", f"er.calibration_belt(y_true, y_prob, {settings})")
+    settings = _settings(asked, seed=integer_seed(asked.rng))
+    design, model = asked._fitted.design, _model_code(asked)
+    if design is not None:
+        call = f"from_formula({design.formula!r}, data, model={model}, {settings})"
+        return _code("region", f"er.ConfidenceRegion.{call}")
+    return _code("region", f"er.ConfidenceRegion({model}, {settings}).fit(X, y)")
+
+
+def _code(name: str, call: str) -> str:
+    return f'import exactregion as er\n\n{name} = {call}\n{name}.report("{name}.html")'
+
+
+def _test_call(result: ExactTestResult) -> str:
+    asked = result.question
+    calibration = asked.kind == "calibration"
+    usual = repr(as_statistic("omnibus" if calibration else "discrepancy"))
+    settings = [] if asked.statistic == usual else ["statistic=statistic"]
+    settings += [f"n_resamples={result.n_resamples}", *_seed(asked.seed)]
+    call = "calibration_test(y_true, y_prob" if calibration else "model_test(candidate, X, y"
+    return f"er.{call}, {', '.join(settings)})"
+
+
+def _settings(region: ConfidenceRegion, seed: int | None) -> str:
+    level = f"confidence_level={region.confidence_level!r}"
+    if region.accepted_ranks is not None:
+        level = f"accepted_ranks={tuple(region.accepted_ranks)!r}"
+    named = isinstance(region.statistic, str)
+    statistic = f"statistic={region.statistic!r}" if named else "statistic=statistic"
+    settings = [level, f"n_resamples={region.n_resamples}", *_seed(seed)]
+    return ", ".join(settings if region.statistic == "combined" else [statistic, *settings])
+
+
+def _seed(seed: int | None) -> list[str]:
+    return [] if seed is None else [f"rng={seed}"]
+
+
+def _model_code(region: ConfidenceRegion) -> str:
+    if isinstance(region.model, str):
+        return repr(region.model)
+    plain = isinstance(region.model, LinearModel) and region.model.intercept
+    return f"er.models.{type(region.model).__name__}()" if plain else "model"

@@ -1,0 +1,182 @@
+"""What all figures of a report share: one look, light and dark, and plain text everywhere.
+
+Colours are given by role. Each model that has some carries them in its tags, as
+``"line_color:ink"``, and the script of the page puts the colour of the light or the dark theme
+there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from bokeh.models import (
+    BoxZoomTool,
+    InlineStyleSheet,
+    PlainText,
+    Range1d,
+    ResetTool,
+    SaveTool,
+    Toolbar,
+)
+from bokeh.plotting import figure
+
+from exactregion._typing import FloatArray
+from exactregion.plotting.canvas import BLUE, GREY, INK, PALE, VERMILION
+
+__all__ = ["THEMES", "add_glyph", "label_of", "limits_around", "new_figure", "paint", "shortened"]
+
+HEAT_STEPS = 128
+LONGEST_LABEL = 48
+
+# room for all buttons: without it the last one goes into a menu
+_TOOLBAR_STYLE = ":host { min-width: 130px } @media print { :host { visibility: hidden } }"
+
+
+def _ramp(*stops: str) -> list[str]:
+    """Give colours in even steps from stop to stop."""
+    anchors = np.array([[int(stop[i : i + 2], 16) for i in (1, 3, 5)] for stop in stops])
+    at = np.linspace(0, len(stops) - 1, HEAT_STEPS)
+    parts = [np.interp(at, np.arange(len(stops)), anchor) for anchor in anchors.T]
+    return ["#" + "".join(f"{round(part):02x}" for part in rgb) for rgb in np.transpose(parts)]
+
+
+THEMES: dict[str, dict[str, Any]] = {
+    "light": {
+        "ink": INK,
+        "muted": GREY,
+        "grid": "#E6EAED",
+        "paper": "#FFFFFF",
+        "blue": BLUE,
+        "pale": PALE,
+        "vermilion": VERMILION,
+        "heat": _ramp("#FFFFFF", "#B9D7EA", BLUE),
+    },
+    "dark": {
+        "ink": "#EDF0F2",
+        "muted": "#A3ADB5",
+        "grid": "#2A3138",
+        "paper": "#171B1F",
+        "blue": "#56B4E9",
+        "pale": "#4A555E",
+        "vermilion": "#F5884A",
+        "heat": _ramp("#171B1F", "#1D4A69", "#56B4E9"),
+    },
+}
+"""What each role looks like; the blue and vermilion of the dark theme are lighter."""
+
+
+def paint(model: Any, **roles: str) -> Any:
+    """Give properties of a model the colours of roles, and note them for the script."""
+    for name, role in roles.items():
+        setattr(model, name, THEMES["light"][role])
+    model.tags = [*model.tags, *(f"{name}:{role}" for name, role in roles.items())]
+    return model
+
+
+def shortened(text: str, longest: int = LONGEST_LABEL) -> str:
+    """Cut a long text, as for an axis."""
+    text = " ".join(text.split())
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def label_of(text: str) -> PlainText:
+    """Make a label of a text that is shown as it is; a bare string may be read as TeX."""
+    return PlainText(text=shortened(text))
+
+
+def limits_around(values: FloatArray, margin: float = 0.04) -> tuple[float, float]:
+    """Give ends a little outside of the values."""
+    low, high = float(np.min(values)), float(np.max(values))
+    pad = margin * (high - low) if high > low else 0.5
+    return low - pad, high + pad
+
+
+def new_figure(
+    name: str,
+    *,
+    x: tuple[str, Any],
+    y: tuple[str, tuple[float, float]],
+    height: int = 340,
+    events: Iterable[str] = (),
+) -> Any:
+    """Make an empty figure.
+
+    Parameters
+    ----------
+    name : str
+        How the script finds it.
+    x, y : (str, (float, float))
+        Label and limits of the axes; those of x may be the range of another figure.
+    height : int
+        In pixels; the width is that of the page.
+    events : iterable of str
+        What of the pointer the script asks for.
+    """
+    plot: Any = figure(
+        name=name,
+        height=height,
+        sizing_mode="stretch_width",
+        x_range=_range(x[1]) if isinstance(x[1], tuple) else x[1],
+        y_range=_range(y[1]),
+        toolbar_location="above",
+        tools=[],
+        min_border_left=58,
+        min_border_right=14,
+    )
+    plot.toolbar = Toolbar(
+        logo=None,
+        tools=[BoxZoomTool(), ResetTool(), SaveTool()],
+        active_drag=None,  # so that a finger scrolls the page
+        stylesheets=[InlineStyleSheet(css=_TOOLBAR_STYLE)],
+    )
+    plot.subscribed_events = set(events)
+    plot.background_fill_color = plot.border_fill_color = None
+    paint(plot, outline_line_color="grid")
+    for axis, label in ((plot.xaxis[0], x[0]), (plot.yaxis[0], y[0])):
+        _style_axis(axis, label)
+    for grid in plot.grid:
+        paint(grid, grid_line_color="grid")
+    return plot
+
+
+def _range(limits: tuple[float, float]) -> Range1d:
+    return Range1d(start=limits[0], end=limits[1])
+
+
+def _style_axis(axis: Any, label: str) -> None:
+    axis.axis_label = label_of(label)
+    axis.axis_label_text_font = axis.major_label_text_font = "system-ui, sans-serif"
+    axis.axis_label_text_font_size, axis.major_label_text_font_size = "13px", "12px"
+    axis.axis_label_text_font_style = "normal"
+    axis.minor_tick_line_color = axis.axis_line_color = None
+    axis.major_tick_in = 0
+    axis.ticker.desired_num_ticks = 5
+    paint(
+        axis,
+        axis_label_text_color="ink",
+        major_label_text_color="muted",
+        major_tick_line_color="grid",
+    )
+
+
+def add_glyph(plot: Any, kind: str, source: Any, roles: dict[str, str], **settings: Any) -> Any:
+    """Draw a glyph in the colours of roles; properties without a role keep none.
+
+    Parameters
+    ----------
+    plot : figure
+        Where.
+    kind : str
+        Name of the figure's method: "line", "scatter", "quad".
+    source : ColumnDataSource
+        Its data.
+    roles : dict of property to role
+        As `paint` takes them.
+    **settings
+        For the method.
+    """
+    renderer = getattr(plot, kind)(source=source, **settings)
+    paint(renderer.glyph, **roles)
+    return renderer

@@ -1,0 +1,231 @@
+"""Pages of regions: what can be pointed at is what the region says."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import exactregion as er
+from exactregion.report.candidates import Cloud, Line, Surface, pointable
+from exactregion.report.curves import STEPS, curves_along_inputs
+from exactregion.report.parts import Explorer, Table, Words
+from exactregion.report.regions import page_of_region
+
+
+def parts(page, kind):
+    return [part for section in page.sections for part in section.parts if isinstance(part, kind)]
+
+
+def source(figure, name):
+    return figure.root.select_one({"name": name})
+
+
+def texts(page):
+    return " ".join(text for words in parts(page, Words) for text in words.texts)
+
+
+@pytest.fixture(scope="module")
+def page(region):
+    return page_of_region(region)
+
+
+@pytest.fixture(scope="module")
+def explorer(page):
+    (explorer,) = parts(page, Explorer)
+    return explorer
+
+
+def test_ranks_in_the_page_are_those_of_the_region(region, explorer):
+    points = source(explorer.plane, "points").data
+    theta = np.column_stack([points["theta0"], points["theta1"]])
+    some = np.random.default_rng(0).choice(len(theta), 60, replace=False)
+    assert (region.rank(theta[some]) == points["rank"][some]).all()
+    assert explorer.ranks == {"m": 40, "low": 1, "high": 38}
+    assert np.prod([slider["size"] for slider in explorer.sliders]) == len(theta)
+
+
+def test_curves_in_the_page_are_those_of_the_family(region, explorer):
+    (band,) = explorer.bands
+    points = source(explorer.plane, "points").data
+    theta = np.column_stack([points["theta0"], points["theta1"]])
+    x = source(band, "grid").data["x"]
+    curves = source(band, "steps").data["steps"].reshape(len(theta), len(x)) / STEPS
+    assert curves == pytest.approx(region.model_.probabilities(theta, x), abs=1 / STEPS)
+    assert x[0] == 53
+    assert x[-1] == 81
+
+
+def test_a_thin_region_is_shown_upright(region, explorer):
+    surface = pointable(region)
+    assert isinstance(surface, Surface)
+    assert surface.slant < -50  # about the mean temperature
+    slope = explorer.sliders[0]["label"]
+    assert slope == f"intercept + {-surface.slant:g} · temp"
+    places = surface.place(surface.theta)
+    points = source(explorer.plane, "points").data
+    assert points["x"] == pytest.approx(places[:, 0])
+    assert points["y"] == pytest.approx(places[:, 1])
+    across = np.unique(places[:, 0].round(6))
+    assert len(across) == explorer.sliders[0]["size"]
+    # theta itself is exact: only where it is drawn has turned
+    upright = surface.theta[:, 0] - surface.slant * surface.theta[:, 1]
+    assert upright == pytest.approx(places[:, 0])
+
+
+def test_the_boundary_has_members_inside(region):
+    surface = pointable(region)
+    xs, ys = (np.concatenate(part) for part in surface.boundary)
+    middle = surface.place(region.estimate_)
+    shrunk = np.column_stack([xs, ys]) * 0.8 + 0.2 * middle
+    theta = shrunk + surface.slant * shrunk[:, 1:] * [1, 0]
+    assert region.contains(theta).mean() > 0.95
+    grown = np.column_stack([xs, ys]) * 1.3 - 0.3 * middle
+    theta = grown + surface.slant * grown[:, 1:] * [1, 0]
+    assert region.contains(theta).mean() < 0.05
+
+
+def test_tables_have_focused_and_joint_intervals(region, page):
+    focused, joint = parts(page, Table)
+    assert [row[0] for row in focused.rows] == ["intercept", "temp"]
+    for table, frame in ((focused, region.intervals()), (joint, region.intervals(joint=True))):
+        lower = table.rows[1][2].replace("−", "-")
+        assert float(lower) == pytest.approx(frame.loc["temp", "lower"], abs=0.01)
+        assert table.rows[1][4] == "bounded"
+
+
+def test_an_unbounded_region_says_so(separated):
+    page = page_of_region(separated)
+    assert page.verdict == "open"
+    assert "no end in at least one direction" in texts(page)
+    cells = [cell for table in parts(page, Table) for row in table.rows for cell in row]
+    assert "no end" in cells
+    assert "no upper end" in cells
+    assert "inf" not in " ".join(cells)
+    assert "∞" not in " ".join(cells)
+
+
+def test_an_empty_region_shows_the_least_incompatible(empty):
+    page = page_of_region(empty)
+    assert page.verdict == "against"
+    assert "The search found no member" in texts(page)
+    (explorer,) = parts(page, Explorer)
+    assert "least incompatible" in [key.text for key in explorer.plane.keys]
+    assert "least incompatible" in [key.text for key in explorer.bands[0].keys]
+    assert not any("band" in key.text for key in explorer.bands[0].keys)
+    cells = [cell for table in parts(page, Table) for row in table.rows for cell in row]
+    assert "empty" in cells
+    assert "nan" not in cells
+
+
+def test_one_parameter_has_a_line_of_p_values(one_slope):
+    line = pointable(one_slope)
+    assert isinstance(line, Line)
+    assert (np.diff(line.theta[:, 0]) > 0).all()
+    assert (one_slope.rank(line.theta[::40]) == line.ranks[::40]).all()
+    page = page_of_region(one_slope)
+    (explorer,) = parts(page, Explorer)
+    assert [slider["size"] for slider in explorer.sliders] == [len(line.theta)]
+    assert not explorer.pairs
+    assert page.question == "Which values of slope fit the outcomes?"
+
+
+def test_many_parameters_have_a_cloud_within_and_without(cloud):
+    found = pointable(cloud)
+    assert isinstance(found, Cloud)
+    assert (cloud.rank(found.theta) == found.ranks).all()
+    assert (np.diff(found.ranks) >= 0).all()
+    inside = cloud.accepted_ranks_.holds(found.ranks)
+    assert 0.2 < inside.mean() < 0.9
+    (explorer,) = parts(page_of_region(cloud), Explorer)
+    assert explorer.pairs
+    assert explorer.inputs == ["GPA", "PSI"]
+    assert len(explorer.bands) == 2
+
+
+def test_inputs_with_few_values_are_shown_at_these_only(cloud):
+    gpa, psi = curves_along_inputs(cloud, cloud.estimate_[None])
+    assert psi.x.tolist() == [0, 1]
+    assert len(gpa.x) == 25
+    assert gpa.held == "PSI = 0"
+    assert psi.held.startswith("GPA = 3.0")
+
+
+def test_the_band_is_that_of_the_region(region):
+    (curves,) = curves_along_inputs(region, region.estimate_[None])
+    band = region.band(curves.x)
+    assert (curves.lower == band.lower).all()
+    assert (curves.upper == band.upper).all()
+    assert curves.steps[0] / STEPS == pytest.approx(band.estimate, abs=1 / STEPS)
+
+
+def test_objects_have_no_curves_but_a_page():
+    words = ["a", "ab", "abc", "b", "cc", "abcd"] * 3
+    lengths = np.array([len(word) for word in words], dtype=float)
+
+    def curve(theta, X):
+        return 1 / (1 + np.exp(-theta[0] - theta[1] * np.array([len(x) for x in X])))
+
+    region = er.ConfidenceRegion(
+        er.models.Function(curve, names=("a", "b")),
+        statistic=er.statistics.Discrepancy(kernel=lambda s, t: float(len(set(s) & set(t)))),
+        n_resamples=19,
+        rng=0,
+    ).fit(words, np.random.default_rng(0).random(18) < 1 / (1 + np.exp(2 - lengths)))
+    page = page_of_region(region)
+    (explorer,) = parts(page, Explorer)
+    assert explorer.bands == []
+    assert "No curves are drawn" in texts(page)
+    assert dict(page.facts)["Inputs"] == "objects"
+    assert "0x" not in dict(page.facts)["Statistic"]
+
+
+def test_a_family_that_knows_no_more_than_the_data_has_no_curves(flights):
+    known = {float(temp): float(temp) for temp in flights["temp"]}
+
+    def curve(theta, x):
+        return 1 / (1 + np.exp(-theta[0] * (np.array([known[float(v)] for v in x]) - 70)))
+
+    model = er.models.Function(curve, names=("slope",))
+    region = er.ConfidenceRegion(model, n_resamples=19, rng=0).fit(flights["temp"], flights["y"])
+    assert curves_along_inputs(region, region.estimate_[None]) == []
+
+
+def test_counts_are_shown_as_shares():
+    y = [[0, 4], [1, 3], [2, 2], [2, 2], [4, 0], [0, 0]]
+    region = er.ConfidenceRegion("logistic", n_resamples=19, rng=0).fit(np.arange(6.0), y)
+    (explorer,) = parts(page_of_region(region), Explorer)
+    assert "observed shares" in [key.text for key in explorer.bands[0].keys]
+
+
+def test_a_formula_is_followed_along_its_own_columns():
+    d = er.datasets.budworm().assign(alive=lambda d: d["ntotal"] - d["ndead"])
+    region = er.ConfidenceRegion.from_formula(
+        "ndead + alive ~ sex + np.log2(dose)", d, n_resamples=19, rng=0
+    )
+    sex, dose = curves_along_inputs(region, region.estimate_[None])
+    assert sex.column.levels.tolist() == ["female", "male"]
+    assert sex.x.tolist() == [0, 1]
+    assert (dose.x[0], dose.x[-1]) == (1, 32)
+    assert dose.held == "sex = female"
+    rows = {"sex": ["female"] * len(dose.x), "dose": dose.x}
+    expected = region.model_.probabilities(
+        region.estimate_, region.design_.transform(pd.DataFrame(rows)).to_numpy()
+    )
+    assert dose.steps[0] / STEPS == pytest.approx(expected, abs=1 / STEPS)
+    page = page_of_region(region)
+    assert dict(page.facts)["Formula"] == "ndead + alive ~ sex + np.log2(dose)"
+    assert "from_formula('ndead + alive ~ sex + np.log2(dose)', data" in page.code
+
+
+def test_accepted_ranks_are_said_as_they_are(flights):
+    region = er.ConfidenceRegion("logistic", n_resamples=39, accepted_ranks=(3, 36), rng=0)
+    page = page_of_region(region.fit(flights["temp"], flights["y"]))
+    assert dict(page.facts)["Level"] == "85%, as ranks 3 to 36 of 40"
+    (explorer,) = parts(page, Explorer)
+    assert explorer.ranks == {"m": 40, "low": 3, "high": 36}
+    assert "p-value above 0.1, and not above 0.95" in explorer.plane.reading
+    assert "accepted_ranks=(3, 36)" in page.code
+
+
+def test_the_method_writes_the_page(region, tmp_path, read):
+    path = region.report(tmp_path / "region.html", title="Do O-rings fail in the cold?")
+    assert read(path).texts("h1") == ["Do O-rings fail in the cold?"]
