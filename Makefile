@@ -51,6 +51,10 @@ test: venv browser lint types ## Check style and types, then run the tests
 audit: venv ## Run the long validity studies
 	$(BIN)/python -m pytest -m audit -n 2
 
+.PHONY: bench
+bench: venv ## Measure speed, as ratios within one run
+	$(BIN)/python benchmarks/ratios.py
+
 .PHONY: constraints
 constraints: ## Pin the newest versions that resolve, in constraints.txt
 	rm -rf $(SCRATCH)

@@ -265,7 +265,8 @@ class BeltDisplay:
         ax.set_ylabel("rows")
         ax.margins(y=0.3)  # room for the words
         ax.yaxis.set_major_formatter(lambda value, _: f"{abs(value):g}")
-        for height, text, color in ((0.99, "happened", canvas.BLUE), (0.01, "did not", canvas.GREY)):
+        words = ((0.99, "happened", canvas.BLUE), (0.01, "did not", canvas.GREY))
+        for height, text, color in words:
             ax.text(
                 0.995,
                 height,
