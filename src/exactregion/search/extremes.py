@@ -18,6 +18,9 @@ Functionals = Callable[[FloatArray], FloatArray]
 FINEST = 2e-3
 """The ascent stops, and the outer end is looked for, at this share of the first step."""
 
+HOPE = 4.0
+"""A walker that is this many steps behind the best of its functional is left behind."""
+
 RUNAWAY = 1e4
 """A functional that grew by this multiple of what a first step is worth has no end."""
 
@@ -84,8 +87,8 @@ def largest(
     def repeated(theta: FloatArray) -> FloatArray:
         return np.repeat(functionals(theta), walkers, axis=1)
 
-    ascent = _Ascent(repeated, inside, window, first_step, alone=walkers > 1)
-    ascent.begin(members, rng, walkers)
+    ascent = _Ascent(repeated, inside, window, first_step, walkers)
+    ascent.begin(members, rng)
     for _ in range(rounds):
         if not ascent.climb(rng, proposals):
             break
@@ -103,11 +106,10 @@ class _Ascent:
         inside: Inside,
         window: Window,
         first_step: float,
-        *,
-        alone: bool,
+        walkers: int,
     ) -> None:
         self.functionals, self.inside, self.window = functionals, inside, window
-        self.first_step, self.alone = first_step, alone
+        self.first_step, self.walkers, self.alone = first_step, walkers, walkers > 1
         self.middle = self.at(np.zeros((1, len(window.origin))))[0]
         self.own = np.arange(len(self.middle))
         self.scale = np.full(len(self.middle), first_step / 2)
@@ -132,11 +134,11 @@ class _Ascent:
             columns.append(np.where(np.isfinite(rise), rise, 0.0) / (2 * step))
         return np.stack(columns, axis=-1)
 
-    def begin(self, members: FloatArray | None, rng: np.random.Generator, walkers: int) -> None:
+    def begin(self, members: FloatArray | None, rng: np.random.Generator) -> None:
         """Go along the efficient directions, all walkers but the first a little off them."""
         origin = np.zeros((len(self.own), len(self.window.origin)))
         off = rng.standard_normal(origin.shape) / np.sqrt(origin.shape[1])
-        off[::walkers] = 0.0
+        off[:: self.walkers] = 0.0
         along = self.uphill(origin) + off
         along /= np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-12)
         rays = trace(self.inside, self.window, along, first_step=self.first_step, look_beyond=False)
@@ -154,7 +156,8 @@ class _Ascent:
 
     def climb(self, rng: np.random.Generator, proposals: int) -> bool:
         """Try random steps uphill from each best member; say whether any are worth more."""
-        active = self.own[(self.scale > FINEST * self.first_step) & ~self.runaway]
+        moving = (self.scale > FINEST * self.first_step) & ~self.runaway
+        active = self.own[moving & ~self.left_behind]
         if not len(active):
             return False
         d = self.best.shape[1]
@@ -184,6 +187,13 @@ class _Ascent:
         return np.asarray(improved)
 
     @property
+    def left_behind(self) -> BoolArray:
+        """Walkers that the steps they still have in them will not bring to the best of theirs."""
+        best = self.reached.reshape(-1, self.walkers).max(axis=1).repeat(self.walkers)
+        step = self.scale * self.unit / self.first_step
+        return np.asarray(best - self.reached > HOPE * step)
+
+    @property
     def runaway(self) -> BoolArray:
         return np.asarray(self.reached - self.middle > RUNAWAY * self.unit)
 
@@ -192,7 +202,7 @@ class _Ascent:
         uphill = self.uphill(self.best)
         bound = np.where(self.runaway, np.inf, self.reached)
         length = np.full(len(self.own), FINEST * self.first_step)
-        going = self.own[~self.runaway & uphill.any(axis=1)]
+        going = self.own[~self.runaway & ~self.left_behind & uphill.any(axis=1)]
         while len(going):
             z = self.best[going] + uphill[going] * length[going, None]
             value = self.at(z)[np.arange(len(going)), going]
