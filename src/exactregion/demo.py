@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import exactregion as er
+from exactregion.files import write_whole
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["main", "story"]
+__all__ = ["PICTURES", "main", "story"]
+
+PICTURES = ("oring_region.png", "oring_band.png")
+"""Files that the story leaves behind."""
 
 PUBLISHED = (15.0429, -0.23216)
 """Maximum likelihood of y ~ temp on these flights, as published many times."""
@@ -35,10 +40,20 @@ def main() -> None:
     print(story(folder))
 
 
-def story(folder: Path) -> str:
-    """Tell what 23 flights say about O-rings and cold, exactly; pictures go into the folder."""
+def story(folder: Path, *, progress: bool = True) -> str:
+    """Tell what 23 flights say about O-rings and cold, exactly; pictures go into the folder.
+
+    Parameters
+    ----------
+    folder : Path
+        Made if it is not there.
+    progress : bool
+        Show on stderr how far the search is.
+    """
     flights = er.datasets.oring()
-    region = er.ConfidenceRegion(er.models.Logistic(), confidence_level=0.95, rng=0, progress=True)
+    region = er.ConfidenceRegion(
+        er.models.Logistic(), confidence_level=0.95, rng=0, progress=progress
+    )
     region.fit(flights["temp"], flights["y"])
     return "\n\n".join(
         [
@@ -120,13 +135,11 @@ def _files(region: er.ConfidenceRegion, flights: pd.DataFrame, folder: Path) -> 
     mpl.use("Agg")
     folder.mkdir(parents=True, exist_ok=True)
     data = (flights["temp"], flights["y"])
-    pictures = {
-        "oring_region.png": region.plot(),
-        "oring_band.png": region.band(np.arange(31.0, 83.0)).plot(data=data),
-    }
-    for name, display in pictures.items():
-        display.figure_.savefig(folder / name, dpi=150)
-    return "\n".join(["Pictures:", *(f"  {folder / name}" for name in pictures)])
+    displays = region.plot(), region.band(np.arange(31.0, 83.0)).plot(data=data)
+    for name, display in zip(PICTURES, displays, strict=True):
+        save = partial(display.figure_.savefig, dpi=150, format="png")
+        write_whole(folder / name, save)
+    return "\n".join(["Pictures:", *(f"  {folder / name}" for name in PICTURES)])
 
 
 def _bar(pvalue: float, width: int = 16) -> str:

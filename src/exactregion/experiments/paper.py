@@ -20,7 +20,10 @@ from exactregion.experiments import setting
 from exactregion.experiments.study import Found, Study, study
 from exactregion.files import write_whole
 
-__all__ = ["main", "run", "summary"]
+__all__ = ["FILES", "main", "run", "summary"]
+
+FILES = ("paper.png", "paper.pdf", "paper.json")
+"""What the experiment leaves behind."""
 
 
 def run(
@@ -66,10 +69,11 @@ def run(
     )
     figure = draw(done)
     text = json.dumps(summary(done), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    picture, page, numbers = (folder / name for name in FILES)
     return [
-        write_whole(folder / "paper.png", lambda file: save(figure, file, "png")),
-        write_whole(folder / "paper.pdf", lambda file: save(figure, file, "pdf")),
-        write_whole(folder / "paper.json", lambda file: file.write(text.encode())),
+        write_whole(picture, lambda file: save(figure, file, "png")),
+        write_whole(page, lambda file: save(figure, file, "pdf")),
+        write_whole(numbers, lambda file: file.write(text.encode())),
     ]
 
 

@@ -1,0 +1,10 @@
+"""Run the command: ``python -m exactregion.cli``."""
+
+import sys
+
+from exactregion.cli import main
+
+__all__ = ["main"]
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,130 @@
+"""Commands that need no file: ``datasets``, ``paper`` and ``demo``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from exactregion.cli import completion
+from exactregion.cli.options import flag
+from exactregion.cli.output import Page, note, print_json
+from exactregion.cli.targets import check_folder, check_packages, check_target
+from exactregion.cli.values import check_choice, check_seed
+from exactregion.files import write_whole
+
+__all__ = ["DATASETS_EXAMPLES", "DEMO_EXAMPLES", "PAPER_EXAMPLES", "datasets", "demo", "paper"]
+
+DATASETS_EXAMPLES = """
+Examples:
+  exactregion datasets
+  exactregion datasets oring --out oring.csv"""
+
+PAPER_EXAMPLES = """
+Example:
+  exactregion paper --out figures"""
+
+DEMO_EXAMPLES = """
+Example:
+  exactregion demo --out oring-story"""
+
+Force = Annotated[bool, flag("--force", "Replace files that exist.")]
+Quiet = Annotated[bool, flag("--quiet", "No progress and no notes on stderr.")]
+
+
+def datasets(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="NAME",
+            help="Print this one as CSV.",
+            autocompletion=completion.data_sets,
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write it to a file instead.", show_default=False),
+    ] = None,
+    force: Force = False,
+    json: Annotated[bool, flag("--json", "List them as one JSON object.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """List the data sets that come along, or print one as CSV."""
+    from exactregion import datasets as known
+
+    if name is None:
+        _list_datasets(json=json)
+        return
+    check_choice("NAME", name, known.__all__)
+    if out is not None:
+        check_target("--out", out, force=force)
+    text = getattr(known, name)().to_csv(index=False, lineterminator="\n")
+    if out is None:
+        sys.stdout.write(text)
+        return
+    write_whole(out, lambda file: file.write(text.encode()))
+    note(f"Wrote {out}", quiet=quiet)
+
+
+def _list_datasets(*, json: bool) -> None:
+    from exactregion import datasets as known
+
+    found: list[dict[str, Any]] = []
+    for name in known.__all__:
+        load = getattr(known, name)
+        frame = load()
+        about = str(load.__doc__).partition("\n")[0].replace("`", "")
+        found.append(
+            {"name": name, "rows": len(frame), "columns": list(frame.columns), "about": about}
+        )
+    if json:
+        print_json({"datasets": found})
+        return
+    page = Page()
+    page.heading("Data sets that come along")
+    page.facts(
+        {
+            one["name"]: f"{one['about']}\n{one['rows']} rows: {', '.join(one['columns'])}"
+            for one in found
+        }
+    )
+    page.say("exactregion datasets NAME prints one as CSV.")
+    page.show()
+
+
+def paper(
+    out: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="Folder for the files; made if need be.")
+    ] = Path("exactregion-paper"),
+    seed: Annotated[int, typer.Option(metavar="NUMBER", help="Of data and draws.")] = 0,
+    force: Force = False,
+    quiet: Quiet = False,
+) -> None:
+    """Repeat the experiment of the paper: its figure and its numbers.
+
+    Writes paper.png, paper.pdf and paper.json.
+    """
+    from exactregion.experiments import paper as experiment
+
+    check_seed(seed)
+    check_packages("--plot", "The figure")
+    check_folder(out, experiment.FILES, force=force)
+    files = experiment.run(out, seed, progress=lambda text: note(f"{text} …", quiet=quiet))
+    sys.stdout.write("".join(f"{file}\n" for file in files))
+
+
+def demo(
+    out: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="Folder for the pictures; made if need be.")
+    ] = Path("exactregion-demo"),
+    force: Force = False,
+    quiet: Quiet = False,
+) -> None:
+    """Tell what 23 flights say about O-rings and cold, in the terminal and two pictures."""
+    from exactregion import demo as tale
+
+    check_folder(out, tale.PICTURES, force=force)
+    sys.stdout.write(tale.story(out, progress=not quiet) + "\n")

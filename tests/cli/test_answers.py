@@ -1,0 +1,309 @@
+"""The command says what the library computes, to people and to programs."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import exactregion as er
+from exactregion.cli.families import Family, family_of
+from exactregion.cli.output import finite
+
+FEW = ("--resamples", "39")
+FLIGHTS = er.datasets.oring()
+
+
+def parsed(done):
+    """Read the JSON object; NaN and infinities are errors."""
+
+    def refuse(name):
+        raise AssertionError(f"{name} in JSON")
+
+    assert done.err == ""
+    return json.loads(done.out, parse_constant=refuse)
+
+
+@pytest.fixture(scope="module")
+def sites():
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0.02, 0.98, 100)
+    site = rng.choice(["north", "south"], 100)
+    frame = pd.DataFrame({"site": site, "y": (rng.random(100) < p).astype(int), "p": p})
+    frame["q"] = np.where(site == "south", p**3, p)
+    frame["x"] = rng.normal(size=100)
+    return frame
+
+
+# --- test ---------------------------------------------------------------------------------------
+
+
+def test_test_of_one_column(run, save, sites):
+    path = save(sites.to_csv(index=False))
+    ask = ("test", path, "--outcome", "y", "--probability", "q", *FEW)
+    expected = er.model_test(
+        sites["q"], sites[["site", "p", "x"]], sites["y"], n_resamples=39, rng=0
+    )
+    found = parsed(run(*ask, "--json"))
+    assert found["candidates"] == [
+        {"name": "q", "pvalue": expected.pvalue, "rank": expected.rank, "z": expected.statistic}
+    ]
+    assert set(found) == {
+        *("version", "command", "file", "n", "dropped", "successes", "trials", "event", "inputs"),
+        *("formula", "statistic", "resamples", "seed", "candidates", "fail_below", "rejected"),
+    }
+    assert (found["version"], found["seed"], found["n"]) == (er.__version__, 0, 100)
+    assert found["inputs"] == ["site", "p", "x"]
+    text = run(*ask).out
+    assert f"{expected.pvalue:.4g} (rank {expected.rank} of 40)" in text
+    assert "site, p, x (all other columns)" in text
+
+
+def test_test_of_several_columns(run, save, sites):
+    path = save(sites.to_csv(index=False))
+    ask = ("test", path, "--outcome", "y", "--probability", "p", "--probability", "q")
+    ask = (*ask, "--inputs", "p, x", "--seed", "3", "--statistic", "embedding", *FEW)
+    table = er.compare(
+        {"p": sites["p"], "q": sites["q"]},
+        *(sites[["p", "x"]], sites["y"]),
+        statistic="embedding",
+        n_resamples=39,
+        rng=3,
+    )
+    found = parsed(run(*ask, "--json"))
+    assert [one["pvalue"] for one in found["candidates"]] == table["pvalue"].tolist()
+    assert found["statistic"] == "embedding"
+    lines = run(*ask).out
+    assert re.search(
+        rf"^ q +{table.loc['q', 'pvalue']:.4g} +{table.loc['q', 'rank']:.0f}$", lines, re.M
+    )
+
+
+def test_test_of_a_published_curve(run, data):
+    theta = (15.0429, -0.23216)
+    region = er.ConfidenceRegion("logistic", n_resamples=39, rng=0)
+    expected = region.fit(FLIGHTS[["temp"]], FLIGHTS["y"]).evaluate(theta)
+    path = data / "oring.csv"
+    for ask in (
+        ("--formula", "y ~ temp", "--parameters", "15.0429,-0.23216"),
+        ("--outcome", "y", "--inputs", "temp", "--parameters", "temp=-0.23216, intercept=15.0429"),
+    ):
+        found = parsed(run("test", path, *ask, *FEW, "--json"))
+        (one,) = found["candidates"]
+        assert (one["pvalue"], one["rank"]) == (expected.pvalue, expected.rank)
+        assert one["z"] == expected.Z[expected.seat]
+
+
+def test_few_resamples_are_enough_for_a_member(run, data):
+    ask = ("--formula", "y ~ temp", "--parameters", "15,-0.2", "--resamples", "9")
+    assert run("test", data / "oring.csv", *ask).code == 0
+
+
+def test_test_by_formula_looks_at_the_columns_of_its_right_side(run, save, sites):
+    path = save(sites.to_csv(index=False))
+    by_formula = run("test", path, "--formula", "y ~ x", "--probability", "q", *FEW, "--json")
+    ask = ("--outcome", "y", "--inputs", "x", "--probability", "q", *FEW, "--json")
+    by_column = run("test", path, *ask)
+    assert parsed(by_formula)["candidates"] == parsed(by_column)["candidates"]
+
+
+def test_fail_below(run, save, sites):
+    path = save(sites.to_csv(index=False))
+    ask = ("test", path, "--outcome", "y", "--inputs", "p", *FEW)
+    assert run(*ask, "--probability", "q", "--fail-below", "0.025").code == 1  # at or below
+    assert run(*ask, "--probability", "q").code == 0
+    done = run(*ask, "--probability", "p", "--fail-below", "2.5%")
+    assert done.code == 0
+    assert "Not rejected at the level 0.025 of --fail-below: p = " in " ".join(done.out.split())
+    both = (*ask, "--probability", "p", "--probability", "q", "--fail-below", "0.025", "--json")
+    done = run(*both)
+    assert done.code == 1
+    assert parsed(done)["rejected"] is True
+
+
+def test_parquet(run, tmp_path, sites):
+    sites.to_parquet(tmp_path / "sites.parquet")
+    sites.to_csv(tmp_path / "sites.csv", index=False)
+    ask = ("--outcome", "y", "--probability", "q", *FEW, "--json")
+    first, second = (
+        parsed(run("test", tmp_path / name, *ask)) for name in ("sites.parquet", "sites.csv")
+    )
+    assert first["candidates"] == second["candidates"]
+
+
+# --- calibrate ----------------------------------------------------------------------------------
+
+
+def test_calibrate_with_a_belt_and_groups(run, save, sites):
+    sites = sites[:30]
+    path = save(sites.to_csv(index=False))
+    ask = ("calibrate", path, "--outcome", "y", "--probability", "q", "--by", "site", *FEW)
+    found = parsed(run(*ask, "--json"))
+    belt = er.calibration_belt(sites["y"], sites["q"], n_resamples=39, rng=0)
+    groups = er.calibration_test(sites["y"], sites["q"], by=sites["site"], n_resamples=39, rng=0)
+    assert (found["pvalue"], found["rank"]) == (belt.pvalue, belt.rank)
+    assert found["coverage"] == belt.coverage
+    assert found["belt"]["lower"] == belt.lower.tolist()
+    slope = found["belt"]["intervals"][1]
+    assert slope["parameter"] == "slope"
+    assert slope["upper"] == belt.intervals.loc["slope", "upper"]
+    assert [one["side"] for one in found["belt"]["departures"]] == [
+        departure.side for departure in belt.departures
+    ]
+    assert [one["pvalue_holm"] for one in found["groups"]] == groups["pvalue_holm"].tolist()
+    assert [one["group"] for one in found["groups"]] == ["north", "south"]
+    assert {"probability", "by", "statistic", "seed", "version", "n"} <= set(found)
+
+
+def test_calibrate_for_people(run, save, sites):
+    path = save(sites.to_csv(index=False))
+    ask = ("calibrate", path, "--outcome", "y", "--probability", "q", "--by", "site", "--test-only")
+    done = run(*ask, *FEW, "--fail-below", "0.05")
+    assert done.code == 1  # by the group south
+    assert re.search(r"^ south +\d+ +0\.\d+ +0\.\d+ +0\.025 +0\.05$", done.out, re.M)
+    assert "the smallest adjusted p-value of a group is 0.05" in " ".join(done.out.split())
+
+
+def test_test_only_is_the_same_test(run, data):
+    ask = ("calibrate", data / "pima_predictions.csv", "--outcome", "y", "--probability", "p")
+    found = parsed(run(*ask, *FEW, "--test-only", "--json"))
+    frame = er.datasets.pima_predictions()
+    expected = er.calibration_test(frame["y"], frame["p"], n_resamples=39, rng=0)
+    assert (found["pvalue"], found["z"]) == (expected.pvalue, expected.statistic)
+    assert (found["belt"], found["coverage"]) == (None, None)
+
+
+def test_calibrate_counts(run, save):
+    done = run(
+        *("calibrate", save("k,n,p\n3,10,0.3\n9,10,0.9\n5,10,0.5\n")),
+        *("--outcome", "k", "--trials", "n", "--probability", "p", "--test-only", *FEW),
+    )
+    assert done.code == 0, done.err
+    assert "k in 17 of 30" in done.out
+
+
+# --- fit ----------------------------------------------------------------------------------------
+
+
+def test_fit_gives_what_the_region_gives(run, data):
+    ask = ("fit", data / "oring.csv", "--outcome", "y", "--inputs", "temp", *FEW)
+    ask = (*ask, "--ed50", "temp", "--at", "temp=31,65", "--at", "temp=81", "--joint")
+    region = er.ConfidenceRegion("logistic", n_resamples=39, rng=0)
+    region.fit(FLIGHTS[["temp"]], FLIGHTS["y"])
+    done = run(*ask, "--json")
+    found = parsed(done)
+    focused, joint = region.intervals(), region.intervals(joint=True)
+    for name, table in (("intervals", focused), ("joint_intervals", joint)):
+        for row in found[name]:
+            for key in ("estimate", "lower", "upper", "status"):
+                assert row[key] == table.loc[row["parameter"], key]
+    (half,) = found["ed50"]
+    even = region.functional(lambda theta: -theta[0] / theta[1])
+    assert half["lower"] == pytest.approx(even.lower, rel=1e-9)
+    assert half["upper"] == pytest.approx(even.upper, rel=1e-9)
+    band = region.band(pd.DataFrame({"temp": [31.0, 65.0, 81.0]}))
+    assert [one["upper"] for one in found["band"]] == band.upper.tolist()
+    assert [one["at"] for one in found["band"]] == [{"temp": 31}, {"temp": 65}, {"temp": 81}]
+    assert found["coverage"] == region.coverage_
+    assert set(found) == {
+        *("version", "command", "file", "n", "dropped", "successes", "trials", "event", "inputs"),
+        *("formula", "model", "confidence_level", "statistic", "resamples", "seed", "coverage"),
+        *("status", "pvalue", "estimate", "intervals", "joint_intervals", "ed50", "band"),
+        *("fail_below", "rejected"),
+    }
+
+
+def test_fit_with_words_is_the_formula(run, data):
+    path = data / "budworm.csv"
+    ask = ("--ed50", "ldose,sex=male", "--at", "sex=male,ldose=2", *FEW, "--json")
+    by_column = parsed(
+        run("fit", path, "--outcome", "ndead", "--trials", "ntotal", "--inputs", "sex,ldose", *ask)
+    )
+    formula = "ndead + I(ntotal - ndead) ~ sex + ldose"
+    by_formula = parsed(run("fit", path, "--formula", formula, *ask))
+    for key in ("successes", "trials", "estimate", "intervals", "ed50", "band"):
+        assert by_column[key] == by_formula[key]
+    theta = list(by_column["estimate"].values())
+    assert by_column["ed50"][0]["estimate"] == pytest.approx(-(theta[0] + theta[1]) / theta[2])
+    assert by_column["ed50"][0]["others"] == {"sex": "male"}
+
+
+def test_other_inputs_are_at_their_median_and_said(run, data):
+    ask = ("--outcome", "y", "--inputs", "temp,pressure", "--at", "temp=31", "--ed50", "temp")
+    done = run("fit", data / "oring.csv", *ask, "--resamples", "39")
+    text = " ".join(done.out.split())
+    assert "Inputs that are not named have their median" in text
+    assert text.count("pressure = 200") == 2
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "names"),
+    [
+        ("psychometric", ("--guess", "0.5", "--lapse", "0.02"), ["intercept", "level"]),
+        ("gaussian", ("--locations", "4,0"), ["p", "scale"]),
+    ],
+)
+def test_families(run, data, model, options, names):
+    ask = ("--outcome", "n_correct", "--trials", "n_total", "--inputs", "level", "--model", model)
+    done = run(
+        "fit",
+        data / "two_afc.csv",
+        *ask,
+        *options,
+        "--resamples",
+        "19",
+        "--confidence",
+        "0.8",
+        "--json",
+    )
+    found = parsed(done)
+    assert found["model"] == model
+    assert [row["parameter"] for row in found["intervals"]] == names
+
+
+def test_options_make_families():
+    assert family_of(Family("probit")) == er.models.Probit()
+    assert family_of(Family("psychometric")) == er.models.Psychometric(guess=0.5, lapse="free")
+    assert family_of(Family("psychometric", guess="free", lapse="0.01")) == er.models.Psychometric(
+        guess="free", lapse=0.01
+    )
+    assert family_of(Family("laplace", locations="2,-1")) == er.models.LaplaceMixture((2.0, -1.0))
+
+
+def test_separated_data_have_open_intervals(run, save):
+    path = save("y,x\n" + "".join(f"{int(x > 5)},{x}\n" for x in range(12)))
+    ask = ("fit", path, "--outcome", "y", "--inputs", "x", "--resamples", "39")
+    found = parsed(run(*ask, "--json"))
+    slope = found["intervals"][1]
+    assert (slope["upper"], slope["status"]) == (None, "unbounded above")
+    assert "∞)" in run(*ask).out
+
+
+def test_an_empty_region_rejects_the_family(run, save):
+    path = save("k,n,x\n" + "".join(f"{300 * (3 <= x <= 8)},300,{x}\n" for x in range(12)))
+    ask = ("fit", path, "--outcome", "k", "--trials", "n", "--inputs", "x", "--resamples", "39")
+    done = run(*ask, "--at", "x=3", "--fail-below", "0.05")
+    assert done.code == 1
+    assert "No member of the family fits" in done.out
+    assert re.search(r"^ x = 3 +\S+ +empty$", done.out, re.M)
+
+
+def test_what_json_cannot_hold_becomes_null():
+    content = {"a": np.float64("nan"), "b": [np.inf, 1.0, np.int64(2)], "c": np.array([-np.inf])}
+    assert finite(content) == {"a": None, "b": [None, 1.0, 2], "c": [None]}
+
+
+def test_confidence_has_three_spellings(run, data):
+    ask = ("fit", data / "oring.csv", "--outcome", "y", "--inputs", "temp", "--resamples", "19")
+    outputs = {run(*ask, "--confidence", level).out for level in ("0.8", "80", "80%")}
+    assert len(outputs) == 1
+    assert "80%" in outputs.pop()
+
+
+def test_same_file_same_answer(run, data):
+    ask = ("fit", data / "oring.csv", "--outcome", "y", "--inputs", "temp", "--resamples", "39")
+    first, again, other = (run(*ask, *seed).out for seed in ((), ("--seed", "0"), ("--seed", "1")))
+    assert first == again
+    assert first != other
+    assert run(*ask, "--jobs", "2").out == first
