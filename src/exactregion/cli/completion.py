@@ -8,12 +8,11 @@ from pathlib import Path
 
 import typer
 
-from exactregion.statistics import _BY_NAME
+from exactregion.statistics import STATISTIC_NAMES
 
-__all__ = ["MODELS", "STATISTICS", "columns", "data_sets", "models", "statistics"]
+__all__ = ["MODELS", "columns", "data_sets", "models", "statistics"]
 
 MODELS = ("logistic", "probit", "cloglog", "psychometric", "laplace", "gaussian")
-STATISTICS = tuple(_BY_NAME)
 
 
 def models(incomplete: str) -> list[str]:
@@ -23,7 +22,7 @@ def models(incomplete: str) -> list[str]:
 
 def statistics(incomplete: str) -> list[str]:
     """Offer statistics."""
-    return _beginning(STATISTICS, incomplete)
+    return _beginning(STATISTIC_NAMES, incomplete)
 
 
 def data_sets(incomplete: str) -> list[str]:

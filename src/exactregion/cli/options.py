@@ -16,6 +16,7 @@ from typing import Annotated, Any, TypeAlias, get_type_hints
 import typer
 
 from exactregion.cli import completion
+from exactregion.statistics import STATISTIC_NAMES
 
 __all__ = [
     "COLUMNS",
@@ -161,7 +162,7 @@ class Draws:
         str | None,
         typer.Option(
             metavar="NAME",
-            help=f"{', '.join(completion.STATISTICS[:-1])} or {completion.STATISTICS[-1]}; "
+            help=f"{', '.join(STATISTIC_NAMES[:-1])} or {STATISTIC_NAMES[-1]}; "
             "the default suits the command.",
             rich_help_panel=METHOD,
             autocompletion=completion.statistics,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from exactregion.cli.completion import STATISTICS
 from exactregion.cli.options import Draws
 from exactregion.errors import InvalidValueError
+from exactregion.statistics import STATISTIC_NAMES
 from exactregion.tables import did_you_mean
 
 __all__ = [
@@ -127,7 +127,7 @@ def check_draws(draws: Draws) -> None:
     check_n_resamples(draws.resamples)
     check_seed(draws.seed)
     if draws.statistic is not None:
-        check_choice("--statistic", draws.statistic, STATISTICS)
+        check_choice("--statistic", draws.statistic, STATISTIC_NAMES)
 
 
 def check_seed(seed: int) -> None:

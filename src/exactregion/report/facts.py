@@ -11,7 +11,7 @@ from exactregion._version import __version__
 from exactregion.models.linear import LinearModel
 from exactregion.report.figures import shortened
 from exactregion.resampling import integer_seed
-from exactregion.statistics import _BY_NAME, as_statistic
+from exactregion.statistics import STATISTIC_NAMES, as_statistic
 
 if TYPE_CHECKING:
     from exactregion.calibration import CalibrationBelt
@@ -113,7 +113,7 @@ def _tidy(text: str) -> str:
 
 def _statistic(statistic: str) -> str:
     """Write a statistic by its name where it has no settings of its own."""
-    usual = {repr(as_statistic(name)): name for name in _BY_NAME}
+    usual = {repr(as_statistic(name)): name for name in STATISTIC_NAMES}
     return _tidy(usual.get(statistic, statistic))
 
 

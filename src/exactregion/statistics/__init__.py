@@ -10,6 +10,7 @@ from exactregion.statistics.score import Score
 from exactregion.statistics.spiegelhalter import Spiegelhalter
 
 __all__ = [
+    "STATISTIC_NAMES",
     "Candidates",
     "Combined",
     "Custom",
@@ -36,6 +37,9 @@ _BY_NAME: dict[str, type[Statistic]] = {
     "spiegelhalter": Spiegelhalter,
 }
 
+STATISTIC_NAMES = tuple(sorted(_BY_NAME))
+"""The statistics that have a name."""
+
 
 def as_statistic(statistic: object) -> Statistic:
     """Turn a name, a callable or a statistic into a statistic.
@@ -51,8 +55,8 @@ def as_statistic(statistic: object) -> Statistic:
         if statistic in _BY_NAME:
             return _BY_NAME[statistic]()
         raise InvalidValueError(
-            f"The 'statistic' parameter must be one of {sorted(_BY_NAME)}, a statistic object or a "
-            f"callable (labels, probabilities, X) -> Z. Got {statistic!r} instead."
+            f"The 'statistic' parameter must be one of {list(STATISTIC_NAMES)}, a statistic object "
+            f"or a callable (labels, probabilities, X) -> Z. Got {statistic!r} instead."
         )
     if callable(statistic) and not isinstance(statistic, type):
         return Custom(statistic)
