@@ -23,6 +23,16 @@ inlined = numba.njit(cache=True, nogil=True, error_model="numpy", inline="always
 
 
 @inlined
+def _moved(uniforms: Any, row: int, k: int, q: float) -> int:
+    """Count the uniforms of a data row below q, from the k-th on."""
+    while k < uniforms.shape[1] and uniforms[row, k] < q:
+        k += 1
+    while k > 0 and uniforms[row, k - 1] >= q:
+        k -= 1
+    return k
+
+
+@inlined
 def _settle(uniforms: Any, row: int, k: int, c: int, place: Any, above: Any, below: Any) -> None:
     place[c] = k
     above[c] = uniforms[row, k] if k < uniforms.shape[1] else np.inf
@@ -170,22 +180,16 @@ def walk_dense(
     for t in range(len(thresholds)):
         for c in range(len(rows)):
             q = thresholds[t, c]
-            if q > above[c]:
-                row, k = rows[c], place[c]
-                while k < uniforms.shape[1] and uniforms[row, k] < q:
-                    i = owner[row, k]
-                    for a in range(r):
-                        points[i, a] += features[row, a]
-                    k += 1
-                _settle(uniforms, row, k, c, place, above, below)
-            elif q <= below[c]:
-                row, k = rows[c], place[c]
-                while k > 0 and uniforms[row, k - 1] >= q:
-                    k -= 1
-                    i = owner[row, k]
-                    for a in range(r):
-                        points[i, a] -= features[row, a]
-                _settle(uniforms, row, k, c, place, above, below)
+            if below[c] < q <= above[c]:
+                continue
+            row, old = rows[c], place[c]
+            new = _moved(uniforms, row, old, q)
+            sign = 1.0 if new > old else -1.0
+            for flip in range(min(old, new), max(old, new)):
+                i = owner[row, flip]
+                for a in range(r):
+                    points[i, a] += sign * features[row, a]
+            _settle(uniforms, row, new, c, place, above, below)
         _measure(how, points, centre[t], W[t], scale, mean, out[t])
 
 
@@ -213,22 +217,16 @@ def walk_sparse(
     for t in range(len(thresholds)):
         for c in range(len(rows)):
             q = thresholds[t, c]
-            if q > above[c]:
-                row, k = rows[c], place[c]
-                while k < uniforms.shape[1] and uniforms[row, k] < q:
-                    i = owner[row, k]
-                    for e in range(starts[row], starts[row + 1]):
-                        points[i, indices[e]] += values[e]
-                    k += 1
-                _settle(uniforms, row, k, c, place, above, below)
-            elif q <= below[c]:
-                row, k = rows[c], place[c]
-                while k > 0 and uniforms[row, k - 1] >= q:
-                    k -= 1
-                    i = owner[row, k]
-                    for e in range(starts[row], starts[row + 1]):
-                        points[i, indices[e]] -= values[e]
-                _settle(uniforms, row, k, c, place, above, below)
+            if below[c] < q <= above[c]:
+                continue
+            row, old = rows[c], place[c]
+            new = _moved(uniforms, row, old, q)
+            sign = 1.0 if new > old else -1.0
+            for flip in range(min(old, new), max(old, new)):
+                i = owner[row, flip]
+                for e in range(starts[row], starts[row + 1]):
+                    points[i, indices[e]] += sign * values[e]
+            _settle(uniforms, row, new, c, place, above, below)
         _measure(how, points, centre[t], W[t], scale, mean, out[t])
 
 
@@ -259,18 +257,14 @@ def walk_labels(
     for t in range(len(thresholds)):
         for c in range(len(rows)):
             q = thresholds[t, c]
-            if q > above[c]:
-                row, k = rows[c], place[c]
-                while k < uniforms.shape[1] and uniforms[row, k] < q:
-                    successes[row, owner[row, k]] += 1
-                    k += 1
-                _settle(uniforms, row, k, c, place, above, below)
-            elif q <= below[c]:
-                row, k = rows[c], place[c]
-                while k > 0 and uniforms[row, k - 1] >= q:
-                    k -= 1
-                    successes[row, owner[row, k]] -= 1
-                _settle(uniforms, row, k, c, place, above, below)
+            if below[c] < q <= above[c]:
+                continue
+            row, old = rows[c], place[c]
+            new = _moved(uniforms, row, old, q)
+            sign = 1 if new > old else -1
+            for flip in range(min(old, new), max(old, new)):
+                successes[row, owner[row, flip]] += sign
+            _settle(uniforms, row, new, c, place, above, below)
         sums[:] = 0.0
         for j in range(n):
             for a in range(r):
