@@ -343,7 +343,7 @@ def test_a_network_of_pytorch():
     torch = pytest.importorskip("torch")
     network = torch.nn.Sequential(torch.nn.Linear(2, 1), torch.nn.Sigmoid())
     inputs = TEST[NUMBERS].to_numpy()
-    candidate = lambda X: network(torch.as_tensor(X, dtype=torch.float32))  # noqa: E731
+    candidate = lambda X: network(torch.from_numpy(X.astype("float32")))  # noqa: E731
     expected = candidate(inputs).detach().numpy()[:, 0]
     assert_tested_as(candidate, expected, inputs)
 
