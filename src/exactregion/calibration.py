@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import expit, logit
+from scipy.special import logit
 
 from exactregion._typing import FloatArray, IntArray
 from exactregion.errors import InvalidValueError
-from exactregion.inference.curves import LOGIT_END
+from exactregion.inference.curves import LOGIT_END, probability_at
+from exactregion.inference.results import Band
 from exactregion.models import Recalibration
 from exactregion.region import ConfidenceRegion
 from exactregion.resampling import RNGLike, fresh_entropy, integer_seed
@@ -77,6 +78,12 @@ class CalibrationBelt:
         smallest p-value there is. The belt describes the other rows.
     region : ConfidenceRegion
         The intercepts a and slopes b that fit.
+    resolution : float
+        Largest distance, in probability, of an end searched from the last member found.
+    evaluations : int
+        Number of (a, b) asked.
+    seconds : float
+        Time taken.
     """
 
     grid: FloatArray = field(repr=False)
@@ -87,6 +94,9 @@ class CalibrationBelt:
     test: ExactTestResult
     contradicted: int
     region: ConfidenceRegion = field(repr=False)
+    resolution: float = field(repr=False)
+    evaluations: int = field(repr=False)
+    seconds: float = field(repr=False)
 
     @property
     def pvalue(self) -> float:
@@ -257,9 +267,16 @@ def calibration_belt(
     outcomes = np.column_stack([successes, failures])[uncertain]
     labels = np.where(successes > 0, 1, -1)[uncertain]
     region.fit(p[uncertain], labels if (trials == 1).all() else outcomes)
+    (grid, lower, upper, estimate), searched = _belt(region, p[uncertain & (trials > 0)])
     return CalibrationBelt(
-        *_belt(region, p[uncertain & (trials > 0)]),
+        grid,
+        lower,
+        upper,
+        estimate,
         coverage=region.coverage_,
+        resolution=searched.resolution,
+        evaluations=searched.evaluations,
+        seconds=searched.seconds,
         test=test,
         contradicted=int(successes[p == 0].sum() + failures[p == 1].sum()),
         region=region,
@@ -273,23 +290,31 @@ def _repeatable(rng: RNGLike) -> RNGLike:
     return np.random.SeedSequence(fresh_entropy(rng))
 
 
-def _belt(
-    region: ConfidenceRegion, p: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+def _belt(region: ConfidenceRegion, p: FloatArray) -> tuple[list[FloatArray], Band]:
     """Search the belt at a few predictions, and give it on a grid: grid, lower, upper, estimate.
 
     At logits between two knots the curve a + b·logit is a mean of its values there, so that its
-    bounds are within the same mean of the bounds: straight lines between knots are outside.
+    bounds are within the same mean of the bounds: straight lines between knots are outside, if the
+    search found the bounds at the knots. Next to a knot without a bound there is none.
     """
     low, high = float(p.min()), float(p.max())
     knots = _knots(region.outline().window, low, high)
     band = region.band(knots)
     grid = np.linspace(low, high, POINTS if high > low else 1)
     at, here = logit(knots), logit(grid)
-    ends = np.clip(logit([band.lower, band.upper]), -LOGIT_END, LOGIT_END)
-    lower, upper = (expit(np.interp(here, at, end)) for end in ends)
+    lower, upper = (_between(here, at, logit(end)) for end in (band.lower, band.upper))
     estimate = region.model_.probabilities(region.estimate_, grid)
-    return grid, lower, upper, np.clip(estimate, lower, upper)
+    return [grid, lower, upper, np.clip(estimate, lower, upper)], band
+
+
+def _between(here: FloatArray, at: FloatArray, ends: FloatArray) -> FloatArray:
+    """Draw straight lines between bounds on the logit scale; none next to an infinite one."""
+    finite = np.clip(ends, -LOGIT_END, LOGIT_END)
+    found = np.interp(here, at, finite)
+    for knot in np.flatnonzero(~np.isfinite(ends)).tolist():
+        left, right = at[max(knot - 1, 0)], at[min(knot + 1, len(at) - 1)]
+        found[(here > left) & (here < right) | (here == at[knot])] = ends[knot]
+    return probability_at(found)
 
 
 def _knots(window: Window, low: float, high: float) -> FloatArray:
@@ -305,4 +330,4 @@ def _knots(window: Window, low: float, high: float) -> FloatArray:
     angles = np.unwrap(np.arctan2(along, across))
     angles *= np.sign(angles[-1] - angles[0])
     inner = np.interp(np.linspace(angles[0], angles[-1], KNOTS)[1:-1], angles, scores)
-    return np.unique(np.concatenate([[low], expit(inner), [high]]))
+    return np.unique(np.concatenate([[low], probability_at(inner), [high]]))

@@ -89,6 +89,13 @@ class Design:
             {name for term in side for f in term.factors for name in columns_of(f, frame.columns)}
             for side in (left, right)
         )
+        if inputs & outputs:
+            both = sorted(inputs & outputs)
+            raise InvalidValueError(
+                "The right side of the 'formula' parameter must not use the outcome: a guarantee "
+                f"needs inputs that do not know it. Got {formula!r} with {both} on both sides "
+                "instead."
+            )
         used = frame[[name for name in frame.columns if name in inputs | outputs]]
         check_present(used, "data")
         _check_kinds(used)
@@ -142,6 +149,11 @@ class Design:
         self._check_levels(frame)
         made = _materialize(self._spec, frame.astype(self._kinds(frame)), self.formula)
         return _numbers(made, self.formula)[list(self.names)]
+
+    @property
+    def is_coded(self) -> bool:
+        """Whether the matrix is other than the columns themselves."""
+        return self.names != self.columns
 
     def takes(self, X: Any) -> bool:
         """Say whether X is to be transformed; if not, its columns are those of the matrix."""

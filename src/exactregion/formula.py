@@ -1,8 +1,9 @@
 """What a formula says: its terms, and the columns that they speak of.
 
 formulaic parses and evaluates. What a formula may call is settled here, before anything of it runs:
-columns, the transforms of formulaic, and functions that work entry by entry. So a formula makes the
-same of a row whatever the other rows are, and one that comes out of a file can do no harm.
+columns, the transforms of formulaic, and functions that work entry by entry. So a formula that
+comes out of a file can compute, and nothing else; powers of plain numbers, which could go on for
+ever, are refused.
 """
 
 from __future__ import annotations
@@ -154,12 +155,27 @@ def _check_expression(expression: str, columns: Sequence[str]) -> None:
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and aliases.get(node.id, node.id) not in known:
             raise _unknown(aliases.get(node.id, node.id), columns, known)
+        if _is_plain_power(node, aliases, columns):
+            raise InvalidValueError(
+                "The 'formula' parameter must take powers of columns only. "
+                f"Got {ast.unparse(node)!r} instead: write the number."
+            )
         if isinstance(node, (ast.Attribute, ast.Subscript, ast.Lambda)) and not _is_pure(node):
             raise InvalidValueError(
                 "The 'formula' parameter must use columns, transforms of formulaic, and functions "
                 f"that work entry by entry. Got {ast.unparse(node)!r} instead: make such a column "
                 "in the data first."
             )
+
+
+def _is_plain_power(node: ast.AST, aliases: dict[str, str], columns: Collection[str]) -> bool:
+    """Say whether a node raises one plain number to another, which may take for ever."""
+    is_power = isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Pow, ast.LShift))
+    called = isinstance(node, ast.Call) and getattr(node.func, "id", "") == "pow"
+    if not is_power and not called:
+        return False
+    names = {aliases.get(part.id, part.id) for part in ast.walk(node) if isinstance(part, ast.Name)}
+    return not names & set(columns)
 
 
 def _is_pure(node: ast.expr) -> bool:

@@ -86,8 +86,8 @@ def _read_groups(by: Any, n: int) -> dict[Any, Any]:
             f"The 'by' parameter must have one group a row, shape ({n},). "
             f"Got {np.shape(values)} instead."
         )
-    column = pd.Series(np.asarray(values) if isinstance(values, list) else values)
-    column = column.reset_index(drop=True)
+    column = pd.Series(values, dtype=object) if isinstance(values, list) else pd.Series(values)
+    column = column.reset_index(drop=True).infer_objects()
     missing = np.flatnonzero(column.isna())
     if len(missing):
         raise InvalidValueError(

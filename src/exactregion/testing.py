@@ -209,7 +209,8 @@ def calibration_test(
     y_prob : array-like of shape (n,)
         Predicted probabilities of the positive class.
     by : array-like of shape (n,), optional
-        The group of each row. Each group is then tested on its own.
+        The group of each row. Each group is then tested on its own. Groups must not be made from
+        the outcomes.
     statistic : str, Statistic or callable
         "omnibus" where None, or another as in `model_test`.
     n_resamples : int
@@ -254,6 +255,11 @@ def calibration_test(
 
     def test_rows(rows: IntArray) -> ExactTestResult:
         part = sample.part(rows)
+        if part.inputs.total == 0:
+            raise InvalidValueError(
+                "The groups of the 'by' parameter must have at least one trial each. Got one with "
+                f"none instead, that of row {rows[0]}: leave it out."
+            )
         test = _FixedTest(part, chosen, n_resamples, calibration=True)
         return test.run_with(probabilities[rows], entropy, seed)
 

@@ -9,6 +9,18 @@ MOTHS = ("fit", "budworm.csv", "--outcome", "ndead", "--trials", "ntotal", "--in
 CALIBRATE = ("calibrate", "pima_predictions.csv", "--outcome", "y", "--probability", "p")
 
 LINES = {
+    "the outcome as an input": (
+        ("fit", "oring.csv", "--outcome", "y", "--inputs", "temp,y"),
+        "Column 'y' is the outcome. It must not be an input, a probability or a group",
+    ),
+    "the outcome as a group": (
+        ("calibrate", "oring.csv", "--outcome", "y", "--probability", "pressure", "--by", "y"),
+        "Column 'y' is the outcome",
+    ),
+    "two groups at once": (
+        ("calibrate", "oring.csv", "--outcome", "y", "--probability", "pressure", "--by", "y,temp"),
+        "has no column 'y,temp'",
+    ),
     "no such command": (("tset",), "No such command 'tset'. Did you mean 'test'"),
     "no such option": ((*FIT, "--modle", "probit"), "No such option: --modle"),
     "no file": (("fit",), "Missing argument 'FILE'"),

@@ -148,3 +148,16 @@ def test_text_labels():
 def test_bad_predictions():
     with pytest.raises(InvalidValueError, match="'y_prob' parameter must be between 0 and 1"):
         belt_of(p=P + 1)
+
+
+def test_a_prediction_next_to_nothing():
+    """At p of 5e-324 the belt has the bounds 0 and 1, not numbers that are all but these."""
+    belt = belt_of(np.append(Y, False), np.append(P, 5e-324))
+    assert belt.lower[0] == 0
+    assert all(departure.start > 1e-300 for departure in belt.departures)
+
+
+def test_the_belt_says_what_the_search_did(calibrated):
+    assert 0 < calibrated.resolution < 0.05
+    assert calibrated.evaluations > 100
+    assert calibrated.seconds > 0

@@ -275,7 +275,8 @@ def test_new_rows_are_coded_as_those_of_the_fit(make):
 
 
 def test_bands_and_decisions_take_frames_with_the_columns_of_the_data(fitted):
-    by_frame, by_matrix = fitted.band(NEW), fitted.band(NEW_MATRIX)
+    coded = pd.DataFrame(NEW_MATRIX, columns=fitted.design_.names)
+    by_frame, by_matrix = fitted.band(NEW), fitted.band(coded)
     np.testing.assert_array_equal(by_frame.lower, by_matrix.lower)
     np.testing.assert_array_equal(by_frame.upper, by_matrix.upper)
     np.testing.assert_array_equal(fitted.classify(pl.from_pandas(NEW)), 1 * (by_frame.lower > 0.5))
@@ -306,7 +307,8 @@ def test_a_matrix_is_taken_as_it_is_and_a_frame_through_the_formula(X, takes):
 def test_a_series_goes_through_the_formula():
     found = region("ill ~ np.log(age)", DATA[:24], n_resamples=19)
     ages = pd.Series([40.0, 60.0], name="age")
-    np.testing.assert_array_equal(found.band(ages).upper, found.band(np.log([40.0, 60.0])).upper)
+    coded = pd.DataFrame({"np.log(age)": np.log([40.0, 60.0])})
+    np.testing.assert_array_equal(found.band(ages).upper, found.band(coded).upper)
 
 
 @pytest.mark.parametrize("term", ["scale(age)", "center(age)", "poly(age, 2)", "bs(age, df=4)"])
@@ -375,7 +377,8 @@ def test_new_rows_beyond_the_knots():
     ("X", "error", "message"),
     [
         (DATA[["age"]], InvalidValueError, r"columns \['age', 'sex'\].*without \['sex'\]"),
-        (np.zeros((2, 3)), InvalidValueError, "2 columns that fit was given.*Got 3"),
+        (np.zeros((2, 3)), InvalidValueError, r"a frame with the columns \['age', 'sex'\]"),
+        (np.zeros((2, 2)), InvalidValueError, r"does not take them as they are.*Got ndarray"),
         (pl.LazyFrame(DATA[["age", "sex"]]), InvalidTypeError, "lazy frame"),
     ],
 )
@@ -520,3 +523,18 @@ def test_without_formulaic_the_message_is_the_install_line(monkeypatch):
     monkeypatch.setitem(sys.modules, "formulaic", None)
     with pytest.raises(MissingDependencyError, match=r"pip install exactregion\[formula\]"):
         region("ill ~ age")
+
+
+def test_the_outcome_is_no_input():
+    with pytest.raises(InvalidValueError, match=r"must not use the outcome.*\['ill'\] on both"):
+        design("ill ~ age + center(ill)")
+
+
+@pytest.mark.parametrize("term", ["I(age + 0*(9**9**9))", "pow(9, 9)*age", "I(age + (1 << 99))"])
+def test_powers_of_plain_numbers_are_refused(term):
+    with pytest.raises(InvalidValueError, match=r"powers of plain numbers|powers of columns"):
+        design(f"ill ~ {term}")
+
+
+def test_powers_of_columns_are_fine():
+    np.testing.assert_allclose(design("ill ~ I(age**2)").matrix.iloc[:, 0], DATA["age"] ** 2)

@@ -95,8 +95,16 @@ def test_counts():
         (GROUP[:5], r"'by' parameter must have one group a row, shape \(60,\)\. Got \(5,\)"),
         (np.zeros((60, 2)), r"one group a row, shape \(60,\)\. Got \(60, 2\)"),
         (np.where(np.arange(60) == 7, None, GROUP), "missing values. Got one in row 7 instead"),
+        (["a", float("nan")] * 30, "missing values. Got one in row 1 instead"),
     ],
 )
 def test_bad_groups(by, message):
     with pytest.raises(InvalidValueError, match=message):
         by_group(by=by)
+
+
+def test_a_group_without_trials():
+    counts = np.column_stack([Y, ~Y]).astype(int)
+    counts[GROUP == "b"] = 0
+    with pytest.raises(InvalidValueError, match=r"at least one trial each.*that of row 0"):
+        by_group(y=counts)

@@ -14,14 +14,14 @@ interrupted.
 ``test``
     inputs, formula, candidates: a list of name, pvalue, rank, z
 ``calibrate``
-    probability, by, pvalue, rank, z, coverage; belt: null, or status, contradicted, intervals,
-    departures (start, stop, side), grid, estimate, lower, upper; groups: null, or a list of group,
-    n, observed, predicted, pvalue, pvalue_holm, rank, z
+    probability, by, pvalue, rank, z, coverage; belt: null, or status, contradicted,
+    resolution, intervals, departures (start, stop, side), grid, estimate, lower, upper; groups:
+    null, or a list of group, n, observed, predicted, pvalue, pvalue_holm, rank, z
 ``fit`` and ``show``
     inputs, formula, model, confidence_level, coverage, status, pvalue (the largest found),
     estimate; intervals, and joint_intervals or null: lists of parameter, estimate, lower, upper,
-    status; ed50: null, or a list of input, others, estimate, lower, upper, status; band: null, or
-    a list of at, estimate, lower, upper
+    status, resolution; ed50: null, or a list of input, others and the same; band: null, or a list
+    of at, estimate, lower, upper, resolution
 ``datasets``
     datasets: a list of name, rows, columns, about
 """

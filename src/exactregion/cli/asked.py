@@ -36,6 +36,8 @@ class Columns:
         Both, by formula.
     numbers : tuple of str
         Other columns that are needed, and must hold numbers.
+    groups : str or None
+        Another column that is needed.
     any_inputs : bool
         Whether all other columns are the inputs if none are named.
     formula_allowed : bool
@@ -46,6 +48,7 @@ class Columns:
     inputs: list[str] | None
     formula: str | None
     numbers: tuple[str, ...] = ()
+    groups: str | None = None
     any_inputs: bool = False
     formula_allowed: bool = True
 
@@ -139,12 +142,21 @@ def ask(file: str, columns: Columns, reading: Reading, *, quiet: bool) -> Asked:
     if not inputs and columns.any_inputs:
         inputs, cannot = default_inputs(table, [name for name in others if name])
         left_out = tuple(cannot)
+    _check_outcome_apart(options, [*inputs, *columns.numbers, columns.groups])
     numbers = [*columns.numbers]
     if options.trials is not None:
         numbers += [options.outcome or "", options.trials]
-    frame = frame_of(table, [*others, *inputs], numbers=numbers, **settings)
+    frame = frame_of(table, [*others, *inputs, columns.groups], numbers=numbers, **settings)
     outcomes = read_outcomes(table, frame, options)
     return Asked(table, frame, inputs, outcomes, left_out=left_out)
+
+
+def _check_outcome_apart(options: Outcome, others: list[str | None]) -> None:
+    if options.outcome in others:
+        raise InvalidValueError(
+            f"Column {options.outcome!r} is the outcome. It must not be an input, a probability or "
+            "a group as well: no guarantee holds for what knows the outcome."
+        )
 
 
 def _check_choice(columns: Columns) -> None:

@@ -25,7 +25,7 @@ from exactregion.cli.options import (
     flag,
     with_options,
 )
-from exactregion.cli.output import Page, interval
+from exactregion.cli.output import Page, interval, interval_records
 from exactregion.cli.targets import Targets
 from exactregion.cli.values import check_draws, read_alpha, read_level, statistic_name
 from exactregion.errors import InvalidValueError
@@ -93,7 +93,7 @@ def calibrate(
     level = read_level(confidence)
     alpha = read_alpha(fail_below, draws.resamples)
     ending = Ending(output, Targets(output), alpha)
-    columns = Columns(outcome, [by] if by else None, None, (probability,), formula_allowed=False)
+    columns = Columns(outcome, None, None, (probability,), groups=by, formula_allowed=False)
     asked = ask(file, columns, reading, quiet=output.quiet)
     check_probabilities(asked.table, asked.frame, probability)
     groups = None
@@ -241,14 +241,11 @@ def _content(
 
 
 def _belt_content(belt: CalibrationBelt) -> dict[str, Any]:
-    keys = ("estimate", "lower", "upper", "status")
     return {
         "status": belt.status,
         "contradicted": belt.contradicted,
-        "intervals": [
-            {"parameter": name, **{key: row[key] for key in keys}}
-            for name, row in belt.intervals.iterrows()
-        ],
+        "resolution": belt.resolution,
+        "intervals": interval_records(belt.intervals),
         "departures": [
             {"start": one.start, "stop": one.stop, "side": one.side} for one in belt.departures
         ],

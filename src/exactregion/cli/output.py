@@ -16,9 +16,20 @@ from exactregion.cli.errors import printable
 from exactregion.wording import interval_text, number
 
 if TYPE_CHECKING:
+    import pandas as pd
     from rich.console import RenderableType
 
-__all__ = ["Page", "finite", "interval", "note", "plain_streams", "print_json", "shorten"]
+__all__ = [
+    "INTERVAL_KEYS",
+    "Page",
+    "finite",
+    "interval",
+    "interval_records",
+    "note",
+    "plain_streams",
+    "print_json",
+    "shorten",
+]
 
 NARROWEST = 12
 """Names in a table keep this much room, however wide the numbers are."""
@@ -28,6 +39,9 @@ ROOM = 400
 
 WIDEST = 100
 """Lines of text are not longer than this even in a wide terminal."""
+
+INTERVAL_KEYS = ("estimate", "lower", "upper", "status", "resolution")
+"""What programs are told of an interval."""
 
 PLAIN = {"−": "-", "∞": "inf", "≤": "<=", "≥": ">=", "…": "...", "θ": "theta", "·": "|", "–": "-"}
 
@@ -144,6 +158,14 @@ def shorten(name: str, width: int) -> str:
         return name
     left = width // 2
     return f"{name[:left]}…{name[len(name) - (width - left) + 2 :]}"
+
+
+def interval_records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Tell programs of the intervals of parameters."""
+    return [
+        {"parameter": name, **{key: row[key] for key in INTERVAL_KEYS}}
+        for name, row in table.iterrows()
+    ]
 
 
 def interval(row: Any) -> tuple[str, str]:

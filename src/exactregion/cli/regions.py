@@ -12,7 +12,7 @@ from exactregion.cli.at import places_of, shown
 from exactregion.cli.families import Family, family_of
 from exactregion.cli.halfway import half_way
 from exactregion.cli.options import Draws, Outcome
-from exactregion.cli.output import Page, interval
+from exactregion.cli.output import INTERVAL_KEYS, Page, interval, interval_records
 from exactregion.progress import Stage, planned
 from exactregion.wording import percent, region_answer, region_guarantee
 
@@ -219,16 +219,19 @@ class Answers:
             "status": region.status_,
             "pvalue": self.pvalue,
             "estimate": dict(zip(names, region.estimate_, strict=True)),
-            "intervals": _records(self._intervals),
-            "joint_intervals": None if self._joint is None else _records(self._joint),
+            "intervals": interval_records(self._intervals),
+            "joint_intervals": None if self._joint is None else interval_records(self._joint),
             "ed50": self._ed50_content() if self._ed50 else None,
             "band": self._band_content(),
         }
 
     def _ed50_content(self) -> list[dict[str, Any]]:
-        keys = ("estimate", "lower", "upper", "status")
         return [
-            {"input": half.input, "others": half.others, **{key: getattr(one, key) for key in keys}}
+            {
+                "input": half.input,
+                "others": half.others,
+                **{key: getattr(one, key) for key in INTERVAL_KEYS},
+            }
             for half, one in zip(self._halves, self._ed50, strict=True)
         ]
 
@@ -236,8 +239,15 @@ class Answers:
         if self._band is None or self._places is None:
             return None
         ends = zip(self._band.estimate, self._band.lower, self._band.upper, strict=True)
+        resolution = self._band.resolution
         return [
-            {"at": {**self._places.others, **place}, "estimate": p, "lower": low, "upper": high}
+            {
+                "at": {**self._places.others, **place},
+                "estimate": p,
+                "lower": low,
+                "upper": high,
+                "resolution": resolution,
+            }
             for place, (p, low, high) in zip(self._places.given, ends, strict=True)
         ]
 
@@ -249,10 +259,3 @@ def _row(name: str, row: Any) -> tuple[str, ...]:
 
 def _bounds(low: float, high: float) -> str:
     return "empty" if np.isnan(low) else f"[{low:.3f}, {high:.3f}]"
-
-
-def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    return [
-        {"parameter": name, **{key: row[key] for key in ("estimate", "lower", "upper", "status")}}
-        for name, row in table.iterrows()
-    ]

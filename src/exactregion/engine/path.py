@@ -149,6 +149,8 @@ class Path:
         """Give the walker for these features; those that differ by candidate share one."""
         features = _constant(projection)
         key = 0 if features is None else self._key_of(features)
+        if key not in self._walkers and _stands_alone(projection):
+            features, key = None, 0
         if key not in self._walkers:
             self._walkers[key] = self._new_walker(features)
         return self._walkers[key]
@@ -191,6 +193,11 @@ def _constant(projection: Any) -> Any:
     if (values == values[:1]).all():
         return np.ascontiguousarray(values[0].T)
     return None
+
+
+def _stands_alone(projection: Any) -> bool:
+    """Say whether there is one candidate, whose features may never come again."""
+    return isinstance(projection, CandidateFeatures) and len(projection.values) == 1
 
 
 def _equal(one: Any, other: Any) -> bool:

@@ -18,7 +18,7 @@ from exactregion.search.extremes import Functionals
 if TYPE_CHECKING:
     from exactregion.region import ConfidenceRegion
 
-__all__ = ["band", "classify", "risk"]
+__all__ = ["LOGIT_END", "band", "classify", "probability_at", "risk"]
 
 LOGIT_END = 700.0
 """Logits past this are the probabilities 0 and 1 to the last digit."""
@@ -29,6 +29,12 @@ def _new_inputs(region: ConfidenceRegion, X: Any) -> FloatArray:
     design = region._fitted.design
     if design is not None and design.takes(X):
         X = design.transform(X)
+    elif design is not None and design.is_coded and not hasattr(X, "columns"):
+        raise InvalidValueError(
+            f"The 'X' parameter must be a frame with the columns {list(design.columns)}, since the "
+            f"formula {design.formula!r} does not take them as they are. "
+            f"Got {type(X).__name__} without names instead."
+        )
     values, names = read_inputs(X)
     known = region._fitted.sample.inputs.names
     matrix = numeric(values)
@@ -65,8 +71,8 @@ def band(region: ConfidenceRegion, X: Any, *, joint: bool = True) -> Band:
     seconds = time.perf_counter() - begun
     return Band(
         inputs,
-        _probability(lower),
-        _probability(upper),
+        probability_at(lower),
+        probability_at(upper),
         estimate,
         region.coverage_,
         joint,
@@ -103,7 +109,7 @@ def _pointwise(region: ConfidenceRegion, inputs: FloatArray, logits: Functionals
     return Reach(lower, upper, gaps, asked, time.perf_counter() - begun)
 
 
-def _probability(logit: FloatArray) -> FloatArray:
+def probability_at(logit: FloatArray) -> FloatArray:
     """Turn logits into probabilities; past `LOGIT_END` they are certain."""
     with np.errstate(over="ignore"):
         P = 1 / (1 + np.exp(-logit))

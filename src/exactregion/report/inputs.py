@@ -104,12 +104,12 @@ def _column(name: str, values: npt.NDArray[Any]) -> Column:
 
 
 def as_inputs(region: ConfidenceRegion, rows: Mapping[str, npt.NDArray[Any]]) -> Any:
-    """Put columns together as the family takes them: an array like that of the fit."""
+    """Put columns together as the family takes them: a matrix like that of the fit."""
     state = region._fitted
     if state.design is not None:
         import pandas as pd
 
         frame = pd.DataFrame({name: list(column) for name, column in rows.items()})
-        return state.design.transform(frame).to_numpy(dtype=np.float64)
+        return state.design.transform(frame)
     table = np.column_stack([np.asarray(column, dtype=np.float64) for column in rows.values()])
     return table[:, 0] if numeric(state.sample.inputs.X).ndim == 1 else table

@@ -31,7 +31,7 @@ BOOLEANS = {
 
 NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 WITH_COMMA = NUMBER.replace(r"\.", ",")
-INTEGER = r"[+-]?\d{1,15}"
+INTEGER = r"[+-]?\d{1,18}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,10 +104,11 @@ def _numbers(cells: pd.Series[str], there: pd.Series[str], decimal: str) -> pd.S
     text = there.to_numpy(dtype=object)
     if decimal != ".":
         text = np.array([cell.replace(decimal, ".") for cell in text], dtype=object)
+    if len(there) == len(cells) and bool(there.str.fullmatch(INTEGER).all()):
+        return pd.Series(text.astype(np.int64), index=cells.index)  # ids may be long
     values = np.full(len(cells), np.nan)
     values[cells.index.get_indexer(there.index)] = text.astype(np.float64)
-    whole = len(there) == len(cells) and bool(there.str.fullmatch(INTEGER).all())
-    return pd.Series(values.astype(np.int64) if whole else values, index=cells.index)
+    return pd.Series(values, index=cells.index)
 
 
 def hint_for(cell: str, decimal: str = ".") -> str:

@@ -172,3 +172,18 @@ def test_serpentine_of_a_grid_and_of_anything():
     assert grid[serpentine(grid)][:, 1].tolist() == [5, 6, 6, 5, 5, 6]
     for theta in (RNG.normal(size=(9, 3)), RNG.normal(size=(9, 1)), np.zeros((4, 2)), grid[:1]):
         assert sorted(serpentine(theta)) == list(range(len(theta)))
+
+
+def test_one_theta_after_the_other_keeps_one_walker():
+    """Features that differ by θ have one walker, even where each call has one θ."""
+    x = RNG.normal(size=40)
+    region = er.ConfidenceRegion("probit", statistic="score", n_resamples=19, rng=0)
+    region.fit(x, RNG.random(40) < 0.5)
+    state, paths = region._fitted, Paths(asked=WORTH_SORTING)
+    for theta in RNG.normal(size=(30, 1, 2)):
+        one = statistics_of_many(
+            theta, region._candidates, state.resampling, state.statistic, batch=1, paths=paths
+        )
+        again = statistics_of(region._candidates(theta), state.resampling, state.statistic)
+        assert np.array_equal(one, again)
+    assert len(paths._free[0]._walkers) == 1
