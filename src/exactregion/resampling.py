@@ -8,7 +8,6 @@ binomial quantile. A label is the case t = 1: positive where U < P_θ(+1 | x).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias
@@ -18,7 +17,7 @@ from scipy.special import betainc
 
 from exactregion._typing import FloatArray, IntArray
 from exactregion.errors import InvalidTypeError, InvalidValueError
-from exactregion.sample import Sample
+from exactregion.sample import BLOCK_ROWS, Sample, blocks
 
 __all__ = [
     "BLOCK_ROWS",
@@ -30,9 +29,6 @@ __all__ = [
     "fresh_entropy",
     "integer_seed",
 ]
-
-BLOCK_ROWS = 4096
-"""Data rows whose uniforms come from one generator, and whose inexact sums are added first."""
 
 MAX_RESAMPLES = 2**20 - 1
 """Most alternatives: the exact sums keep 20 bits free for their number."""
@@ -46,12 +42,6 @@ TABLE_SIZE = 2**20
 RNGLike: TypeAlias = (
     int | np.random.Generator | np.random.BitGenerator | np.random.SeedSequence | None
 )
-
-
-def blocks(n: int) -> Iterator[slice]:
-    """Cut n rows into blocks of `BLOCK_ROWS`."""
-    for start in range(0, n, BLOCK_ROWS):
-        yield slice(start, min(start + BLOCK_ROWS, n))
 
 
 def check_n_resamples(n_resamples: object) -> int:
@@ -151,7 +141,9 @@ class Resampling:
         """
         U = self.uniforms(rows)
         trials = self.sample.inputs.trials[rows]
-        K = np.empty((len(probabilities), self.m, U.shape[1]))
+        # single precision where features are made for it: products take half the time
+        precision = np.float32 if self.sample.inputs.extent.in_single else np.float64
+        K = np.empty((len(probabilities), self.m, U.shape[1]), dtype=precision)
         K[:, self.seat] = self.sample.successes[rows]
         before, after = slice(0, self.seat), slice(self.seat + 1, None)
         p = probabilities[:, None, :]

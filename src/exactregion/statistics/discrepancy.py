@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from exactregion.features import SharedFeatures, factor
+from exactregion.features import SharedFeatures
 from exactregion.kernels import as_kernel
+from exactregion.landmarks import Landmarks, kernel_features
 from exactregion.sample import Inputs
 from exactregion.statistics.base import Candidates, PreparedStatistic, Rule, Statistic, Term
 from exactregion.statistics.measures import FromCentre
+from exactregion.statistics.streamed import StreamRule, StreamTerm, Survey
 
 __all__ = ["Discrepancy"]
 
@@ -41,9 +43,19 @@ class Discrepancy(Statistic):
 
     def prepare(self, inputs: Inputs, m: int) -> PreparedStatistic:
         """Factor the Gram matrix."""
-        kernel = as_kernel(self.kernel, self.bandwidth).on(inputs, standardize=self.standardize)
-        Phi = factor(kernel.gram, kernel.points.weights)
-        return _PreparedDiscrepancy(SharedFeatures.rounded(Phi, kernel.points, inputs, m))
+        kernel = as_kernel(self.kernel, self.bandwidth)
+        features = kernel_features(kernel, inputs, m, standardize=self.standardize)
+        return _PreparedDiscrepancy(features)
+
+    def stream(self, survey: Survey, m: int) -> StreamRule | None:
+        """Choose landmarks."""
+        kernel = as_kernel(self.kernel, self.bandwidth)
+        settled = kernel.settle(survey.distinct, standardize=self.standardize)
+        if settled is None:
+            return None
+        landmarks = Landmarks.of(settled, survey.distinct, survey.extent, m, contrast=False)
+        scale = _scale(survey.extent.total)
+        return StreamRule((StreamTerm(landmarks, lambda centre, _: FromCentre(centre, scale)),))
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +64,9 @@ class _PreparedDiscrepancy(PreparedStatistic):
 
     def rule(self, candidates: Candidates) -> Rule:
         centre = self.features.centre(candidates.probabilities, candidates.inputs)
-        # labels are 2k - 1, so distances double when successes k stand for them
-        scale = (2 / candidates.inputs.total) ** 2
-        return Rule((Term(self.features, FromCentre(centre, scale)),))
+        return Rule((Term(self.features, FromCentre(centre, _scale(candidates.inputs.total))),))
+
+
+def _scale(total: int) -> float:
+    """1/n², and twice the distance: labels are 2k - 1, and successes k stand for them."""
+    return (2 / total) ** 2
