@@ -4,25 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import add
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from exactregion._typing import FloatArray, IntArray
 from exactregion.engine import statistics_of
+from exactregion.engine.stream import (
+    Plan,
+    glimpse_of,
+    statistics_of_sums,
+    stretches_of,
+    sums_of,
+    survey_of,
+)
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.frames import encode_text
 from exactregion.models import Recalibration, fixed_probabilities
-from exactregion.ranking import pvalue_of, rank_of
 from exactregion.reading import read_inputs
 from exactregion.resampling import (
+    Draws,
     Resampling,
     RNGLike,
     check_n_resamples,
     fresh_entropy,
     integer_seed,
 )
-from exactregion.result import ExactTestResult, Question
+from exactregion.result import ExactTestResult, Question, result_of
 from exactregion.sample import Sample
 from exactregion.statistics import Candidates, Statistic, as_statistic
 from exactregion.subgroups import table_by_group
@@ -302,26 +312,51 @@ class _FixedTest:
         """Test probabilities in the order of the user's rows."""
         sample = self.sample.with_ties_ordered_by(probabilities)
         inputs = sample.inputs
-        m = self.n_resamples + 1
+        draws = Draws(self.n_resamples, entropy)
+        ordered = probabilities[inputs.order]
         if self._last.get("inputs") is not inputs:
-            self._last.update(inputs=inputs, prepared=self.statistic.prepare(inputs, m))
+            self._last.clear()
+            self._last["inputs"] = inputs
+        Z = self._streamed(sample, ordered, draws) if inputs.extent.is_large else None
+        if Z is None:
+            Z = self._at_once(sample, ordered, draws)
+        return result_of(Z, draws.seat, self._question(probabilities, seed))
+
+    def _at_once(self, sample: Sample, probabilities: FloatArray, draws: Draws) -> FloatArray:
+        if "prepared" not in self._last:
+            self._last["prepared"] = self.statistic.prepare(sample.inputs, draws.m)
         candidates = Candidates(
-            inputs,
-            probabilities[inputs.order][None],
+            sample.inputs,
+            probabilities[None],
             sample.is_counts,
             Recalibration() if self.calibration else None,
             np.array([[0.0, 1.0]]) if self.calibration else None,
         )
-        resampling = Resampling(sample, self.n_resamples, entropy)
-        Z = statistics_of(candidates, resampling, self._last["prepared"])[0]
-        rank = rank_of(Z, resampling.seat)
-        return ExactTestResult(
-            pvalue=float(pvalue_of(rank, m)),
-            rank=int(rank),
-            statistic=float(Z[resampling.seat]),
-            null_distribution=np.delete(Z, resampling.seat),
-            question=self._question(probabilities, seed),
-        )
+        resampling = Resampling(sample, draws.n_resamples, draws.entropy)
+        return statistics_of(candidates, resampling, self._last["prepared"])[0]
+
+    def _streamed(
+        self, sample: Sample, probabilities: FloatArray, draws: Draws
+    ) -> FloatArray | None:
+        """Work stretch by stretch, as if the rows were not in memory; None where it cannot be."""
+        inputs = sample.inputs
+        if isinstance(inputs.X, tuple):
+            return None
+        if "survey" not in self._last:
+            n = len(sample)
+            glimpses = (
+                glimpse_of(stretch.index, stretch.X, stretch.trials, n)
+                for stretch in stretches_of(sample, probabilities)
+            )
+            survey = survey_of(glimpses, calibration=self.calibration, shared=inputs.shared)
+            rule = self.statistic.stream(survey, draws.m)
+            self._last.update(survey=survey, rule=rule)
+        survey, rule = self._last["survey"], self._last["rule"]
+        if rule is None:
+            return None
+        plan = Plan(tuple(term.columns for term in rule.terms), survey.extent, draws)
+        parts = (sums_of(stretch, plan) for stretch in stretches_of(sample, probabilities))
+        return statistics_of_sums(reduce(add, parts), rule, plan)
 
     def _question(self, probabilities: FloatArray, seed: int | None) -> Question:
         inputs = self.sample.inputs
