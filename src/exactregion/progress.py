@@ -1,4 +1,4 @@
-"""A progress bar on stderr for searches that take a while."""
+"""A progress bar on stderr for work that takes a while."""
 
 from __future__ import annotations
 
@@ -13,19 +13,21 @@ __all__ = ["Watch", "watching"]
 
 
 class Watch:
-    """Counts the θ asked during one piece of work, and shows the count if it is wanted."""
+    """Counts the θ asked, or the rows done, in one piece of work; shows the count if wanted."""
 
     def __init__(self) -> None:
         self._bar: Progress | None = None
 
     def advance(self, number: int) -> None:
-        """Say that so many θ were asked."""
+        """Say that so many θ were asked, or rows done."""
         if self._bar is not None:
             self._bar.advance(self._bar.task_ids[0], number)
 
 
 @contextmanager
-def watching(watch: Watch, label: str, *, show: bool) -> Iterator[None]:
+def watching(
+    watch: Watch, label: str, *, show: bool, counted: str = "parameters asked"
+) -> Iterator[None]:
     """Show a bar while the work inside lasts; work within work keeps the outer one's bar."""
     if not show or watch._bar is not None:
         yield
@@ -35,7 +37,7 @@ def watching(watch: Watch, label: str, *, show: bool) -> Iterator[None]:
 
     columns = (
         SpinnerColumn(),
-        TextColumn("{task.description}: {task.completed:,.0f} parameters asked"),
+        TextColumn("{task.description}: {task.completed:,.0f} " + counted),
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:

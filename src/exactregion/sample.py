@@ -324,7 +324,8 @@ def canonical_order(values: Values, trials: IntArray, *ties: FloatArray) -> IntA
     if isinstance(values, tuple):
         return np.arange(n)
     columns = values.reshape(n, -1).T
-    keys = [*ties, trials, *columns[::-1]]
+    equal = bool((trials == trials[0]).all())
+    keys = [*ties, *(() if equal else (trials,)), *columns[::-1]]
     stretches = [
         start + np.lexsort([key[start : start + SORT_ROWS] for key in keys])
         for start in range(0, n, SORT_ROWS)

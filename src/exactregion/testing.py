@@ -22,8 +22,9 @@ from exactregion.engine.stream import (
 )
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.frames import encode_text
-from exactregion.models import Recalibration, fixed_probabilities
-from exactregion.reading import read_inputs
+from exactregion.models import Recalibration, fixed_probabilities, is_asked
+from exactregion.progress import Watch, watching
+from exactregion.reading import read_predictions
 from exactregion.resampling import (
     Draws,
     Resampling,
@@ -33,8 +34,10 @@ from exactregion.resampling import (
     integer_seed,
 )
 from exactregion.result import ExactTestResult, Question, result_of
-from exactregion.sample import Sample
+from exactregion.sample import SORT_ROWS, Sample
+from exactregion.sources import Rows, Source, open_rows
 from exactregion.statistics import Candidates, Statistic, as_statistic
+from exactregion.streaming import stream_test
 from exactregion.subgroups import table_by_group
 
 if TYPE_CHECKING:
@@ -48,10 +51,12 @@ def model_test(
     X: Any,
     y: Any,
     *,
+    data: Any = None,
     statistic: str | Statistic | Any = "discrepancy",
     n_resamples: int = 999,
     rng: RNGLike = None,
     pos_label: object = None,
+    progress: bool = False,
 ) -> ExactTestResult:
     """Test whether a candidate can be the true P(Y=+1|x), exactly at every sample size.
 
@@ -70,6 +75,9 @@ def model_test(
         and dates become days.
     y : array-like of shape (n,) or (n, 2)
         Labels (-1/+1, 0/1, booleans, or two classes with `pos_label`), or successes and failures.
+    data : frame, path, pattern, list of paths, or pyarrow data set, optional
+        A table. X and y are then names of its columns (or lists of names), and so is a candidate
+        given as text. Files are Parquet; rows that are not in memory are read in pieces.
     statistic : str, Statistic or callable (labels (m, n), probabilities (n,), X) -> Z (m,)
         "discrepancy", "embedding" or "neighborhood", or an object of `exactregion.statistics`.
     n_resamples : int
@@ -78,6 +86,8 @@ def model_test(
         Seed; the same seed gives the same result.
     pos_label : object, optional
         The positive class of y.
+    progress : bool
+        Show on stderr how many rows are done, where they come in pieces.
 
     Returns
     -------
@@ -85,6 +95,13 @@ def model_test(
 
     Notes
     -----
+    Memory maps, Parquet files and Dask arrays and frames are worked on in pieces: memory does not
+    grow with the number of rows, and the result is the same as in memory, whatever the pieces. A
+    candidate that is asked for probabilities is asked piece by piece then. With more than 65,536
+    rows the kernel statistics look at the inputs through at most 256 features, which hold all but a
+    share of 1e-4 of the kernel where so few can: this changes power a little, and exactness not at
+    all.
+
     Ties are broken by the random seat of the original, which is what makes the p-value exact where
     Z has few values. Where all data sets are alike (probabilities of 0 and 1 that all came true),
     the seat alone decides, and the p-value says nothing about the candidate. An outcome that the
@@ -101,9 +118,19 @@ def model_test(
     >>> er.model_test(np.full(40, 0.5), x, y, rng=0).pvalue
     0.003
     """
+    chosen, n_resamples = as_statistic(statistic), check_n_resamples(n_resamples)
+    names = Rows("X", "y", "candidate")
+    asked = is_asked(candidate)
+    rows = open_rows(Rows(X, y, None if asked else candidate), data, names)
+    if isinstance(rows, Source):
+        stream = _Stream(rows, chosen, n_resamples, names, pos_label, progress)
+        if rows.n_rows > SORT_ROWS:
+            return stream.run(rng, candidate if asked else None)
+        rows = stream.in_memory()
+    X, y, candidate = rows.X, rows.y, candidate if asked else rows.p
     numbers, shared = encode_text(X)
     sample = Sample.from_data(numbers, y, pos_label=pos_label, shared=shared)
-    test = _FixedTest(sample, as_statistic(statistic), check_n_resamples(n_resamples))
+    test = _FixedTest(sample, chosen, n_resamples)
     return test.run(fixed_probabilities(candidate, X, len(sample), sample.classes), rng)
 
 
@@ -176,32 +203,38 @@ def calibration_test(
     y_true: Any,
     y_prob: Any,
     *,
+    data: Any = None,
     by: None = None,
     statistic: str | Statistic | Any | None = None,
     n_resamples: int = 999,
     rng: RNGLike = None,
     pos_label: object = None,
+    progress: bool = False,
 ) -> ExactTestResult: ...
 @overload
 def calibration_test(
     y_true: Any,
     y_prob: Any,
     *,
+    data: Any = None,
     by: Any,
     statistic: str | Statistic | Any | None = None,
     n_resamples: int = 999,
     rng: RNGLike = None,
     pos_label: object = None,
+    progress: bool = False,
 ) -> pd.DataFrame: ...
 def calibration_test(
     y_true: Any,
     y_prob: Any,
     *,
+    data: Any = None,
     by: Any = None,
     statistic: str | Statistic | Any | None = None,
     n_resamples: int = 999,
     rng: RNGLike = None,
     pos_label: object = None,
+    progress: bool = False,
 ) -> ExactTestResult | pd.DataFrame:
     """Test whether predicted probabilities are calibrated, P(Y=+1|p) = p, exactly at every n.
 
@@ -218,6 +251,9 @@ def calibration_test(
         Labels, or successes and failures; **held out**, not used to fit what predicts.
     y_prob : array-like of shape (n,)
         Predicted probabilities of the positive class.
+    data : frame, path, pattern, list of paths, or pyarrow data set, optional
+        A table. y_true, y_prob and by are then names of its columns. Files are Parquet; rows that
+        are not in memory are read in pieces, as are memory maps and Dask collections.
     by : array-like of shape (n,), optional
         The group of each row. Each group is then tested on its own.
     statistic : str, Statistic or callable
@@ -228,6 +264,8 @@ def calibration_test(
         Seed; the same seed gives the same result.
     pos_label : object, optional
         The positive class of y_true.
+    progress : bool
+        Show on stderr how many rows are done, where they come in pieces.
 
     Returns
     -------
@@ -253,11 +291,20 @@ def calibration_test(
     >>> table["pvalue_holm"].round(3).to_dict()
     {'new': 0.002, 'old': 0.058}
     """
-    probabilities = _read_predictions(y_prob)
-    names = ("y_prob", "y_true")
-    sample = Sample.from_data(probabilities, y_true, pos_label=pos_label, names=names)
     chosen = as_statistic("omnibus" if statistic is None else statistic)
     n_resamples = check_n_resamples(n_resamples)
+    names = Rows(None, "y_true", "y_prob", "by")
+    rows = open_rows(Rows(None, y_true, y_prob, by), data, names)
+    if isinstance(rows, Source):
+        stream = _Stream(rows, chosen, n_resamples, names, pos_label, progress, calibration=True)
+        if rows.n_rows > SORT_ROWS:
+            return stream.run(rng) if by is None else stream.run_by_group(rng)
+        rows = stream.in_memory()
+    y_true, by = rows.y, rows.by
+    probabilities = read_predictions(rows.p)
+    sample = Sample.from_data(
+        probabilities, y_true, pos_label=pos_label, names=("y_prob", "y_true")
+    )
     if by is None:
         return _FixedTest(sample, chosen, n_resamples, calibration=True).run(probabilities, rng)
     entropy, seed = fresh_entropy(rng), integer_seed(rng)
@@ -270,27 +317,42 @@ def calibration_test(
     return table_by_group(by, len(sample), test_rows)
 
 
-def _read_predictions(y_prob: Any) -> FloatArray:
-    values, _ = read_inputs(y_prob, "y_prob")
-    if isinstance(values, tuple):
-        raise InvalidTypeError(
-            "The 'y_prob' parameter must hold numbers. "
-            f"Got a sequence of {type(values[0]).__name__} instead."
-        )
-    if values.ndim == 2 and values.shape[1] == 1:
-        values = values[:, 0]
-    if values.ndim != 1:
-        raise InvalidValueError(
-            "The 'y_prob' parameter must have shape (n,), the probability of the positive class. "
-            f"Got {values.shape} instead."
-        )
-    outside = np.flatnonzero((values < 0) | (values > 1))
-    if len(outside):
-        raise InvalidValueError(
-            f"The 'y_prob' parameter must be between 0 and 1. Got {values[outside[0]]!s} in row "
-            f"{outside[0]} instead ({len(outside)} such in all)."
-        )
-    return values
+@dataclass(frozen=True, eq=False)
+class _Stream:
+    """A test on rows that need not be in memory."""
+
+    source: Source
+    statistic: Statistic
+    n_resamples: int
+    names: Rows
+    pos_label: object
+    progress: bool
+    calibration: bool = False
+
+    def in_memory(self) -> Rows:
+        """Give all rows of a source that has few of them."""
+        if self.source.n_rows == 0:
+            raise InvalidValueError("The data must have at least one row. Got 0 instead.")
+        return self.source.each(_as_they_are, lambda rows: None)[0]
+
+    def run(self, rng: RNGLike, candidate: Any = None) -> ExactTestResult:
+        watch = Watch()
+        with watching(watch, "two passes", show=self.progress, counted="rows done"):
+            return stream_test(
+                self.source,
+                self.statistic,
+                Draws(self.n_resamples, fresh_entropy(rng)),
+                names=self.names,
+                candidate=candidate,
+                calibration=self.calibration,
+                pos_label=self.pos_label,
+                seed=integer_seed(rng),
+                done=watch.advance,
+            )
+
+
+def _as_they_are(index: int, rows: Rows) -> Rows:
+    return rows
 
 
 @dataclass(frozen=True, eq=False)

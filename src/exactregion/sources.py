@@ -1,0 +1,279 @@
+"""Where rows come from that need not be in memory: stretches of them, in their order.
+
+A source gives its rows in stretches of `SORT_ROWS`, and runs a task on each. Arrays and memory
+maps are cut; Parquet data sets are read batch by batch; Dask collections live in
+`exactregion.cluster`.
+"""
+
+from __future__ import annotations
+
+import glob
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from pathlib import Path
+from typing import Any, TypeVar
+
+import narwhals as nw
+import numpy as np
+
+from exactregion.errors import (
+    FileAccessError,
+    FileFormatError,
+    InvalidTypeError,
+    InvalidValueError,
+    MissingDependencyError,
+)
+from exactregion.reading import from_native
+from exactregion.sample import SORT_ROWS
+
+__all__ = ["ArraySource", "ParquetSource", "Rows", "Source", "open_rows"]
+
+R = TypeVar("R")
+Done = Callable[[int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows as the user has them, all of them or some.
+
+    Attributes
+    ----------
+    X : array, frame or sequence, or None
+        Inputs; None where the predictions are the inputs.
+    y : array, series or frame
+        Outcomes.
+    p : array, series or None
+        Probabilities; None where a candidate is asked for them.
+    by : array, series or None
+        Groups.
+    """
+
+    X: Any
+    y: Any
+    p: Any
+    by: Any = None
+
+
+class Source(ABC):
+    """Rows that come in stretches; a subclass supplies `stretches`.
+
+    Attributes
+    ----------
+    n_rows : int
+        Number of rows.
+    """
+
+    n_rows: int
+
+    @abstractmethod
+    def stretches(self) -> Iterator[Rows]:
+        """Give `SORT_ROWS` rows after the other; the last ones may be fewer."""
+
+    def each(self, task: Callable[[int, Rows], R], done: Done) -> list[R]:
+        """Do a task on each stretch; give the answers in the order of stretches."""
+        return list(self._answers(task, done))
+
+    def total(self, task: Callable[[int, Rows], R], done: Done) -> R:
+        """Do a task on each stretch; give the sum of the answers."""
+        return reduce(add, self._answers(task, done))  # type: ignore[arg-type]
+
+    def _answers(self, task: Callable[[int, Rows], R], done: Done) -> Iterator[R]:
+        for index, rows in enumerate(self.stretches()):
+            yield task(index, rows)
+            done(min(SORT_ROWS, self.n_rows - index * SORT_ROWS))
+
+
+# --- arrays -------------------------------------------------------------------------------------
+
+
+class ArraySource(Source):
+    """Arrays and memory maps, a slice after the other."""
+
+    def __init__(self, rows: Rows, names: Rows) -> None:
+        self.rows = rows
+        self.n_rows = len(rows.y)
+        for role in ("X", "p"):
+            values = getattr(rows, role)
+            if values is not None and len(values) != self.n_rows:
+                raise InvalidValueError(
+                    f"The {getattr(names, role)!r} and {names.y!r} parameters must have the same "
+                    f"number of rows. Got {len(values)} and {self.n_rows} instead."
+                )
+
+    def stretches(self) -> Iterator[Rows]:
+        """Cut the arrays."""
+        for start in range(0, self.n_rows, SORT_ROWS):
+            part = slice(start, start + SORT_ROWS)
+            yield _each_part(self.rows, lambda values, part=part: values[part])
+
+
+def _each_part(rows: Rows, change: Callable[[Any], Any]) -> Rows:
+    parts = (rows.X, rows.y, rows.p, rows.by)
+    return Rows(*(None if values is None else change(values) for values in parts))
+
+
+# --- Parquet ------------------------------------------------------------------------------------
+
+
+class ParquetSource(Source):
+    """Columns of a pyarrow data set, read batch by batch."""
+
+    def __init__(self, dataset: Any, columns: Rows) -> None:
+        self.dataset = dataset
+        self.columns = columns
+        self.n_rows = int(dataset.count_rows())
+
+    def stretches(self) -> Iterator[Rows]:
+        """Gather batches until there are enough rows."""
+        import pyarrow as pa
+
+        wanted = list(dict.fromkeys(_flat(self.columns)))
+        waiting: list[Any] = []
+        number = 0
+        batches = self.dataset.to_batches(
+            columns=wanted, batch_size=SORT_ROWS, batch_readahead=2, fragment_readahead=1
+        )
+        try:
+            for batch in batches:
+                waiting.append(batch)
+                number += len(batch)
+                while number >= SORT_ROWS:
+                    table = pa.Table.from_batches(waiting)
+                    yield self._rows(table.slice(0, SORT_ROWS))
+                    waiting = table.slice(SORT_ROWS).to_batches()
+                    number -= SORT_ROWS
+        except (pa.ArrowInvalid, OSError) as error:
+            raise FileFormatError(f"The data cannot be read: {error}") from error
+        if number:
+            yield self._rows(pa.Table.from_batches(waiting))
+
+    def _rows(self, table: Any) -> Rows:
+        def pick(names: Any) -> Any:
+            if isinstance(names, str):
+                return table.column(names).to_pandas()
+            return table.select(list(names)).to_pandas()
+
+        return _each_part(self.columns, pick)
+
+
+def _flat(columns: Rows) -> Iterator[str]:
+    for names in (columns.X, columns.y, columns.p, columns.by):
+        if names is not None:
+            yield from [names] if isinstance(names, str) else names
+
+
+def _open_dataset(data: Any) -> Any:
+    """Open files, a directory, a glob pattern, or a pyarrow data set; None if it is none of them."""
+    if isinstance(data, (str, Path)):
+        paths = _files(data)
+    elif isinstance(data, Sequence) and data and all(isinstance(d, (str, Path)) for d in data):
+        paths = [file for part in data for file in _files(part)]
+    else:
+        arrow = sys.modules.get("pyarrow.dataset")
+        return data if arrow is not None and isinstance(data, arrow.Dataset) else None
+    try:
+        import pyarrow as pa
+        import pyarrow.dataset as ds
+    except ImportError as error:
+        raise MissingDependencyError("pip install exactregion[parquet]") from error
+    try:
+        return ds.dataset(paths, format="parquet")
+    except (pa.ArrowInvalid, OSError) as error:
+        raise FileFormatError(f"The 'data' parameter must name Parquet files. {error}") from error
+
+
+def _files(path: str | Path) -> list[str]:
+    """List the files that a path, a directory or a pattern stands for, in sorted order."""
+    place = Path(path)
+    if place.is_dir():
+        found = sorted(str(file) for file in place.rglob("*.parquet"))
+    elif place.is_file():
+        found = [str(place)]
+    else:
+        found = sorted(glob.glob(str(path), recursive=True))
+    if not found:
+        raise FileAccessError(
+            "The 'data' parameter must name Parquet files, a directory of them or a pattern such "
+            f"as 'data/*.parquet'. Got {str(path)!r}, which names none, instead."
+        )
+    return found
+
+
+# --- whatever the user has ----------------------------------------------------------------------
+
+
+def open_rows(asked: Rows, data: Any, names: Rows) -> Rows | Source:
+    """Find the rows that are asked for: in memory as `Rows`, or as a `Source`.
+
+    Parameters
+    ----------
+    asked : Rows
+        Arrays; or, where `data` is given, names of its columns.
+    data : path, paths, pattern, data set or frame, or None
+        A table.
+    names : Rows
+        What the user calls each part, for messages.
+    """
+    if data is not None:
+        return _columns_of(data, asked, names)
+    present = [values for values in (asked.X, asked.y, asked.p) if values is not None]
+    if any(hasattr(values, "__dask_graph__") for values in present):
+        from exactregion.cluster import DaskSource
+
+        return DaskSource.of_collections(asked, names)
+    if any(isinstance(values, np.memmap) for values in present):
+        return ArraySource(asked, names)
+    return asked
+
+
+def _columns_of(data: Any, asked: Rows, names: Rows) -> Rows | Source:
+    dataset = _open_dataset(data)
+    if dataset is not None:
+        _check_columns(asked, names, dataset.schema.names)
+        return ParquetSource(dataset, asked)
+    if isinstance(data, Mapping):
+        _check_columns(asked, names, list(data))
+        return _each_part(asked, lambda at: data[at] if isinstance(at, str) else _side(data, at))
+    if hasattr(data, "__dask_graph__") and hasattr(data, "columns"):
+        from exactregion.cluster import DaskSource
+
+        _check_columns(asked, names, [str(name) for name in data.columns])
+        return DaskSource.of_frame(data, asked)
+    frame = from_native(data, "data")
+    if not isinstance(frame, nw.DataFrame):
+        raise InvalidTypeError(
+            "The 'data' parameter must be a frame, a pyarrow data set, or the path of Parquet "
+            f"files. Got {type(data).__name__} instead."
+        )
+    _check_columns(asked, names, frame.columns)
+    return _each_part(
+        asked, lambda at: frame[at if isinstance(at, str) else list(at)].to_native()
+    )
+
+
+def _side(data: Mapping[str, Any], names: Sequence[str]) -> Any:
+    return np.column_stack([np.asarray(data[name]) for name in names])
+
+
+def _check_columns(asked: Rows, names: Rows, columns: Sequence[str]) -> None:
+    """Check that the parts asked for are names of columns that there are."""
+    for role in ("X", "y", "p", "by"):
+        wanted = getattr(asked, role)
+        if wanted is None:
+            continue
+        listed = [wanted] if isinstance(wanted, str) else wanted
+        if not (isinstance(listed, (list, tuple)) and all(isinstance(n, str) for n in listed)):
+            raise InvalidTypeError(
+                f"The {getattr(names, role)!r} parameter must name a column where 'data' is given. "
+                f"Got {type(wanted).__name__} instead."
+            )
+        missing = [name for name in listed if name not in columns]
+        if missing or not listed:
+            raise InvalidValueError(
+                f"The {getattr(names, role)!r} parameter must name columns of 'data', "
+                f"{list(columns)}. Got {missing[0] if missing else 'none'!r} instead."
+            )
