@@ -8,15 +8,15 @@ takes nothing with it that another cannot make again, to the last bit. A running
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from operator import add
+from collections.abc import Iterator, Sequence
+from operator import add, itemgetter
 from typing import Any
 
 import numpy as np
 
 from exactregion.errors import InvalidTypeError, InvalidValueError, MissingDependencyError
 from exactregion.sample import SORT_ROWS
-from exactregion.sources import Done, R, Rows, Source
+from exactregion.sources import Done, R, Rows, Source, Task, each_part, joined, selected
 
 __all__ = ["DaskSource"]
 
@@ -76,40 +76,42 @@ class DaskSource(Source):
         flat = [[names] if isinstance(names, str) else list(names or ()) for names in wanted]
         kept = list(dict.fromkeys(name for names in flat for name in names))
         pieces, lengths = _parts_of(frame[kept], "data")
-        return cls(
-            [delayed(_pick)(piece, wanted) for piece in _cut(pieces, lengths)], sum(lengths)
-        )
+        return cls([delayed(_pick)(piece, wanted) for piece in _cut(pieces, lengths)], sum(lengths))
+
+    def of_group(self, group: Any, numbers: Sequence[int]) -> DaskSource:
+        """Give the rows of one group, which has so many rows in each stretch."""
+        delayed = _dask().delayed
+        own = [delayed(selected)(rows, group) for rows in self._stretches]
+        return DaskSource(_cut(own, list(numbers)), sum(numbers))
 
     def stretches(self) -> Iterator[Rows]:
         """Compute one stretch after the other."""
         for stretch in self._stretches:
             yield stretch.compute()
 
-    def each(self, task: Callable[[int, Rows], R], done: Done) -> list[R]:
-        """Do a task on each stretch, wherever there is room."""
+    def each(self, task: Task[R], done: Done, n_jobs: int | None = None) -> list[R]:
+        """Do a task on each stretch, wherever Dask finds room."""
         answers: list[R] = list(_dask().compute(*self._tasks(task)))
         done(self.n_rows)
         return answers
 
-    def total(self, task: Callable[[int, Rows], R], done: Done) -> R:
+    def total(self, task: Task[R], done: Done, n_jobs: int | None = None) -> R:
         """Do a task on each stretch, and add the answers as a tree."""
         delayed = _dask().delayed
         level = self._tasks(task)
         while len(level) > 1:
-            level = [
-                delayed(_sum)(level[at : at + FAN_IN]) for at in range(0, len(level), FAN_IN)
-            ]
+            level = [delayed(_sum)(level[at : at + FAN_IN]) for at in range(0, len(level), FAN_IN)]
         (answer,) = _dask().compute(*level)
         done(self.n_rows)
         return answer  # type: ignore[no-any-return]
 
-    def _tasks(self, task: Callable[[int, Rows], R]) -> list[Any]:
+    def _tasks(self, task: Task[R]) -> list[Any]:
         delayed = _dask().delayed
         shared = delayed(task, traverse=False)  # sent once, not with every stretch
         return [delayed(_do)(shared, index, rows) for index, rows in enumerate(self._stretches)]
 
 
-def _do(task: Callable[[int, Rows], R], index: int, rows: Rows) -> R:
+def _do(task: Task[R], index: int, rows: Rows) -> R:
     return task(index, rows)
 
 
@@ -181,11 +183,14 @@ def _cut(parts: list[Any], lengths: list[int]) -> list[Any]:
 
 
 def _join(pieces: Sequence[Any], bounds: Sequence[tuple[int, int]]) -> Any:
-    cut = [piece[first:last] for piece, (first, last) in zip(pieces, bounds, strict=True)]
-    if len(cut) == 1:
-        return cut[0]
-    if hasattr(cut[0], "iloc"):
-        import pandas as pd
+    cut = [
+        _between(piece, slice(first, last))
+        for piece, (first, last) in zip(pieces, bounds, strict=True)
+    ]
+    if isinstance(cut[0], Rows):
+        return joined(cut)
+    return joined([Rows(None, piece, None) for piece in cut]).y
 
-        return pd.concat(cut)
-    return np.concatenate(cut)
+
+def _between(piece: Any, part: slice) -> Any:
+    return each_part(piece, itemgetter(part)) if isinstance(piece, Rows) else piece[part]

@@ -112,7 +112,7 @@ def probability_mass(probabilities: FloatArray, trials: IntArray, extent: Extent
     return np.asarray(np.rint(trials * probabilities * scale) / scale)
 
 
-def centre_of_block(Phi: FloatArray, mass: FloatArray, unit: FloatArray) -> FloatArray:
+def centre_of_block(Phi: Any, mass: FloatArray, unit: FloatArray) -> FloatArray:
     """Φᵀ(t p) of a block on the grid, for features (b, r) and expected successes (T, b): (r, T)."""
     return _on_half_grid(np.asarray(Phi.T @ mass.T), unit[:, None])
 
@@ -122,7 +122,7 @@ def precision_of(extent: Extent) -> type[np.floating[Any]]:
     return np.float32 if extent.in_single else np.float64
 
 
-def add_products(total: FloatArray, K: FloatArray, Phi: FloatArray) -> None:
+def add_products(total: FloatArray, K: FloatArray, Phi: Any) -> None:
     """Add K Φ to `total` (q, r) without any rounding, for successes (q, b) and features (b, r)."""
     if Phi.dtype != np.float32:
         total += K @ Phi
@@ -305,13 +305,13 @@ def _pivoted_cholesky(gram: Gram) -> FloatArray:
 
 
 def pivoted_factor(
-    gram: Gram, weights: FloatArray, most: int, tolerance: float
+    gram: Gram, weights: FloatArray, most: int, tolerance: float, step: int = 32
 ) -> tuple[FloatArray, IntArray]:
     """Partial factor by randomly pivoted Cholesky in blocks (Chen, Epperly, Tropp and Webber 2025).
 
     Pivots are drawn in proportion to what is left of the (weighted) diagonal, by a generator of
-    its own: a function of the inputs alone. It ends at `most` features, or once no more than the
-    share `tolerance` of the trace is left.
+    its own, `step` at once: a function of the inputs alone. It ends at `most` features, or once no
+    more than the share `tolerance` of the trace is left.
 
     Returns
     -------
@@ -328,8 +328,8 @@ def pivoted_factor(
     found: list[IntArray] = []
     while rank < most and weights @ left > enough:
         share = weights * left
-        step = min(32, most - rank, int(np.count_nonzero(share)))
-        pivots = np.sort(rng.choice(gram.size, step, replace=False, p=share / share.sum()))
+        number = min(step, most - rank, int(np.count_nonzero(share)))
+        pivots = np.sort(rng.choice(gram.size, number, replace=False, p=share / share.sum()))
         known = features[:, :rank]
         columns = gram.columns(pivots) - known @ known[pivots].T
         values, vectors = np.linalg.eigh(columns[pivots])

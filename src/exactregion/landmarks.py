@@ -28,7 +28,15 @@ from exactregion.kernels import Gram, Kernel
 from exactregion.kernels.base import SettledKernel
 from exactregion.sample import Distinct, Extent, Inputs, Shared, blocks, distinct_of
 
-__all__ = ["LANDMARKS", "SAMPLE_ROWS", "TOLERANCE", "Landmarks", "kernel_features", "sample_rows", "sampled"]
+__all__ = [
+    "LANDMARKS",
+    "SAMPLE_ROWS",
+    "TOLERANCE",
+    "Landmarks",
+    "kernel_features",
+    "sample_rows",
+    "sampled",
+]
 
 SAMPLE_ROWS = 4096
 """Rows by which scales, bandwidth and landmarks are chosen."""
@@ -110,7 +118,7 @@ class Landmarks:
             np.full(len(sample), diagonal),
         )
         with single_thread():
-            _, pivots = pivoted_factor(gram, weights, LANDMARKS, TOLERANCE / 2)
+            _, pivots = pivoted_factor(gram, weights, LANDMARKS, TOLERANCE / 2, step=8)
             points = sample[pivots]
             values, vectors = np.linalg.eigh(between(points, points))
             kept = values > 1e-10 * values[-1]
@@ -122,7 +130,7 @@ class Landmarks:
     @property
     def width(self) -> int:
         """Number of features, r."""
-        return self.M.shape[1]
+        return int(self.M.shape[1])
 
     def features(self, X: FloatArray, p: FloatArray | None = None) -> FloatArray:
         """Compute the features of a block of inputs (b, d), whatever the candidate: shape (b, r).

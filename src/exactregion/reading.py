@@ -31,6 +31,7 @@ __all__ = [
     "from_native",
     "is_missing",
     "labelled",
+    "no_trials_error",
     "numeric",
     "outcome_values",
     "read_inputs",
@@ -195,9 +196,7 @@ def _read_array(X: object, name: str, part: Part | None) -> tuple[Values, tuple[
     return _finite(array.astype(np.float64), names, name, part), names
 
 
-def _numbers_if_all_are(
-    array: npt.NDArray[Any], name: str, part: Part | None
-) -> npt.NDArray[Any]:
+def _numbers_if_all_are(array: npt.NDArray[Any], name: str, part: Part | None) -> npt.NDArray[Any]:
     present = [value for value in array.flat if not is_missing(value)]
     if not present or not all(isinstance(value, Real) for value in present):
         return array
@@ -220,9 +219,7 @@ def _read_objects(X: object, array: npt.NDArray[Any], name: str) -> tuple[object
     return tuple(cast(Sequence[object], X))
 
 
-def _finite(
-    values: FloatArray, names: tuple[str, ...], name: str, part: Part | None
-) -> FloatArray:
+def _finite(values: FloatArray, names: tuple[str, ...], name: str, part: Part | None) -> FloatArray:
     bad = ~np.isfinite(values)
     if bad.any():
         table = values.reshape(len(values), -1)
@@ -394,6 +391,13 @@ def check_total(total: float, name: str) -> None:
             f"The counts in the {name!r} parameter must add up to at most 2**31. "
             f"Got {total:.3g} instead."
         )
+
+
+def no_trials_error(name: str) -> InvalidValueError:
+    """Make the error for counts that are all zero."""
+    return InvalidValueError(
+        f"The {name!r} parameter must hold at least one trial. Got only zero counts instead."
+    )
 
 
 def find_classes(

@@ -184,8 +184,14 @@ class Resampling:
         # single precision where features are made for it: products take half the time
         precision = np.float32 if inputs.extent.in_single else np.float64
         K = np.empty((len(probabilities), self.m, rows.stop - rows.start), dtype=precision)
-        observed, trials = self.sample.successes[rows], inputs.trials[rows]
-        place_successes(K, self.uniforms(rows), probabilities, trials, observed, self.seat)
+        place_successes(
+            K,
+            self.uniforms(rows),
+            probabilities,
+            trials=inputs.trials[rows],
+            observed=self.sample.successes[rows],
+            seat=self.seat,
+        )
         return K
 
 
@@ -193,6 +199,7 @@ def place_successes(
     K: FloatArray,
     U: FloatArray,
     probabilities: FloatArray,
+    *,
     trials: IntArray,
     observed: IntArray,
     seat: int | None,

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from exactregion._typing import FloatArray, IntArray
 from exactregion.errors import InvalidValueError
-from exactregion.reading import Values, numeric, read_inputs, read_outcomes
+from exactregion.reading import Values, no_trials_error, numeric, read_inputs, read_outcomes
 
 __all__ = [
     "BLOCK_ROWS",
@@ -77,9 +77,13 @@ class Extent:
     @classmethod
     def together(cls, parts: Iterable[Extent]) -> Extent:
         """Put stretches together that begin where blocks begin."""
-        columns = list(zip(*((p.rows, p.total, p.block_trials, p.row_trials) for p in parts)))
-        rows, total, block_trials, row_trials = columns
-        return cls(sum(rows), sum(total), max(block_trials), max(row_trials))
+        known = list(parts)
+        return cls(
+            sum(part.rows for part in known),
+            sum(part.total for part in known),
+            max(part.block_trials for part in known),
+            max(part.row_trials for part in known),
+        )
 
     @property
     def is_large(self) -> bool:
@@ -262,10 +266,7 @@ class Sample:
                 f"Got {len(values)} and {len(outcomes.trials)} instead."
             )
         if outcomes.trials.sum() == 0:
-            raise InvalidValueError(
-                f"The {names[1]!r} parameter must hold at least one trial. "
-                "Got only zero counts instead."
-            )
+            raise no_trials_error(names[1])
         order = canonical_order(values, outcomes.trials)
         inputs = Inputs(_rows(values, order), outcomes.trials[order], columns, order, shared)
         return cls(inputs, outcomes.successes[order], outcomes.is_counts, outcomes.classes)

@@ -13,13 +13,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from operator import add
+from operator import add, itemgetter
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import narwhals as nw
 import numpy as np
 
+from exactregion.engine.workers import answers
 from exactregion.errors import (
     FileAccessError,
     FileFormatError,
@@ -30,10 +31,22 @@ from exactregion.errors import (
 from exactregion.reading import from_native
 from exactregion.sample import SORT_ROWS
 
-__all__ = ["ArraySource", "ParquetSource", "Rows", "Source", "open_rows"]
+__all__ = [
+    "ArraySource",
+    "Done",
+    "ParquetSource",
+    "Rows",
+    "Source",
+    "Task",
+    "each_part",
+    "joined",
+    "open_rows",
+    "selected",
+]
 
 R = TypeVar("R")
-Done = Callable[[int], None]
+Done: TypeAlias = Callable[[int], None]
+"""Told the number of rows when a stretch is done."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +71,10 @@ class Rows:
     by: Any = None
 
 
+Task: TypeAlias = Callable[[int, Rows], R]
+"""Given the number of a stretch, and its rows."""
+
+
 class Source(ABC):
     """Rows that come in stretches; a subclass supplies `stretches`.
 
@@ -73,17 +90,22 @@ class Source(ABC):
     def stretches(self) -> Iterator[Rows]:
         """Give `SORT_ROWS` rows after the other; the last ones may be fewer."""
 
-    def each(self, task: Callable[[int, Rows], R], done: Done) -> list[R]:
+    def of_group(self, group: Any, numbers: Sequence[int]) -> Source:
+        """Give the rows of one group, which has so many rows in each stretch."""
+        return GroupSource(self, group, sum(numbers))
+
+    def each(self, task: Task[R], done: Done, n_jobs: int | None = None) -> list[R]:
         """Do a task on each stretch; give the answers in the order of stretches."""
-        return list(self._answers(task, done))
+        return list(self._answers(task, done, n_jobs))
 
-    def total(self, task: Callable[[int, Rows], R], done: Done) -> R:
+    def total(self, task: Task[R], done: Done, n_jobs: int | None = None) -> R:
         """Do a task on each stretch; give the sum of the answers."""
-        return reduce(add, self._answers(task, done))  # type: ignore[arg-type]
+        return reduce(add, self._answers(task, done, n_jobs))
 
-    def _answers(self, task: Callable[[int, Rows], R], done: Done) -> Iterator[R]:
-        for index, rows in enumerate(self.stretches()):
-            yield task(index, rows)
+    def _answers(self, task: Task[R], done: Done, n_jobs: int | None) -> Iterator[R]:
+        numbered = enumerate(self.stretches())
+        for index, answer in enumerate(answers(lambda item: task(*item), numbered, n_jobs)):
+            yield answer
             done(min(SORT_ROWS, self.n_rows - index * SORT_ROWS))
 
 
@@ -108,12 +130,67 @@ class ArraySource(Source):
         """Cut the arrays."""
         for start in range(0, self.n_rows, SORT_ROWS):
             part = slice(start, start + SORT_ROWS)
-            yield _each_part(self.rows, lambda values, part=part: values[part])
+            yield each_part(self.rows, itemgetter(part))
 
 
-def _each_part(rows: Rows, change: Callable[[Any], Any]) -> Rows:
+def each_part(rows: Rows, change: Callable[[Any], Any]) -> Rows:
+    """Change each part that there is."""
     parts = (rows.X, rows.y, rows.p, rows.by)
     return Rows(*(None if values is None else change(values) for values in parts))
+
+
+# --- groups -------------------------------------------------------------------------------------
+
+
+class GroupSource(Source):
+    """Those rows of another source that belong to one group."""
+
+    def __init__(self, source: Source, group: Any, n_rows: int) -> None:
+        self.source = source
+        self.group = group
+        self.n_rows = n_rows
+
+    def stretches(self) -> Iterator[Rows]:
+        """Gather the rows of the group until there are enough."""
+        waiting: list[Rows] = []
+        number = 0
+        for rows in self.source.stretches():
+            own = selected(rows, self.group)
+            waiting.append(own)
+            number += len(own.y)
+            if number >= SORT_ROWS:
+                together = joined(waiting)
+                yield each_part(together, itemgetter(slice(0, SORT_ROWS)))
+                waiting = [each_part(together, itemgetter(slice(SORT_ROWS, None)))]
+                number -= SORT_ROWS
+        if number:
+            yield joined(waiting)
+
+
+def selected(rows: Rows, group: Any) -> Rows:
+    """Pick the rows of a group."""
+    own = np.flatnonzero(np.asarray(rows.by) == group)
+    return each_part(rows, lambda values: values.iloc[own] if _is_pandas(values) else values[own])
+
+
+def joined(pieces: Sequence[Rows]) -> Rows:
+    """Put rows one after the other."""
+    roles = zip(*((piece.X, piece.y, piece.p, piece.by) for piece in pieces), strict=True)
+    return Rows(*(None if parts[0] is None else _concatenated(parts) for parts in roles))
+
+
+def _concatenated(parts: Sequence[Any]) -> Any:
+    if len(parts) == 1:
+        return parts[0]
+    if _is_pandas(parts[0]):
+        import pandas as pd
+
+        return pd.concat(parts)
+    return np.concatenate(parts)
+
+
+def _is_pandas(values: Any) -> bool:
+    return hasattr(values, "iloc")
 
 
 # --- Parquet ------------------------------------------------------------------------------------
@@ -157,7 +234,7 @@ class ParquetSource(Source):
                 return table.column(names).to_pandas()
             return table.select(list(names)).to_pandas()
 
-        return _each_part(self.columns, pick)
+        return each_part(self.columns, pick)
 
 
 def _flat(columns: Rows) -> Iterator[str]:
@@ -167,7 +244,7 @@ def _flat(columns: Rows) -> Iterator[str]:
 
 
 def _open_dataset(data: Any) -> Any:
-    """Open files, a directory, a glob pattern, or a pyarrow data set; None if it is none of them."""
+    """Open files, a directory, a pattern, or a pyarrow data set; None if it is none of them."""
     if isinstance(data, (str, Path)):
         paths = _files(data)
     elif isinstance(data, Sequence) and data and all(isinstance(d, (str, Path)) for d in data):
@@ -194,7 +271,7 @@ def _files(path: str | Path) -> list[str]:
     elif place.is_file():
         found = [str(place)]
     else:
-        found = sorted(glob.glob(str(path), recursive=True))
+        found = sorted(glob.glob(str(path), recursive=True))  # noqa: PTH207 (absolute ones too)
     if not found:
         raise FileAccessError(
             "The 'data' parameter must name Parquet files, a directory of them or a pattern such "
@@ -237,7 +314,7 @@ def _columns_of(data: Any, asked: Rows, names: Rows) -> Rows | Source:
         return ParquetSource(dataset, asked)
     if isinstance(data, Mapping):
         _check_columns(asked, names, list(data))
-        return _each_part(asked, lambda at: data[at] if isinstance(at, str) else _side(data, at))
+        return each_part(asked, lambda at: data[at] if isinstance(at, str) else _side(data, at))
     if hasattr(data, "__dask_graph__") and hasattr(data, "columns"):
         from exactregion.cluster import DaskSource
 
@@ -250,9 +327,7 @@ def _columns_of(data: Any, asked: Rows, names: Rows) -> Rows | Source:
             f"files. Got {type(data).__name__} instead."
         )
     _check_columns(asked, names, frame.columns)
-    return _each_part(
-        asked, lambda at: frame[at if isinstance(at, str) else list(at)].to_native()
-    )
+    return each_part(asked, lambda at: frame[at if isinstance(at, str) else list(at)].to_native())
 
 
 def _side(data: Mapping[str, Any], names: Sequence[str]) -> Any:

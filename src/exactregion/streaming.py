@@ -30,6 +30,7 @@ from exactregion.reading import (
     counted,
     find_classes,
     labelled,
+    no_trials_error,
     numeric,
     outcome_values,
     read_inputs,
@@ -57,6 +58,7 @@ def stream_test(
     calibration: bool = False,
     pos_label: object = None,
     seed: int | None = None,
+    n_jobs: int | None = None,
     done: Callable[[int], None] = lambda rows: None,
 ) -> ExactTestResult:
     """Test a candidate on rows that come in stretches.
@@ -79,14 +81,18 @@ def stream_test(
         The positive class.
     seed : int, optional
         The integer that the draws came from.
+    n_jobs : int, optional
+        Number of threads.
     done : callable
         Told the number of rows when a stretch is done; each row comes twice.
     """
     reader = _Reader(names, candidate, calibration)
-    looks = source.each(_Look(reader, source.n_rows), done)
+    looks = source.each(_Look(reader, source.n_rows), done, n_jobs)
     classes = _classes_of(looks, pos_label, names.y)
     survey = survey_of((look.glimpse for look in looks), calibration=calibration)
     check_total(survey.extent.total, names.y)
+    if survey.extent.total == 0:
+        raise no_trials_error(names.y)
     rule = statistic.stream(survey, draws.m)
     if rule is None:
         raise InvalidTypeError(
@@ -96,7 +102,7 @@ def stream_test(
             f"Got {statistic!r} instead."
         )
     plan = Plan(tuple(term.columns for term in rule.terms), survey.extent, draws)
-    sums: Sums = source.total(_Add(reader, plan, classes), done)
+    sums: Sums = source.total(_Add(reader, plan, classes), done, n_jobs)
     Z = statistics_of_sums(sums, rule, plan)
     expected, successes, trials = sums.bins[:, sums.bins[2] > 0]
     question = Question(
@@ -113,7 +119,7 @@ def stream_test(
 
 @dataclass(frozen=True, eq=False)
 class _Reader:
-    """Turns the rows of a stretch into checked values; messages count rows from the first of all."""
+    """Turns the rows of a stretch into checked values; messages count from the first of all."""
 
     names: Rows
     candidate: Any
@@ -194,9 +200,7 @@ class _Add:
         return counted(y) if self.classes is None else labelled(y, self.classes)
 
 
-def _classes_of(
-    looks: list[_Seen], pos_label: object, name: str
-) -> tuple[object, object] | None:
+def _classes_of(looks: list[_Seen], pos_label: object, name: str) -> tuple[object, object] | None:
     """Find the classes among the labels of all stretches; None where outcomes are counts."""
     if looks[0].classes is None:
         check_no_label(pos_label, name)

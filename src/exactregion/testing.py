@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, Any, overload
@@ -20,6 +21,7 @@ from exactregion.engine.stream import (
     sums_of,
     survey_of,
 )
+from exactregion.engine.workers import answers
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.frames import encode_text
 from exactregion.models import Recalibration, fixed_probabilities, is_asked
@@ -38,7 +40,7 @@ from exactregion.sample import SORT_ROWS, Sample
 from exactregion.sources import Rows, Source, open_rows
 from exactregion.statistics import Candidates, Statistic, as_statistic
 from exactregion.streaming import stream_test
-from exactregion.subgroups import table_by_group
+from exactregion.subgroups import count_groups, table_by_group, table_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,6 +58,7 @@ def model_test(
     n_resamples: int = 999,
     rng: RNGLike = None,
     pos_label: object = None,
+    n_jobs: int | None = None,
     progress: bool = False,
 ) -> ExactTestResult:
     """Test whether a candidate can be the true P(Y=+1|x), exactly at every sample size.
@@ -86,6 +89,8 @@ def model_test(
         Seed; the same seed gives the same result.
     pos_label : object, optional
         The positive class of y.
+    n_jobs : int, optional
+        Number of threads that work on the rows, where there are more than 65,536.
     progress : bool
         Show on stderr how many rows are done, where they come in pieces.
 
@@ -123,14 +128,14 @@ def model_test(
     asked = is_asked(candidate)
     rows = open_rows(Rows(X, y, None if asked else candidate), data, names)
     if isinstance(rows, Source):
-        stream = _Stream(rows, chosen, n_resamples, names, pos_label, progress)
+        stream = _Stream(rows, chosen, n_resamples, names, pos_label, n_jobs, progress)
         if rows.n_rows > SORT_ROWS:
             return stream.run(rng, candidate if asked else None)
         rows = stream.in_memory()
     X, y, candidate = rows.X, rows.y, candidate if asked else rows.p
     numbers, shared = encode_text(X)
     sample = Sample.from_data(numbers, y, pos_label=pos_label, shared=shared)
-    test = _FixedTest(sample, chosen, n_resamples)
+    test = _FixedTest(sample, chosen, n_resamples, n_jobs=n_jobs)
     return test.run(fixed_probabilities(candidate, X, len(sample), sample.classes), rng)
 
 
@@ -209,6 +214,7 @@ def calibration_test(
     n_resamples: int = 999,
     rng: RNGLike = None,
     pos_label: object = None,
+    n_jobs: int | None = None,
     progress: bool = False,
 ) -> ExactTestResult: ...
 @overload
@@ -222,6 +228,7 @@ def calibration_test(
     n_resamples: int = 999,
     rng: RNGLike = None,
     pos_label: object = None,
+    n_jobs: int | None = None,
     progress: bool = False,
 ) -> pd.DataFrame: ...
 def calibration_test(
@@ -234,6 +241,7 @@ def calibration_test(
     n_resamples: int = 999,
     rng: RNGLike = None,
     pos_label: object = None,
+    n_jobs: int | None = None,
     progress: bool = False,
 ) -> ExactTestResult | pd.DataFrame:
     """Test whether predicted probabilities are calibrated, P(Y=+1|p) = p, exactly at every n.
@@ -264,6 +272,8 @@ def calibration_test(
         Seed; the same seed gives the same result.
     pos_label : object, optional
         The positive class of y_true.
+    n_jobs : int, optional
+        Number of threads that work on the rows, where there are more than 65,536.
     progress : bool
         Show on stderr how many rows are done, where they come in pieces.
 
@@ -296,9 +306,11 @@ def calibration_test(
     names = Rows(None, "y_true", "y_prob", "by")
     rows = open_rows(Rows(None, y_true, y_prob, by), data, names)
     if isinstance(rows, Source):
-        stream = _Stream(rows, chosen, n_resamples, names, pos_label, progress, calibration=True)
+        stream = _Stream(
+            rows, chosen, n_resamples, names, pos_label, n_jobs, progress, calibration=True
+        )
         if rows.n_rows > SORT_ROWS:
-            return stream.run(rng) if by is None else stream.run_by_group(rng)
+            return stream.run(rng) if by is None else stream.run_by_group(rng, by)
         rows = stream.in_memory()
     y_true, by = rows.y, rows.by
     probabilities = read_predictions(rows.p)
@@ -306,12 +318,13 @@ def calibration_test(
         probabilities, y_true, pos_label=pos_label, names=("y_prob", "y_true")
     )
     if by is None:
-        return _FixedTest(sample, chosen, n_resamples, calibration=True).run(probabilities, rng)
+        test = _FixedTest(sample, chosen, n_resamples, calibration=True, n_jobs=n_jobs)
+        return test.run(probabilities, rng)
     entropy, seed = fresh_entropy(rng), integer_seed(rng)
 
     def test_rows(rows: IntArray) -> ExactTestResult:
         part = sample.part(rows)
-        test = _FixedTest(part, chosen, n_resamples, calibration=True)
+        test = _FixedTest(part, chosen, n_resamples, calibration=True, n_jobs=n_jobs)
         return test.run_with(probabilities[rows], entropy, seed)
 
     return table_by_group(by, len(sample), test_rows)
@@ -326,6 +339,7 @@ class _Stream:
     n_resamples: int
     names: Rows
     pos_label: object
+    n_jobs: int | None
     progress: bool
     calibration: bool = False
 
@@ -336,19 +350,53 @@ class _Stream:
         return self.source.each(_as_they_are, lambda rows: None)[0]
 
     def run(self, rng: RNGLike, candidate: Any = None) -> ExactTestResult:
+        draws = Draws(self.n_resamples, fresh_entropy(rng))
+        return self.run_with(draws, integer_seed(rng), candidate)
+
+    def run_with(self, draws: Draws, seed: int | None, candidate: Any = None) -> ExactTestResult:
         watch = Watch()
         with watching(watch, "two passes", show=self.progress, counted="rows done"):
             return stream_test(
                 self.source,
                 self.statistic,
-                Draws(self.n_resamples, fresh_entropy(rng)),
+                draws,
                 names=self.names,
                 candidate=candidate,
                 calibration=self.calibration,
                 pos_label=self.pos_label,
-                seed=integer_seed(rng),
+                seed=seed,
+                n_jobs=self.n_jobs,
                 done=watch.advance,
             )
+
+    def run_by_group(self, rng: RNGLike, by: Any) -> pd.DataFrame:
+        """Test the predictions of each group, which takes two passes a group and one to count."""
+        draws, seed = Draws(self.n_resamples, fresh_entropy(rng)), integer_seed(rng)
+        counts = self.source.each(_count_rows, lambda rows: None, self.n_jobs)
+        groups: list[Any] = list(dict.fromkeys(group for count in counts for group in count))
+        with suppress(TypeError):  # names and numbers mixed have no order
+            groups.sort()
+        results = {}
+        for group in groups:
+            numbers = [count.get(group, 0) for count in counts]
+            results[group] = replace(self, source=self.source.of_group(group, numbers))._run_group(
+                draws, seed
+            )
+        return table_of(results, by if isinstance(by, str) else "group")
+
+    def _run_group(self, draws: Draws, seed: int | None) -> ExactTestResult:
+        if self.source.n_rows > SORT_ROWS:
+            return self.run_with(draws, seed)
+        rows = self.in_memory()
+        probabilities = read_predictions(rows.p)
+        names = (self.names.p, self.names.y)
+        sample = Sample.from_data(probabilities, rows.y, pos_label=self.pos_label, names=names)
+        test = _FixedTest(sample, self.statistic, self.n_resamples, calibration=True)
+        return test.run_with(probabilities, draws.entropy, seed)
+
+
+def _count_rows(index: int, rows: Rows) -> dict[Any, int]:
+    return count_groups(rows.by, index * SORT_ROWS)
 
 
 def _as_they_are(index: int, rows: Rows) -> Rows:
@@ -363,6 +411,7 @@ class _FixedTest:
     statistic: Statistic
     n_resamples: int
     calibration: bool = False
+    n_jobs: int | None = None
     _last: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def run(self, probabilities: FloatArray, rng: RNGLike) -> ExactTestResult:
@@ -395,7 +444,8 @@ class _FixedTest:
             np.array([[0.0, 1.0]]) if self.calibration else None,
         )
         resampling = Resampling(sample, draws.n_resamples, draws.entropy)
-        return statistics_of(candidates, resampling, self._last["prepared"])[0]
+        Z: FloatArray = statistics_of(candidates, resampling, self._last["prepared"])[0]
+        return Z
 
     def _streamed(
         self, sample: Sample, probabilities: FloatArray, draws: Draws
@@ -417,7 +467,8 @@ class _FixedTest:
         if rule is None:
             return None
         plan = Plan(tuple(term.columns for term in rule.terms), survey.extent, draws)
-        parts = (sums_of(stretch, plan) for stretch in stretches_of(sample, probabilities))
+        stretches = stretches_of(sample, probabilities)
+        parts = answers(lambda stretch: sums_of(stretch, plan), stretches, self.n_jobs)
         return statistics_of_sums(reduce(add, parts), rule, plan)
 
     def _question(self, probabilities: FloatArray, seed: int | None) -> Question:

@@ -214,8 +214,9 @@ def sums_of(stretch: Stretch, plan: Plan) -> Sums:
             unit = np.concatenate([columns.unit for columns in plan.columns])
             mass = probability_mass(p, trials, plan.extent)
             centre += centre_of_block(Phi[:, :-1], mass[None], unit)[:, 0]
-            block = stretch.index * (SORT_ROWS // BLOCK_ROWS) + rows.start // BLOCK_ROWS
-            _add_points(points, Phi, p, trials, stretch.successes[rows], block, plan.draws, buffers)
+            number = stretch.index * (SORT_ROWS // BLOCK_ROWS) + rows.start // BLOCK_ROWS
+            block = _Block(number, p, trials, stretch.successes[rows])
+            _add_points(points, Phi, block, plan.draws, buffers)
     kept = tuple(own if has else None for own, has in zip(information, wanted, strict=True))
     certain = int(stretch.trials[stretch.p == 1].sum())
     return Sums(points, centre, certain, {stretch.index: kept}, _bins_of(stretch, plan.extent))
@@ -245,19 +246,22 @@ class _Buffers:
         return len(self.K) // BLOCK_ROWS
 
 
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """One of the `blocks` of all rows, and which."""
+
+    number: int
+    p: FloatArray
+    trials: IntArray
+    successes: IntArray
+
+
 def _add_points(
-    points: FloatArray,
-    Phi: FloatArray,
-    p: FloatArray,
-    trials: IntArray,
-    successes: IntArray,
-    block: int,
-    draws: Draws,
-    buffers: _Buffers,
+    points: FloatArray, Phi: FloatArray, block: _Block, draws: Draws, buffers: _Buffers
 ) -> None:
     """Draw the successes of all data sets in a block, a group after the other, and add Φᵀk."""
-    generator = draws.of_block(block)
-    b = len(p)
+    generator = draws.of_block(block.number)
+    b = len(block.p)
     for first in range(0, draws.m, buffers.group):
         number = min(buffers.group, draws.m - first)
         seat = draws.seat - first if first <= draws.seat < first + number else None
@@ -265,7 +269,9 @@ def _add_points(
         U = buffers.U[: alternatives * b].reshape(alternatives, b)
         K = buffers.K[: number * b].reshape(1, number, b)
         generator.random(out=U)
-        place_successes(K, U, p[None], trials, successes, seat)
+        place_successes(
+            K, U, block.p[None], trials=block.trials, observed=block.successes, seat=seat
+        )
         add_products(points[first : first + number], K[0], Phi)
 
 

@@ -93,7 +93,7 @@ class _PreparedSum(PreparedStatistic):
 
 
 def _merge_of(
-    rules: Sequence[Rule] | Sequence[StreamRule],
+    rules: Sequence[Rule | StreamRule],
     weights: Sequence[float],
     scaled: Callable[[FloatArray], FloatArray],
 ) -> Callable[[Sequence[FloatArray]], FloatArray]:

@@ -101,7 +101,8 @@ class _LogitGradient:
 
     def information(self, Phi: FloatArray, p: FloatArray, trials: IntArray) -> FloatArray:
         gradient = np.ascontiguousarray((Phi * self.power).T)[None]
-        return _information_of_block(gradient, (trials * p * (1 - p))[None])[0]
+        information = _information_of_block(gradient, (trials * p * (1 - p))[None])
+        return np.asarray(information[0])
 
 
 def information_of(gradient: FloatArray, P: FloatArray, inputs: Inputs) -> FloatArray:

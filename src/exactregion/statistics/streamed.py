@@ -47,9 +47,7 @@ class Columns(Protocol):
     def features(self, X: FloatArray, p: FloatArray) -> FloatArray:
         """Compute the columns of a block of inputs (b, d) and probabilities (b,): shape (b, r)."""
 
-    def information(
-        self, Phi: FloatArray, p: FloatArray, trials: IntArray
-    ) -> FloatArray | None:
+    def information(self, Phi: FloatArray, p: FloatArray, trials: IntArray) -> FloatArray | None:
         """Sum the Fisher information of a block, where the statistic wants it: shape (r, r)."""
 
 
