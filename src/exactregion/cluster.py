@@ -139,15 +139,15 @@ def _dask() -> Any:
 
 def _parts_of(values: Any, name: str) -> Parts:
     """Give the chunks or partitions of a collection along its rows, and their lengths."""
-    if hasattr(values, "map_partitions"):  # a frame or a series
-        lengths = values.map_partitions(len).compute()
-        return list(values.to_delayed()), [int(length) for length in lengths]
     if hasattr(values, "__dask_graph__"):
-        if not hasattr(values, "chunks"):
+        if type(values).__module__.startswith(("dask.delayed", "dask.bag")):
             raise InvalidTypeError(
                 f"The {name!r} parameter must be a Dask array or frame. "
                 f"Got {type(values).__name__} instead."
             )
+        if not hasattr(values, "chunks"):
+            lengths = values.map_partitions(len).compute()
+            return list(values.to_delayed()), [int(length) for length in lengths]
         if any(math.isnan(length) for length in values.chunks[0]):
             raise InvalidValueError(
                 f"The {name!r} parameter must have chunks of known size. "

@@ -8,6 +8,7 @@ maps are cut; Parquet data sets are read batch by batch; Dask collections live i
 from __future__ import annotations
 
 import glob
+import mmap
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -131,6 +132,14 @@ class ArraySource(Source):
         for start in range(0, self.n_rows, SORT_ROWS):
             part = slice(start, start + SORT_ROWS)
             yield each_part(self.rows, itemgetter(part))
+            each_part(self.rows, _forget)
+
+
+def _forget(values: Any) -> None:
+    """Give the pages of a file back that were read: they would count as memory in use."""
+    pages = getattr(values, "_mmap", None)
+    if pages is not None and getattr(values, "mode", "") == "r" and hasattr(mmap, "MADV_DONTNEED"):
+        pages.madvise(mmap.MADV_DONTNEED)
 
 
 def each_part(rows: Rows, change: Callable[[Any], Any]) -> Rows:
