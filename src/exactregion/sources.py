@@ -217,14 +217,10 @@ class ParquetSource(Source):
         """Gather batches until there are enough rows."""
         import pyarrow as pa
 
-        wanted = list(dict.fromkeys(_flat(self.columns)))
         waiting: list[Any] = []
         number = 0
-        batches = self.dataset.to_batches(
-            columns=wanted, batch_size=SORT_ROWS, batch_readahead=2, fragment_readahead=1
-        )
         try:
-            for batch in batches:
+            for batch in self._batches():
                 waiting.append(batch)
                 number += len(batch)
                 while number >= SORT_ROWS:
@@ -236,6 +232,25 @@ class ParquetSource(Source):
             raise FileFormatError(f"The data cannot be read: {error}") from error
         if number:
             yield self._rows(pa.Table.from_batches(waiting))
+
+    def _batches(self) -> Iterator[Any]:
+        """Read one row group after the other, and nothing ahead."""
+        settings = {
+            "columns": list(dict.fromkeys(_flat(self.columns))),
+            "batch_size": SORT_ROWS,
+            "batch_readahead": 0,
+            "fragment_readahead": 0,
+            "use_threads": False,
+        }
+        try:
+            fragments = list(self.dataset.get_fragments())
+        except ValueError:  # a data set with a filter
+            yield from self.dataset.to_batches(**settings)
+            return
+        for fragment in fragments:
+            split = getattr(fragment, "split_by_row_group", lambda fragment=fragment: [fragment])
+            for group in split():
+                yield from group.to_batches(schema=self.dataset.schema, **settings)
 
     def _rows(self, table: Any) -> Rows:
         def pick(names: Any) -> Any:

@@ -8,7 +8,7 @@ stretch, so that the results do not depend on who worked on which stretch, or wh
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -230,16 +230,17 @@ class _Buffers:
     new room for every product would cost more than the product.
     """
 
-    U: FloatArray
+    U: FloatArray | None
     K: FloatArray
 
     @classmethod
     def for_plan(cls, plan: Plan) -> _Buffers:
+        """Make room for all data sets where rows are counts: these are made a row at a time."""
         m = plan.draws.m
-        # counts are made a row at a time, for all data sets at once
-        group = min(m, GROUP) if plan.extent.row_trials <= 1 else m
-        K = np.empty(group * BLOCK_ROWS, dtype=precision_of(plan.extent))
-        return cls(np.empty(group * BLOCK_ROWS), K)
+        precision = precision_of(plan.extent)
+        if plan.extent.row_trials <= 1:
+            return cls(None, np.empty(min(m, GROUP) * BLOCK_ROWS, dtype=precision))
+        return cls(np.empty(m * BLOCK_ROWS), np.empty(m * BLOCK_ROWS, dtype=precision))
 
     @property
     def group(self) -> int:
@@ -260,19 +261,40 @@ def _add_points(
     points: FloatArray, Phi: FloatArray, block: _Block, draws: Draws, buffers: _Buffers
 ) -> None:
     """Draw the successes of all data sets in a block, a group after the other, and add Φᵀk."""
-    generator = draws.of_block(block.number)
+    draw = _counts_drawn if buffers.U is not None else _labels_drawn
+    for first, K in draw(block, draws, buffers):
+        add_products(points[first : first + len(K)], K, Phi)
+
+
+def _counts_drawn(
+    block: _Block, draws: Draws, buffers: _Buffers
+) -> Iterator[tuple[int, FloatArray]]:
+    """Give the successes of all data sets, and the number of the first."""
     b = len(block.p)
+    U = np.asarray(buffers.U)[: draws.n_resamples * b].reshape(draws.n_resamples, b)
+    K = buffers.K[: draws.m * b].reshape(1, draws.m, b)
+    draws.of_block(block.number).random(out=U)
+    place_successes(
+        K, U, block.p[None], trials=block.trials, observed=block.successes, seat=draws.seat
+    )
+    yield 0, K[0]
+
+
+def _labels_drawn(
+    block: _Block, draws: Draws, buffers: _Buffers
+) -> Iterator[tuple[int, FloatArray]]:
+    """Give the labels of a group of data sets after the other, and the number of its first."""
+    from exactregion.engine.labels import draw_labels, thresholds_of  # Numba is slow to import
+
+    thresholds = thresholds_of(block.p * block.trials)
+    observed = block.successes.astype(buffers.K.dtype)
+    state = draws.of_block(block.number).bit_generator.state["state"]["state"].copy()
     for first in range(0, draws.m, buffers.group):
         number = min(buffers.group, draws.m - first)
-        seat = draws.seat - first if first <= draws.seat < first + number else None
-        alternatives = number - (seat is not None)
-        U = buffers.U[: alternatives * b].reshape(alternatives, b)
-        K = buffers.K[: number * b].reshape(1, number, b)
-        generator.random(out=U)
-        place_successes(
-            K, U, block.p[None], trials=block.trials, observed=block.successes, seat=seat
-        )
-        add_products(points[first : first + number], K[0], Phi)
+        K = buffers.K[: number * len(block.p)].reshape(number, len(block.p))
+        seat = draws.seat - first if first <= draws.seat < first + number else -1
+        draw_labels(state, thresholds, observed, seat, K)
+        yield first, K
 
 
 def _bins_of(stretch: Stretch, extent: Extent) -> FloatArray:
