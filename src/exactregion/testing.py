@@ -3,44 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from functools import reduce
-from operator import add
 from typing import TYPE_CHECKING, Any, overload
 
-import numpy as np
-
-from exactregion._typing import FloatArray, IntArray
-from exactregion.engine import statistics_of
-from exactregion.engine.stream import (
-    Plan,
-    glimpse_of,
-    statistics_of_sums,
-    stretches_of,
-    sums_of,
-    survey_of,
-)
-from exactregion.engine.workers import answers
+from exactregion._typing import FloatArray
+from exactregion.candidates import CandidateTest
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.frames import encode_text
-from exactregion.models import Recalibration, fixed_probabilities, is_asked
-from exactregion.progress import Watch, watching
+from exactregion.models import fixed_probabilities, is_asked
 from exactregion.reading import read_predictions
 from exactregion.resampling import (
     Draws,
-    Resampling,
     RNGLike,
     check_n_resamples,
     fresh_entropy,
     integer_seed,
 )
-from exactregion.result import ExactTestResult, Question, result_of
-from exactregion.sample import SORT_ROWS, Sample
+from exactregion.result import ExactTestResult
+from exactregion.sample import Sample
 from exactregion.sources import Rows, Source, open_rows
-from exactregion.statistics import Candidates, Statistic, as_statistic
-from exactregion.streaming import stream_test
-from exactregion.subgroups import count_groups, table_by_group, table_of
+from exactregion.statistics import Statistic, as_statistic
+from exactregion.streaming import StreamTest
+from exactregion.subgroups import table_by_group
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -127,16 +110,28 @@ def model_test(
     names = Rows("X", "y", "candidate")
     asked = is_asked(candidate)
     rows = open_rows(Rows(X, y, None if asked else candidate), data, names)
+    draws, seed = Draws(n_resamples, fresh_entropy(rng)), integer_seed(rng)
     if isinstance(rows, Source):
-        stream = _Stream(rows, chosen, n_resamples, names, pos_label, n_jobs, progress)
-        if rows.n_rows > SORT_ROWS:
-            return stream.run(rng, candidate if asked else None)
+        stream = StreamTest(
+            rows,
+            chosen,
+            draws,
+            seed,
+            names,
+            candidate=candidate if asked else None,
+            pos_label=pos_label,
+            n_jobs=n_jobs,
+            progress=progress,
+        )
+        if stream.is_large:
+            return stream.run()
         rows = stream.in_memory()
     X, y, candidate = rows.X, rows.y, candidate if asked else rows.p
     numbers, shared = encode_text(X)
     sample = Sample.from_data(numbers, y, pos_label=pos_label, shared=shared)
-    test = _FixedTest(sample, chosen, n_resamples, n_jobs=n_jobs)
-    return test.run(fixed_probabilities(candidate, X, len(sample), sample.classes), rng)
+    test = CandidateTest(sample, chosen, n_resamples, n_jobs=n_jobs)
+    probabilities = fixed_probabilities(candidate, X, len(sample), sample.classes)
+    return test.run(probabilities, draws.entropy, seed)
 
 
 def compare(
@@ -191,13 +186,13 @@ def compare(
         )
     numbers, shared = encode_text(X)
     sample = Sample.from_data(numbers, y, pos_label=pos_label, shared=shared)
-    test = _FixedTest(sample, as_statistic(statistic), check_n_resamples(n_resamples))
+    test = CandidateTest(sample, as_statistic(statistic), check_n_resamples(n_resamples))
     asked = {
         name: fixed_probabilities(candidate, X, len(sample), sample.classes)
         for name, candidate in candidates.items()
     }
     seed = fresh_entropy(rng)
-    results = {name: test.run_with(probabilities, seed) for name, probabilities in asked.items()}
+    results = {name: test.run(probabilities, seed) for name, probabilities in asked.items()}
     rows = {name: (r.pvalue, r.rank, r.statistic) for name, r in results.items()}
     table = pd.DataFrame.from_dict(rows, orient="index", columns=["pvalue", "rank", "statistic"])
     return table.rename_axis("candidate")
@@ -305,180 +300,33 @@ def calibration_test(
     n_resamples = check_n_resamples(n_resamples)
     names = Rows(None, "y_true", "y_prob", "by")
     rows = open_rows(Rows(None, y_true, y_prob, by), data, names)
+    draws, seed = Draws(n_resamples, fresh_entropy(rng)), integer_seed(rng)
     if isinstance(rows, Source):
-        stream = _Stream(
-            rows, chosen, n_resamples, names, pos_label, n_jobs, progress, calibration=True
+        stream = StreamTest(
+            rows,
+            chosen,
+            draws,
+            seed,
+            names,
+            calibration=True,
+            pos_label=pos_label,
+            n_jobs=n_jobs,
+            progress=progress,
         )
-        if rows.n_rows > SORT_ROWS:
-            return stream.run(rng) if by is None else stream.run_by_group(rng, by)
+        if stream.is_large:
+            return stream.run() if by is None else stream.run_by_group(by)
         rows = stream.in_memory()
-    y_true, by = rows.y, rows.by
     probabilities = read_predictions(rows.p)
     sample = Sample.from_data(
-        probabilities, y_true, pos_label=pos_label, names=("y_prob", "y_true")
+        probabilities, rows.y, pos_label=pos_label, names=("y_prob", "y_true")
     )
+
+    def test_on(sample: Sample, probabilities: FloatArray) -> ExactTestResult:
+        test = CandidateTest(sample, chosen, n_resamples, calibration=True, n_jobs=n_jobs)
+        return test.run(probabilities, draws.entropy, seed)
+
     if by is None:
-        test = _FixedTest(sample, chosen, n_resamples, calibration=True, n_jobs=n_jobs)
-        return test.run(probabilities, rng)
-    entropy, seed = fresh_entropy(rng), integer_seed(rng)
-
-    def test_rows(rows: IntArray) -> ExactTestResult:
-        part = sample.part(rows)
-        test = _FixedTest(part, chosen, n_resamples, calibration=True, n_jobs=n_jobs)
-        return test.run_with(probabilities[rows], entropy, seed)
-
-    return table_by_group(by, len(sample), test_rows)
-
-
-@dataclass(frozen=True, eq=False)
-class _Stream:
-    """A test on rows that need not be in memory."""
-
-    source: Source
-    statistic: Statistic
-    n_resamples: int
-    names: Rows
-    pos_label: object
-    n_jobs: int | None
-    progress: bool
-    calibration: bool = False
-
-    def in_memory(self) -> Rows:
-        """Give all rows of a source that has few of them."""
-        if self.source.n_rows == 0:
-            raise InvalidValueError("The data must have at least one row. Got 0 instead.")
-        return self.source.each(_as_they_are, lambda rows: None)[0]
-
-    def run(self, rng: RNGLike, candidate: Any = None) -> ExactTestResult:
-        draws = Draws(self.n_resamples, fresh_entropy(rng))
-        return self.run_with(draws, integer_seed(rng), candidate)
-
-    def run_with(self, draws: Draws, seed: int | None, candidate: Any = None) -> ExactTestResult:
-        watch = Watch()
-        with watching(watch, "two passes", show=self.progress, counted="rows done"):
-            return stream_test(
-                self.source,
-                self.statistic,
-                draws,
-                names=self.names,
-                candidate=candidate,
-                calibration=self.calibration,
-                pos_label=self.pos_label,
-                seed=seed,
-                n_jobs=self.n_jobs,
-                done=watch.advance,
-            )
-
-    def run_by_group(self, rng: RNGLike, by: Any) -> pd.DataFrame:
-        """Test the predictions of each group, which takes two passes a group and one to count."""
-        draws, seed = Draws(self.n_resamples, fresh_entropy(rng)), integer_seed(rng)
-        counts = self.source.each(_count_rows, lambda rows: None, self.n_jobs)
-        groups: list[Any] = list(dict.fromkeys(group for count in counts for group in count))
-        with suppress(TypeError):  # names and numbers mixed have no order
-            groups.sort()
-        results = {}
-        for group in groups:
-            numbers = [count.get(group, 0) for count in counts]
-            results[group] = replace(self, source=self.source.of_group(group, numbers))._run_group(
-                draws, seed
-            )
-        return table_of(results, by if isinstance(by, str) else "group")
-
-    def _run_group(self, draws: Draws, seed: int | None) -> ExactTestResult:
-        if self.source.n_rows > SORT_ROWS:
-            return self.run_with(draws, seed)
-        rows = self.in_memory()
-        probabilities = read_predictions(rows.p)
-        names = (self.names.p, self.names.y)
-        sample = Sample.from_data(probabilities, rows.y, pos_label=self.pos_label, names=names)
-        test = _FixedTest(sample, self.statistic, self.n_resamples, calibration=True)
-        return test.run_with(probabilities, draws.entropy, seed)
-
-
-def _count_rows(index: int, rows: Rows) -> dict[Any, int]:
-    return count_groups(rows.by, index * SORT_ROWS)
-
-
-def _as_they_are(index: int, rows: Rows) -> Rows:
-    return rows
-
-
-@dataclass(frozen=True, eq=False)
-class _FixedTest:
-    """What tests of several fixed candidates on the same data share."""
-
-    sample: Sample
-    statistic: Statistic
-    n_resamples: int
-    calibration: bool = False
-    n_jobs: int | None = None
-    _last: dict[str, Any] = field(default_factory=dict, repr=False)
-
-    def run(self, probabilities: FloatArray, rng: RNGLike) -> ExactTestResult:
-        return self.run_with(probabilities, fresh_entropy(rng), integer_seed(rng))
-
-    def run_with(
-        self, probabilities: FloatArray, entropy: int, seed: int | None = None
-    ) -> ExactTestResult:
-        """Test probabilities in the order of the user's rows."""
-        sample = self.sample.with_ties_ordered_by(probabilities)
-        inputs = sample.inputs
-        draws = Draws(self.n_resamples, entropy)
-        ordered = probabilities[inputs.order]
-        if self._last.get("inputs") is not inputs:
-            self._last.clear()
-            self._last["inputs"] = inputs
-        Z = self._streamed(sample, ordered, draws) if inputs.extent.is_large else None
-        if Z is None:
-            Z = self._at_once(sample, ordered, draws)
-        return result_of(Z, draws.seat, self._question(probabilities, seed))
-
-    def _at_once(self, sample: Sample, probabilities: FloatArray, draws: Draws) -> FloatArray:
-        if "prepared" not in self._last:
-            self._last["prepared"] = self.statistic.prepare(sample.inputs, draws.m)
-        candidates = Candidates(
-            sample.inputs,
-            probabilities[None],
-            sample.is_counts,
-            Recalibration() if self.calibration else None,
-            np.array([[0.0, 1.0]]) if self.calibration else None,
-        )
-        resampling = Resampling(sample, draws.n_resamples, draws.entropy)
-        Z: FloatArray = statistics_of(candidates, resampling, self._last["prepared"])[0]
-        return Z
-
-    def _streamed(
-        self, sample: Sample, probabilities: FloatArray, draws: Draws
-    ) -> FloatArray | None:
-        """Work stretch by stretch, as if the rows were not in memory; None where it cannot be."""
-        inputs = sample.inputs
-        if isinstance(inputs.X, tuple):
-            return None
-        if "survey" not in self._last:
-            n = len(sample)
-            glimpses = (
-                glimpse_of(stretch.index, stretch.X, stretch.trials, n)
-                for stretch in stretches_of(sample, probabilities)
-            )
-            survey = survey_of(glimpses, calibration=self.calibration, shared=inputs.shared)
-            rule = self.statistic.stream(survey, draws.m)
-            self._last.update(survey=survey, rule=rule)
-        survey, rule = self._last["survey"], self._last["rule"]
-        if rule is None:
-            return None
-        plan = Plan(tuple(term.columns for term in rule.terms), survey.extent, draws)
-        stretches = stretches_of(sample, probabilities)
-        parts = answers(lambda stretch: sums_of(stretch, plan), stretches, self.n_jobs)
-        return statistics_of_sums(reduce(add, parts), rule, plan)
-
-    def _question(self, probabilities: FloatArray, seed: int | None) -> Question:
-        inputs = self.sample.inputs
-        return Question(
-            kind="calibration" if self.calibration else "model",
-            statistic=repr(self.statistic),
-            inputs=inputs.names,
-            seed=seed,
-            probabilities=probabilities,
-            successes=inputs.to_user_order(self.sample.successes),
-            trials=inputs.to_user_order(inputs.trials),
-        )
+        return test_on(sample, probabilities)
+    return table_by_group(
+        rows.by, len(sample), lambda own: test_on(sample.part(own), probabilities[own])
+    )

@@ -102,17 +102,17 @@ def test_errors():
     y, p = chunked(Y, 3), chunked(P, 3)
     with pytest.raises(InvalidValueError, match=r"chunks of known size.*compute_chunk_sizes\(\)"):
         calibration(y[y >= 0], p)
-    with pytest.raises(InvalidValueError, match=f"same number of rows. Got {N} and {N - 5}"):
+    with pytest.raises(InvalidValueError, match=rf"same number of rows. Got {N} and {N - 5}"):
         calibration(y[:-5], p)
-    with pytest.raises(InvalidTypeError, match="'y_prob' parameter must be a Dask array or frame"):
+    with pytest.raises(InvalidTypeError, match=r"'y_prob' parameter must be a Dask array or frame"):
         calibration(y, da.from_array(P).to_delayed()[0])
-    with pytest.raises(InvalidValueError, match="Got 7.0 in row 150000"):
+    with pytest.raises(InvalidValueError, match=r"Got 7.0 in row 150000"):
         calibration(y, da.where(da.arange(N, chunks=p.chunks) == 150_000, 7.0, p))
-    with pytest.raises(InvalidValueError, match="two classes. Got 3 instead: 0, 1, 2"):
+    with pytest.raises(InvalidValueError, match=r"two classes. Got 3 instead: 0, 1, 2"):
         calibration(da.where(da.arange(N, chunks=y.chunks) == 190_000, 2, y), p)
     with pytest.raises(InvalidValueError, match=r"'y_prob'.*\['a', 'b', 'p', 'y', 'arm'\].*'q'"):
         calibration("y", "q", data=dd.from_pandas(FRAME, npartitions=2))
-    with pytest.raises(InvalidTypeError, match="takes rows in pieces"):
+    with pytest.raises(InvalidTypeError, match=r"takes rows in pieces"):
         calibration(y, p, statistic="neighborhood")
 
 
@@ -121,7 +121,7 @@ def test_sources_that_fail_late():
         raise OSError("the disk is gone")
 
     p = chunked(P, 3).map_blocks(broken, dtype=float)
-    with pytest.raises(OSError, match="the disk is gone"):
+    with pytest.raises(OSError, match=r"the disk is gone"):
         calibration(chunked(Y, 3), p)
 
 

@@ -1,5 +1,7 @@
 """Rows from memory maps, Parquet files and frames: the result of rows in memory."""
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -57,7 +59,7 @@ def expected():
 def files(tmp_path_factory):
     """Four files with row groups of all sizes."""
     folder = tmp_path_factory.mktemp("data")
-    for part, (start, stop) in enumerate(zip(CUTS[:-1], CUTS[1:], strict=True)):
+    for part, (start, stop) in enumerate(pairwise(CUTS)):
         table = pa.Table.from_pandas(FRAME[start:stop], preserve_index=False)
         pq.write_table(table, folder / f"part{part}.parquet", row_group_size=GROUPS[part])
     return folder
@@ -106,7 +108,9 @@ def test_files_are_read_in_sorted_order(files, expected):
     assert not same(calibration("y", "p", data=backwards), expected[0])
 
 
-@pytest.mark.parametrize("convert", [pd.DataFrame, pl.DataFrame, lambda frame: frame.to_dict("list")])
+@pytest.mark.parametrize(
+    "convert", [pd.DataFrame, pl.DataFrame, lambda frame: frame.to_dict("list")]
+)
 def test_frames_in_memory(convert, expected):
     data = convert(FRAME[["a", "b", "p", "y"]])
     assert same(calibration("y", "p", data=data), expected[0])
@@ -207,15 +211,15 @@ def test_bad_rows_are_named(damaged, column, row, value, message):
 
 
 def test_bad_inputs_and_candidates_are_named(damaged, files):
-    with pytest.raises(InvalidValueError, match="'X'.*Got inf in row 70000, column 'b'"):
+    with pytest.raises(InvalidValueError, match=r"'X'.*Got inf in row 70000, column 'b'"):
         model("p", ["a", "b"], "y", data=damaged("b", 70_000, np.inf))
-    with pytest.raises(ModelError, match="Got 2 instead.*rows: 131000"):
+    with pytest.raises(ModelError, match=r"Got 2 instead.*rows: 131000"):
         model("p", ["a", "b"], "y", data=damaged("p", 131_000, 2.0))
     with pytest.raises(ModelError, match=r"Got -1 .*: 0, 1, 2"):
         model(lambda frame: np.full(len(frame), -1.0), "a", "y", data=files)
     with pytest.raises(InvalidTypeError, match=r"must be numeric. Got 'arm'"):
         model("p", ["a", "arm"], "y", data=files)
-    with pytest.raises(InvalidValueError, match="one probability a row"):
+    with pytest.raises(InvalidValueError, match=r"one probability a row"):
         model(lambda frame: np.full(3, 0.5), "a", "y", data=files)
 
 
@@ -224,33 +228,33 @@ def test_columns_that_are_not_there(files):
     for data in (files, FRAME):
         with pytest.raises(InvalidValueError, match=message):
             calibration("y", "prob", data=data)
-    with pytest.raises(InvalidValueError, match="'X'.*Got 'c'"):
+    with pytest.raises(InvalidValueError, match=r"'X'.*Got 'c'"):
         model("p", ["a", "c"], "y", data=files)
-    with pytest.raises(InvalidTypeError, match="'y_prob' parameter must name a column.*ndarray"):
+    with pytest.raises(InvalidTypeError, match=r"'y_prob' parameter must name a column.*ndarray"):
         calibration("y", P, data=files)
 
 
 def test_labels_of_two_classes_need_a_positive_one(files):
     with pytest.raises(InvalidValueError, match=r"'pos_label'.*\['no', 'yes'\]"):
         calibration("ill", "p", data=files)
-    with pytest.raises(InvalidValueError, match="'pos_label'.*Got 'maybe'"):
+    with pytest.raises(InvalidValueError, match=r"'pos_label'.*Got 'maybe'"):
         calibration("ill", "p", data=files, pos_label="maybe")
     assert same(calibration("ill", "p", data=files, pos_label="yes"), calibration(Y, P))
 
 
 @pytest.mark.parametrize("statistic", ["neighborhood", lambda labels, p, X: labels.sum(axis=1)])
 def test_statistics_that_want_all_rows_at_once_say_so(files, statistic):
-    with pytest.raises(InvalidTypeError, match="takes rows in pieces.*'discrepancy'.*Got"):
+    with pytest.raises(InvalidTypeError, match=r"takes rows in pieces.*'discrepancy'.*Got"):
         model("p", ["a", "b"], "y", data=files, statistic=statistic)
 
 
 def test_files_that_are_not_there_or_not_parquet(tmp_path):
     with pytest.raises(FileAccessError, match=r"Parquet files.*nothing\*.parquet"):
         calibration("y", "p", data=tmp_path / "nothing*.parquet")
-    with pytest.raises(FileAccessError, match="names none"):
+    with pytest.raises(FileAccessError, match=r"names none"):
         calibration("y", "p", data=tmp_path)
     (tmp_path / "text.parquet").write_text("hello")
-    with pytest.raises(FileFormatError, match="must name Parquet files"):
+    with pytest.raises(FileFormatError, match=r"must name Parquet files"):
         calibration("y", "p", data=tmp_path / "text.parquet")
 
 
@@ -259,34 +263,34 @@ def test_files_that_are_damaged_in_the_middle(files, tmp_path):
     content[4:-20_000] = bytes(len(content) - 20_004)
     (tmp_path / "a.parquet").write_bytes(content)
     (tmp_path / "b.parquet").write_bytes((files / "part3.parquet").read_bytes())
-    with pytest.raises(FileFormatError, match="The data cannot be read"):
+    with pytest.raises(FileFormatError, match=r"The data cannot be read"):
         calibration("y", "p", data=tmp_path)
 
 
 def test_no_rows(tmp_path):
     FRAME[:0].to_parquet(tmp_path / "none.parquet")
-    with pytest.raises(InvalidValueError, match="at least one row. Got 0"):
+    with pytest.raises(InvalidValueError, match=r"at least one row. Got 0"):
         calibration("y", "p", data=tmp_path / "none.parquet")
 
 
 @pytest.mark.parametrize("data", [3, ["a", 3], lambda: None, pl.LazyFrame({"y": [1], "p": [0.5]})])
 def test_data_of_another_kind(data):
-    with pytest.raises(InvalidTypeError, match="'data' parameter must be a frame, a pyarrow data"):
+    with pytest.raises(InvalidTypeError, match=r"'data' parameter must be a frame, a pyarrow data"):
         calibration("y", "p", data=data)
 
 
 def test_lengths_that_differ(tmp_path):
     y, p = mapped(tmp_path, y=Y[:-1], p=P)
-    with pytest.raises(InvalidValueError, match=f"same number of rows. Got {N} and {N - 1}"):
+    with pytest.raises(InvalidValueError, match=rf"same number of rows. Got {N} and {N - 1}"):
         calibration(y, p)
 
 
 def test_zero_counts(tmp_path):
     y, p = mapped(tmp_path, y=np.zeros((N, 2), dtype=int), p=P)
-    with pytest.raises(InvalidValueError, match="at least one trial"):
+    with pytest.raises(InvalidValueError, match=r"at least one trial"):
         calibration(y, p)
 
 
 def test_groups_that_are_missing(damaged):
-    with pytest.raises(InvalidValueError, match="'by'.*missing values. Got one in row 70001 inst"):
+    with pytest.raises(InvalidValueError, match=r"'by'.*missing values. Got one in row 70001 inst"):
         calibration("y", "p", by="arm", data=damaged("arm", 70_001, None))

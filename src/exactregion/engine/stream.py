@@ -181,6 +181,12 @@ class Sums:
     information: dict[int, tuple[FloatArray | None, ...]]
     bins: FloatArray
 
+    @property
+    def by_probability(self) -> FloatArray:
+        """Mean probability, successes and trials of the bins that are not empty: (3, k)."""
+        expected, successes, trials = self.bins[:, self.bins[2] > 0]
+        return np.stack([expected / trials, successes, trials])
+
     def __add__(self, other: Sums) -> Sums:
         """Add the sums over other stretches."""
         return Sums(

@@ -89,6 +89,11 @@ def no_family_error() -> InvalidValueError:
 class Statistic(ABC):
     """A recipe for Z; a subclass supplies `prepare`."""
 
+    @property
+    def collapses(self) -> bool:
+        """Whether equal rows may be worked on as one row of counts."""
+        return False
+
     @abstractmethod
     def prepare(self, inputs: Inputs, m: int) -> PreparedStatistic:
         """Do all that depends on the inputs and the number m of data sets alone."""

@@ -65,6 +65,11 @@ class _Sum(Statistic):
         parts = ", ".join(repr(statistic) for statistic in self.statistics)
         return f"{type(self).__name__}({parts}, weights={self.weights})"
 
+    @property
+    def collapses(self) -> bool:
+        """Whether equal rows may be worked on as one row of counts: where all parts may."""
+        return all(statistic.collapses for statistic in self.statistics)
+
     def prepare(self, inputs: Inputs, m: int) -> PreparedStatistic:
         """Prepare each part."""
         parts = tuple(statistic.prepare(inputs, m) for statistic in self.statistics)

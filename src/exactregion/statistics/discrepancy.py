@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from exactregion.features import SharedFeatures
-from exactregion.kernels import as_kernel
+from exactregion.kernels import Precomputed, as_kernel
 from exactregion.landmarks import Landmarks, kernel_features
 from exactregion.sample import Inputs
 from exactregion.statistics.base import Candidates, PreparedStatistic, Rule, Statistic, Term
 from exactregion.statistics.measures import FromCentre
-from exactregion.statistics.streamed import StreamRule, StreamTerm, Survey
+from exactregion.statistics.streamed import FromPoint, StreamRule, StreamTerm, Survey
 
 __all__ = ["Discrepancy"]
 
@@ -41,6 +41,11 @@ class Discrepancy(Statistic):
         """Check the kernel."""
         as_kernel(self.kernel, self.bandwidth)
 
+    @property
+    def collapses(self) -> bool:
+        """Whether equal rows may become one row of counts: not where the kernel knows rows."""
+        return not isinstance(as_kernel(self.kernel, self.bandwidth), Precomputed)
+
     def prepare(self, inputs: Inputs, m: int) -> PreparedStatistic:
         """Factor the Gram matrix."""
         kernel = as_kernel(self.kernel, self.bandwidth)
@@ -55,7 +60,7 @@ class Discrepancy(Statistic):
             return None
         landmarks = Landmarks.of(settled, survey.distinct, survey.extent, m, contrast=False)
         scale = _scale(survey.extent.total)
-        return StreamRule((StreamTerm(landmarks, lambda centre, _: FromCentre(centre, scale)),))
+        return StreamRule((StreamTerm(landmarks, lambda centre, _: FromPoint(centre, scale)),))
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from exactregion.kernels import as_kernel
+from exactregion.kernels import Precomputed, as_kernel
 from exactregion.landmarks import Landmarks, kernel_features
 from exactregion.sample import Inputs
 from exactregion.statistics.base import PreparedStatistic, Statistic
@@ -46,6 +46,11 @@ class Embedding(Statistic):
     def __post_init__(self) -> None:
         """Check the kernel."""
         as_kernel(self.kernel, self.bandwidth)
+
+    @property
+    def collapses(self) -> bool:
+        """Whether equal rows may become one row of counts: not where the kernel knows rows."""
+        return not isinstance(as_kernel(self.kernel, self.bandwidth), Precomputed)
 
     def prepare(self, inputs: Inputs, m: int) -> PreparedStatistic:
         """Factor B."""

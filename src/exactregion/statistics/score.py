@@ -47,6 +47,11 @@ class Score(Statistic):
     information count as having a trillionth of the largest, on a scale where parameters are alike.
     """
 
+    @property
+    def collapses(self) -> bool:
+        """Whether equal rows may be worked on as one row of counts: always."""
+        return True
+
     def prepare(self, inputs: Inputs, m: int) -> PreparedStatistic:
         """Remember the number of data sets: nothing else comes before θ."""
         return _PreparedScore(m)

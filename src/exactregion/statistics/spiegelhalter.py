@@ -12,7 +12,7 @@ from exactregion.features import CandidateFeatures, grid_unit, on_grid, precisio
 from exactregion.sample import Inputs
 from exactregion.statistics.base import Candidates, PreparedStatistic, Rule, Statistic, Term
 from exactregion.statistics.measures import FromCentre
-from exactregion.statistics.streamed import StreamRule, StreamTerm, Survey
+from exactregion.statistics.streamed import FromPoint, StreamRule, StreamTerm, Survey
 
 __all__ = ["Spiegelhalter"]
 
@@ -26,6 +26,11 @@ class Spiegelhalter(Statistic):
     under-confidence best, and a shift of predictions around 1/2 not at all.
     """
 
+    @property
+    def collapses(self) -> bool:
+        """Whether equal rows may be worked on as one row of counts: always."""
+        return True
+
     def prepare(self, inputs: Inputs, m: int) -> PreparedStatistic:
         """Remember the number of data sets: nothing else comes before the candidate."""
         return _PreparedSpiegelhalter(m)
@@ -33,7 +38,7 @@ class Spiegelhalter(Statistic):
     def stream(self, survey: Survey, m: int) -> StreamRule:
         """Take 1 - 2p, which is never above 1."""
         boldness = _Boldness(grid_unit(np.ones(1), survey.extent, m), precision_of(survey.extent))
-        return StreamRule((StreamTerm(boldness, lambda centre, _: FromCentre(centre)),))
+        return StreamRule((StreamTerm(boldness, lambda centre, _: FromPoint(centre)),))
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,9 @@ from typing import Protocol
 
 from exactregion._typing import FloatArray, IntArray
 from exactregion.sample import Distinct, Extent
+from exactregion.statistics.measures import squared_norms
 
-__all__ = ["Columns", "StreamRule", "StreamTerm", "Survey"]
+__all__ = ["Columns", "FromPoint", "StreamRule", "StreamTerm", "Survey"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +53,18 @@ class Columns(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
+class FromPoint:
+    """scale · ‖v_i - c‖², the distance from a centre (r, 1) that was summed beside the points."""
+
+    centre: FloatArray
+    scale: float = 1.0
+
+    def __call__(self, points: FloatArray) -> FloatArray:
+        """Measure points (r, 1, m): shape (1, m)."""
+        return squared_norms(points - self.centre[:, :, None]) * self.scale
+
+
+@dataclass(frozen=True, eq=False)
 class StreamTerm:
     """One kind of points, and how far they lie from their centre.
 
@@ -60,8 +73,7 @@ class StreamTerm:
     columns : Columns
         What is summed.
     measure : callable
-        The centre (r, 1) and the information (r, r) to a measure of points (r, 1, m), one of
-        `exactregion.statistics.measures`.
+        The centre (r, 1) and the information (r, r) to a measure of points (r, 1, m).
     """
 
     columns: Columns

@@ -52,7 +52,7 @@ CERTAIN_Y = np.where(CERTAIN == P, Y, CERTAIN).astype(int)
 class Streamed:
     """A candidate on data in memory, worked on in stretches."""
 
-    def __init__(self, statistic, X, y, p, calibration=False, m=M):
+    def __init__(self, statistic, X, y, p, *, calibration=False, m=M):
         self.sample = Sample.from_data(X, y).with_ties_ordered_by(p)
         self.p = p[self.sample.inputs.order]
         self.statistic, self.calibration = statistic, calibration
@@ -69,11 +69,13 @@ class Streamed:
     def parts(self):
         return [sums_of(stretch, self.plan) for stretch in stretches_of(self.sample, self.p)]
 
-    def Z(self, parts):
+    def statistics(self, parts):
         return statistics_of_sums(reduce(add, parts), self.rule, self.plan)
 
     def batch(self):
-        model, theta = (Recalibration(), np.array([[0.0, 1.0]])) if self.calibration else (None,) * 2
+        model, theta = Recalibration(), np.array([[0.0, 1.0]])
+        if not self.calibration:
+            model = theta = None
         candidates = Candidates(
             self.sample.inputs, self.p[None], self.sample.is_counts, model, theta
         )
@@ -95,26 +97,28 @@ MODEL = [
 @pytest.mark.parametrize(("statistic", "X"), MODEL, ids=[repr(one) for one, _ in MODEL])
 def test_stretches_have_the_numbers_of_the_batch_engine(statistic, X):
     streamed = Streamed(statistic, X, Y, P)
-    np.testing.assert_array_equal(streamed.Z(streamed.parts()), streamed.batch())
+    np.testing.assert_array_equal(streamed.statistics(streamed.parts()), streamed.batch())
 
 
 @pytest.mark.parametrize("statistic", [Omnibus(), Score(), Combined()], ids=repr)
 @pytest.mark.parametrize(("p", "y"), [(P, Y), (CERTAIN, CERTAIN_Y), (P.round(1), Y)])
 def test_calibration_has_the_numbers_of_the_batch_engine(statistic, p, y):
     streamed = Streamed(statistic, p, y, p, calibration=True)
-    np.testing.assert_array_equal(streamed.Z(streamed.parts()), streamed.batch())
+    np.testing.assert_array_equal(streamed.statistics(streamed.parts()), streamed.batch())
 
 
 def test_counts_have_the_numbers_of_the_batch_engine():
     streamed = Streamed(Omnibus(), P, COUNTS, P, calibration=True)
     assert not streamed.survey.extent.in_single
-    np.testing.assert_array_equal(streamed.Z(streamed.parts()), streamed.batch())
+    np.testing.assert_array_equal(streamed.statistics(streamed.parts()), streamed.batch())
 
 
 def test_stretches_may_be_added_in_any_order():
     streamed = Streamed(Omnibus(), P, Y, P, calibration=True)
     a, b, c = streamed.parts()
-    np.testing.assert_array_equal(streamed.Z([a + (b + c)]), streamed.Z([c, b, a]))
+    np.testing.assert_array_equal(
+        streamed.statistics([a + (b + c)]), streamed.statistics([c, b, a])
+    )
 
 
 def test_plans_travel():
@@ -131,7 +135,7 @@ def test_an_outcome_against_a_certainty_is_infinite():
     row = int(np.flatnonzero(CERTAIN == 1)[3])
     wrong[row] = 0
     streamed = Streamed(Omnibus(), CERTAIN, wrong, CERTAIN, calibration=True)
-    Z = streamed.Z(streamed.parts())
+    Z = streamed.statistics(streamed.parts())
     assert np.flatnonzero(np.isinf(Z)).tolist() == [streamed.draws.seat]
 
 
@@ -150,8 +154,8 @@ def test_nan_is_no_reason_to_accept():
     streamed = Streamed(Discrepancy(), X, Y, P)
     sums = reduce(add, streamed.parts())
     sums.points[0, 0] = np.nan
-    with pytest.raises(InvalidValueError, match="must give numbers. Got NaN"):
-        streamed.Z([sums])
+    with pytest.raises(InvalidValueError, match=r"must give numbers. Got NaN"):
+        streamed.statistics([sums])
 
 
 # --- what the tests do with it ------------------------------------------------------------------
@@ -209,7 +213,7 @@ def test_false_candidates_are_found():
 
 
 def test_the_score_needs_a_family():
-    with pytest.raises(InvalidValueError, match="must not use the score for a fixed candidate"):
+    with pytest.raises(InvalidValueError, match=r"must not use the score for a fixed candidate"):
         model(statistic="score")
 
 
