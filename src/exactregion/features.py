@@ -9,8 +9,11 @@ and coverage not at all.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cache
+from threading import Lock
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,20 +21,26 @@ from scipy import sparse
 from scipy.linalg import lapack
 from threadpoolctl import ThreadpoolController
 
-from exactregion._typing import FloatArray
+from exactregion._typing import FloatArray, IntArray
 from exactregion.kernels import Gram
-from exactregion.resampling import blocks
-from exactregion.sample import Distinct, Inputs
+from exactregion.sample import Distinct, Extent, Inputs, blocks
 
 __all__ = [
+    "SINGLE_ROWS",
     "CandidateFeatures",
     "Labels",
     "Projection",
     "SharedFeatures",
+    "add_products",
+    "centre_of_block",
     "factor",
+    "grid_unit",
+    "on_grid",
+    "pivoted_factor",
+    "precision_of",
     "probability_bits",
+    "probability_mass",
     "single_thread",
-    "trials_in_blocks",
 ]
 
 PROBABILITY_BITS = 20
@@ -39,6 +48,9 @@ PROBABILITY_BITS = 20
 
 BLOCK_BITS = 33
 """Bits for the expected successes of a block of rows; the other 20 of 53 are for the features."""
+
+SINGLE_ROWS = 512
+"""Rows whose sums are exact in single precision, where features have 24 - 9 bits."""
 
 EXACT_POINTS = 2000
 """Up to this many distinct inputs the whole Gram matrix is factored."""
@@ -68,41 +80,64 @@ class Projection(Protocol):
         """Add to points (r, T, m) what successes K (T, m, b) in these rows contribute."""
 
 
-def trials_in_blocks(inputs: Inputs) -> int:
-    """Return the largest number of trials in one of the `blocks`."""
-    return max(int(inputs.trials[rows].sum()) for rows in blocks(len(inputs)))
-
-
-def probability_bits(inputs: Inputs) -> int:
+def probability_bits(extent: Extent) -> int:
     """Return the bits after the point of expected successes: fewer where there are many trials."""
-    return max(0, min(PROBABILITY_BITS, BLOCK_BITS - trials_in_blocks(inputs).bit_length()))
+    return max(0, min(PROBABILITY_BITS, BLOCK_BITS - extent.block_trials.bit_length()))
 
 
-def grid_unit(largest: FloatArray, inputs: Inputs, m: int) -> FloatArray:
+def grid_unit(
+    largest: FloatArray, extent: Extent, m: int, *, single: bool | None = None
+) -> FloatArray:
     """Spacing of the grid for features up to `largest`, a power of two.
 
     Two kinds of sums must fit into 53 bits: m v_i - Σ_j v_j over all trials, and the centre Φᵀ(t
-    p) within a block, where p has `probability_bits`.
+    p) within a block, where p has `probability_bits`. Where products are made in single precision
+    (`Extent.in_single` unless told), sums over `SINGLE_ROWS` rows must fit into 24 bits too.
     """
-    of_points = (2 * m * inputs.total).bit_length()
-    of_centre = probability_bits(inputs) + trials_in_blocks(inputs).bit_length()
+    of_points = (2 * m * extent.total).bit_length()
+    of_centre = probability_bits(extent) + extent.block_trials.bit_length()
+    bits = max(of_points, of_centre) - 53
+    if extent.in_single if single is None else single:
+        bits = max(bits, SINGLE_ROWS.bit_length() - 1 - 24)
     _, exponent = np.frexp(largest)
-    return np.asarray(np.ldexp(1.0, exponent + max(of_points, of_centre) - 53))
+    return np.asarray(np.ldexp(1.0, exponent + bits))
 
 
-def _on_grid(values: Any, unit: FloatArray) -> Any:
+def on_grid(values: Any, unit: FloatArray) -> Any:
+    """Round to multiples of the unit."""
     return np.rint(values / unit) * unit
 
 
 def _on_half_grid(values: FloatArray, unit: FloatArray) -> FloatArray:
     """Round to half units, so that p = 1/2 leaves mirrored data sets at equal distances."""
-    return np.asarray(_on_grid(values, unit / 2))
+    return np.asarray(on_grid(values, unit / 2))
 
 
-def _probability_mass(probabilities: FloatArray, inputs: Inputs, rows: slice) -> FloatArray:
-    """Compute the expected successes t p in these rows, on a grid of `probability_bits`."""
-    scale = float(2 ** probability_bits(inputs))
-    return np.rint(inputs.trials[rows] * probabilities[:, rows] * scale) / scale
+def probability_mass(probabilities: FloatArray, trials: IntArray, extent: Extent) -> FloatArray:
+    """Compute the expected successes t p of a block, on a grid of `probability_bits`."""
+    scale = float(2 ** probability_bits(extent))
+    return np.asarray(np.rint(trials * probabilities * scale) / scale)
+
+
+def centre_of_block(Phi: Any, mass: FloatArray, unit: FloatArray) -> FloatArray:
+    """Φᵀ(t p) of a block on the grid, for features (b, r) and expected successes (T, b): (r, T)."""
+    return _on_half_grid(np.asarray(Phi.T @ mass.T), unit[:, None])
+
+
+def precision_of(extent: Extent) -> type[np.floating[Any]]:
+    """Say in which precision features are kept and points are summed within `SINGLE_ROWS`."""
+    return np.float32 if extent.in_single else np.float64
+
+
+def add_products(total: FloatArray, K: FloatArray, Phi: Any) -> None:
+    """Add K Φ to `total` (q, r) without any rounding, for successes (q, b) and features (b, r)."""
+    if Phi.dtype != np.float32:
+        total += K @ Phi
+        return
+    part = np.empty(total.shape, dtype=np.float32)
+    for start in range(0, len(Phi), SINGLE_ROWS):
+        rows = slice(start, start + SINGLE_ROWS)
+        total += np.matmul(K[:, rows], Phi[rows], out=part)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,14 +155,15 @@ class SharedFeatures:
         cls, values: FloatArray | sparse.csr_array, points: Distinct, inputs: Inputs, m: int
     ) -> SharedFeatures:
         """Round features (u, r) of distinct points to the grid, and repeat them by row."""
-        place = points.place
+        place, extent = points.place, inputs.extent
         if sparse.issparse(values):
-            unit = grid_unit(np.asarray(abs(values).max()), inputs, m)
+            unit = grid_unit(np.asarray(abs(values).max()), extent, m, single=False)
             rounded = sparse.csr_array(values)
-            rounded.data = _on_grid(rounded.data, unit)
+            rounded.data = on_grid(rounded.data, unit)
             return cls(rounded[place], np.full(values.shape[1], float(unit)))
-        unit = grid_unit(np.abs(values).max(axis=0), inputs, m)
-        return cls(np.ascontiguousarray(_on_grid(values, unit)[place]), unit)
+        unit = grid_unit(np.abs(values).max(axis=0), extent, m)
+        rounded = on_grid(values, unit).astype(precision_of(extent), copy=False)
+        return cls(np.ascontiguousarray(rounded[place]), unit)
 
     @property
     def width(self) -> int:
@@ -137,14 +173,19 @@ class SharedFeatures:
     def add(self, points: FloatArray, K: FloatArray, rows: slice) -> None:
         """Add Φᵀ k of these rows: one matrix product for all candidates and data sets."""
         flat = K.reshape(-1, K.shape[-1])
-        points += (self.values[rows].T @ flat.T).reshape(points.shape)
+        if self.values.dtype != np.float32:
+            points += (self.values[rows].T @ flat.T).reshape(points.shape)
+            return
+        sums = np.zeros((len(flat), self.width))
+        add_products(sums, flat, self.values[rows])
+        points += sums.T.reshape(points.shape)
 
     def centre(self, probabilities: FloatArray, inputs: Inputs) -> FloatArray:
         """Φᵀ(t p) on the grid, the centre of the cloud: shape (r, T)."""
         total = np.zeros((self.width, len(probabilities)))
         for rows in blocks(len(inputs)):
-            mass = _probability_mass(probabilities, inputs, rows)
-            total += _on_half_grid(self.values[rows].T @ mass.T, self.unit[:, None])
+            mass = probability_mass(probabilities[:, rows], inputs.trials[rows], inputs.extent)
+            total += centre_of_block(self.values[rows], mass, self.unit)
         return total
 
 
@@ -159,10 +200,15 @@ class CandidateFeatures:
     unit: FloatArray
 
     @classmethod
-    def rounded(cls, values: FloatArray, inputs: Inputs, m: int) -> CandidateFeatures:
-        """Round to the grid of each candidate and feature."""
-        unit = grid_unit(np.abs(values).max(axis=-1), inputs, m)
-        return cls(_on_grid(values, unit[:, :, None]), unit)
+    def rounded(
+        cls, values: FloatArray, inputs: Inputs, m: int, largest: FloatArray | None = None
+    ) -> CandidateFeatures:
+        """Round to the grid of each candidate and feature; `largest` is a bound of their size."""
+        if largest is None:
+            largest = np.abs(values).max(axis=-1)
+        unit = grid_unit(largest, inputs.extent, m)
+        rounded = on_grid(values, unit[:, :, None])
+        return cls(rounded.astype(precision_of(inputs.extent), copy=False), unit)
 
     @property
     def width(self) -> int:
@@ -171,13 +217,19 @@ class CandidateFeatures:
 
     def add(self, points: FloatArray, K: FloatArray, rows: slice) -> None:
         """Add Φ_θᵀ k of these rows, a matrix product a candidate."""
-        points += (self.values[:, :, rows] @ K.transpose(0, 2, 1)).transpose(1, 0, 2)
+        if self.values.dtype != np.float32:
+            points += (self.values[:, :, rows] @ K.transpose(0, 2, 1)).transpose(1, 0, 2)
+            return
+        for candidate, own in enumerate(self.values):
+            sums = np.zeros((K.shape[1], self.width))
+            add_products(sums, K[candidate], own[:, rows].T)
+            points[:, candidate] += sums.T
 
     def centre(self, probabilities: FloatArray, inputs: Inputs) -> FloatArray:
         """Φ_θᵀ(t p) on the grid: shape (r, T)."""
         total = np.zeros(self.unit.shape)
         for rows in blocks(len(inputs)):
-            mass = _probability_mass(probabilities, inputs, rows)
+            mass = probability_mass(probabilities[:, rows], inputs.trials[rows], inputs.extent)
             total += _on_half_grid((self.values[:, :, rows] @ mass[:, :, None])[..., 0], self.unit)
         return total.T
 
@@ -196,9 +248,35 @@ class Labels:
 # --- factors of Gram matrices ---------------------------------------------------------------------
 
 
-def single_thread() -> Any:
-    """Context in which BLAS uses one thread, for what must not depend on their number."""
-    return _controller().limit(limits=1, user_api="blas")
+@contextmanager
+def single_thread() -> Iterator[None]:
+    """Context in which BLAS uses one thread, for what must not depend on their number.
+
+    The number is one for the whole process: the first thread that enters sets it, the last one that
+    leaves sets it back.
+    """
+    with _limit.lock:
+        if _limit.inside == 0:
+            _limit.context = _controller().limit(limits=1, user_api="blas")
+            _limit.context.__enter__()
+        _limit.inside += 1
+    try:
+        yield
+    finally:
+        with _limit.lock:
+            _limit.inside -= 1
+            if _limit.inside == 0:
+                _limit.context.__exit__(None, None, None)
+
+
+@dataclass
+class _Limit:
+    inside: int = 0
+    context: Any = None
+    lock: Any = field(default_factory=Lock)
+
+
+_limit = _Limit()
 
 
 @cache
@@ -219,7 +297,7 @@ def factor(gram: Gram, weights: FloatArray) -> FloatArray:
     with single_thread():
         if gram.size <= EXACT_POINTS:
             return _pivoted_cholesky(gram)
-        return _nystroem(gram, weights)
+        return pivoted_factor(gram, weights, NYSTROEM_RANK, NYSTROEM_TOLERANCE)[0]
 
 
 def _pivoted_cholesky(gram: Gram) -> FloatArray:
@@ -236,21 +314,32 @@ def _pivoted_cholesky(gram: Gram) -> FloatArray:
     return np.ascontiguousarray(features[:, :kept])
 
 
-def _nystroem(gram: Gram, weights: FloatArray) -> FloatArray:
+def pivoted_factor(
+    gram: Gram, weights: FloatArray, most: int, tolerance: float, step: int = 32
+) -> tuple[FloatArray, IntArray]:
     """Partial factor by randomly pivoted Cholesky in blocks (Chen, Epperly, Tropp and Webber 2025).
 
     Pivots are drawn in proportion to what is left of the (weighted) diagonal, by a generator of
-    its own: a function of the inputs alone.
+    its own, `step` at once: a function of the inputs alone. It ends at `most` features, or once no
+    more than the share `tolerance` of the trace is left.
+
+    Returns
+    -------
+    features : ndarray of shape (u, r)
+        The factor.
+    pivots : ndarray of int
+        The points that span it.
     """
     rng = np.random.Generator(np.random.SFC64(0))
-    features = np.empty((gram.size, NYSTROEM_RANK), order="F")
+    features = np.empty((gram.size, most), order="F")
     left = gram.diagonal.copy()
-    enough = NYSTROEM_TOLERANCE * (weights @ left)
+    enough = tolerance * (weights @ left)
     rank = 0
-    while rank < NYSTROEM_RANK and weights @ left > enough:
+    found: list[IntArray] = []
+    while rank < most and weights @ left > enough:
         share = weights * left
-        step = min(32, NYSTROEM_RANK - rank, int(np.count_nonzero(share)))
-        pivots = np.sort(rng.choice(gram.size, step, replace=False, p=share / share.sum()))
+        number = min(step, most - rank, int(np.count_nonzero(share)))
+        pivots = np.sort(rng.choice(gram.size, number, replace=False, p=share / share.sum()))
         known = features[:, :rank]
         columns = gram.columns(pivots) - known @ known[pivots].T
         values, vectors = np.linalg.eigh(columns[pivots])
@@ -258,6 +347,7 @@ def _nystroem(gram: Gram, weights: FloatArray) -> FloatArray:
         new = columns @ (vectors[:, kept] / np.sqrt(values[kept]))
         features[:, rank : rank + new.shape[1]] = new
         rank += new.shape[1]
+        found.append(pivots)
         left = np.maximum(left - (new**2).sum(axis=1), 0.0)
         left[pivots] = 0.0
-    return features[:, :rank].copy()
+    return features[:, :rank].copy(), np.concatenate([np.empty(0, dtype=np.int64), *found])

@@ -29,19 +29,21 @@ class _Shown(Protocol):
 
 
 class Watch:
-    """Counts the θ asked during one piece of work, and shows the count if it is wanted."""
+    """Counts the θ asked, or the rows done, in one piece of work; shows the count if wanted."""
 
     def __init__(self) -> None:
         self._shown: _Shown | None = None
 
     def advance(self, number: int) -> None:
-        """Say that so many θ were asked."""
+        """Say that so many θ were asked, or rows done."""
         if self._shown is not None:
             self._shown.advance(number)
 
 
 @contextmanager
-def watching(watch: Watch, label: str, *, show: bool) -> Iterator[None]:
+def watching(
+    watch: Watch, label: str, *, show: bool, counted: str = "parameters asked"
+) -> Iterator[None]:
     """Show progress while the work inside lasts.
 
     Work within work, and work that is part of a plan, keeps the bar of the whole.
@@ -57,7 +59,7 @@ def watching(watch: Watch, label: str, *, show: bool) -> Iterator[None]:
         with _shown_on(watch, plan):
             yield
     else:
-        with _counter(label, console) as counter, _shown_on(watch, counter):
+        with _counter(label, counted, console) as counter, _shown_on(watch, counter):
             yield
 
 
@@ -91,12 +93,12 @@ class _Counter:
 
 
 @contextmanager
-def _counter(label: str, console: Console | None) -> Iterator[_Counter]:
+def _counter(label: str, counted: str, console: Console | None) -> Iterator[_Counter]:
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     columns = (
         SpinnerColumn(),
-        TextColumn("{task.description}: {task.completed:,.0f} parameters asked", markup=False),
+        TextColumn("{task.description}: {task.completed:,.0f} " + counted, markup=False),
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=console, transient=True) as bar:

@@ -22,12 +22,21 @@ from exactregion.errors import InvalidTypeError, InvalidValueError
 __all__ = [
     "MAX_TRIALS",
     "Outcomes",
+    "Part",
     "Values",
+    "check_no_label",
+    "check_total",
+    "counted",
+    "find_classes",
     "from_native",
     "is_missing",
+    "labelled",
+    "no_trials_error",
     "numeric",
+    "outcome_values",
     "read_inputs",
     "read_outcomes",
+    "read_predictions",
 ]
 
 Values: TypeAlias = FloatArray | tuple[object, ...]
@@ -36,10 +45,28 @@ MAX_TRIALS = 2**31
 """Most trials in all, so that sums over them stay exact."""
 
 
+@dataclass(frozen=True)
+class Part:
+    """Says that values are a part of the user's rows, and where it begins."""
+
+    first_row: int
+
+
+def _row(row: int, part: Part | None) -> int:
+    return int(row) + (0 if part is None else part.first_row)
+
+
+def _such(number: int, part: Part | None) -> str:
+    """Count what is wrong, where all rows were looked at."""
+    return f" ({number} such in all)" if part is None else ""
+
+
 # --- inputs -------------------------------------------------------------------------------------
 
 
-def read_inputs(X: object, name: str = "X") -> tuple[Values, tuple[str, ...]]:
+def read_inputs(
+    X: object, name: str = "X", *, part: Part | None = None
+) -> tuple[Values, tuple[str, ...]]:
     """Turn arrays, frames and sequences into float64 values (or objects) and column names."""
     frame = from_native(X, name)
     if isinstance(frame, nw.LazyFrame):
@@ -48,11 +75,37 @@ def read_inputs(X: object, name: str = "X") -> tuple[Values, tuple[str, ...]]:
             "Got a lazy frame instead: call collect() first."
         )
     if isinstance(frame, nw.Series):
-        values, names = _read_columns([frame], [frame.name or "x"], name)
+        values, names = _read_columns([frame], [frame.name or "x"], name, part)
         return values[:, 0], names
     if isinstance(frame, nw.DataFrame):
-        return _read_columns(list(frame.iter_columns()), frame.columns, name)
-    return _read_array(X, name)
+        return _read_columns(list(frame.iter_columns()), frame.columns, name, part)
+    return _read_array(X, name, part)
+
+
+def read_predictions(
+    y_prob: object, name: str = "y_prob", *, part: Part | None = None
+) -> FloatArray:
+    """Turn predicted probabilities into float64 values (n,) between 0 and 1."""
+    values, _ = read_inputs(y_prob, name, part=part)
+    if isinstance(values, tuple):
+        raise InvalidTypeError(
+            f"The {name!r} parameter must hold numbers. "
+            f"Got a sequence of {type(values[0]).__name__} instead."
+        )
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise InvalidValueError(
+            f"The {name!r} parameter must have shape (n,), the probability of the positive class. "
+            f"Got {values.shape} instead."
+        )
+    outside = np.flatnonzero((values < 0) | (values > 1))
+    if len(outside):
+        raise InvalidValueError(
+            f"The {name!r} parameter must be between 0 and 1. Got {values[outside[0]]!s} in row "
+            f"{_row(outside[0], part)} instead{_such(len(outside), part)}."
+        )
+    return values
 
 
 def numeric(values: Values) -> FloatArray:
@@ -80,7 +133,7 @@ def from_native(data: object, name: str) -> Any:
 
 
 def _read_columns(
-    columns: list[nw.Series[Any]], labels: Sequence[object], name: str
+    columns: list[nw.Series[Any]], labels: Sequence[object], name: str, part: Part | None
 ) -> tuple[FloatArray, tuple[str, ...]]:
     if not columns:
         raise InvalidValueError(
@@ -99,10 +152,10 @@ def _read_columns(
             "(ConfidenceRegion.from_formula)."
         )
     values = [np.asarray(c.cast(nw.Float64).to_numpy(), dtype=np.float64) for c in columns]
-    return _finite(np.column_stack(values), names, name), names
+    return _finite(np.column_stack(values), names, name, part), names
 
 
-def _read_array(X: object, name: str) -> tuple[Values, tuple[str, ...]]:
+def _read_array(X: object, name: str, part: Part | None) -> tuple[Values, tuple[str, ...]]:
     if isinstance(X, (str, bytes, Mapping, Set)) or not (
         hasattr(X, "__len__") or hasattr(X, "toarray")
     ):
@@ -126,7 +179,7 @@ def _read_array(X: object, name: str) -> tuple[Values, tuple[str, ...]]:
     except ValueError:  # rows of different lengths: objects
         return tuple(cast(Sequence[object], X)), ()
     if array.dtype.kind == "O":
-        array = _numbers_if_all_are(array, name)
+        array = _numbers_if_all_are(array, name, part)
     if array.dtype.kind in "OUS":
         return _read_objects(X, array, name), ()
     if array.dtype.kind not in "biuf":
@@ -140,10 +193,10 @@ def _read_array(X: object, name: str) -> tuple[Values, tuple[str, ...]]:
         )
     width = 1 if array.ndim == 1 else array.shape[1]
     names = ("x",) if width == 1 else tuple(f"x{column}" for column in range(width))
-    return _finite(array.astype(np.float64), names, name), names
+    return _finite(array.astype(np.float64), names, name, part), names
 
 
-def _numbers_if_all_are(array: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
+def _numbers_if_all_are(array: npt.NDArray[Any], name: str, part: Part | None) -> npt.NDArray[Any]:
     present = [value for value in array.flat if not is_missing(value)]
     if not present or not all(isinstance(value, Real) for value in present):
         return array
@@ -151,7 +204,8 @@ def _numbers_if_all_are(array: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
         rows = np.flatnonzero([is_missing(value) for value in array.flat]) * len(array)
         raise InvalidValueError(
             f"The {name!r} parameter must not hold missing values. Got one in row "
-            f"{rows[0] // array.size} instead ({len(rows)} such in all): drop or fill these rows."
+            f"{_row(rows[0] // array.size, part)} instead{_such(len(rows), part)}: "
+            "drop or fill these rows."
         )
     return array.astype(np.float64)
 
@@ -165,15 +219,15 @@ def _read_objects(X: object, array: npt.NDArray[Any], name: str) -> tuple[object
     return tuple(cast(Sequence[object], X))
 
 
-def _finite(values: FloatArray, names: tuple[str, ...], name: str) -> FloatArray:
+def _finite(values: FloatArray, names: tuple[str, ...], name: str, part: Part | None) -> FloatArray:
     bad = ~np.isfinite(values)
     if bad.any():
         table = values.reshape(len(values), -1)
         row, column = np.argwhere(bad.reshape(table.shape))[0]
         raise InvalidValueError(
             f"The {name!r} parameter must hold finite numbers. Got {table[row, column]} in row "
-            f"{row}, column {names[column]!r} instead ({int(bad.sum())} such in all): drop or fill "
-            "these rows."
+            f"{_row(row, part)}, column {names[column]!r} instead{_such(int(bad.sum()), part)}: "
+            "drop or fill these rows."
         )
     return values + 0.0  # -0.0 and 0.0 are the same input
 
@@ -203,15 +257,19 @@ class Outcomes:
 
 def read_outcomes(y: object, pos_label: object = None, name: str = "y") -> Outcomes:
     """Turn labels of two classes, or (successes, failures), into `Outcomes`."""
-    values = _outcome_array(y, name)
+    values = outcome_values(y, name)
+    if values.ndim == 2:
+        check_no_label(pos_label, name)
+        return counted(values)
+    classes = find_classes(np.unique(values).tolist(), values.dtype.kind, pos_label, name)
+    return labelled(values, classes)
+
+
+def outcome_values(y: object, name: str, *, part: Part | None = None) -> npt.NDArray[Any]:
+    """Check outcomes without regard to classes: labels (n,), or whole numbers (n, 2)."""
+    values = _outcome_array(y, name, part)
     if values.ndim == 2 and values.shape[1] == 2:
-        if pos_label is not None:
-            raise InvalidValueError(
-                f"The 'pos_label' parameter must be left out where {name} has successes and "
-                f"failures. Got {pos_label!r} instead."
-            )
-        counts = _read_counts(values, name)
-        return Outcomes(counts[:, 0].copy(), counts.sum(axis=1), True, None)
+        return _read_counts(values, name, part)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:
@@ -219,12 +277,30 @@ def read_outcomes(y: object, pos_label: object = None, name: str = "y") -> Outco
             f"The {name!r} parameter must have shape (n,) for labels or (n, 2) for successes and "
             f"failures. Got {values.shape} instead."
         )
-    negative, positive = _find_classes(values, pos_label, name)
-    successes = (values == positive).astype(np.int64)
-    return Outcomes(successes, np.ones(len(values), dtype=np.int64), False, (negative, positive))
+    return values
 
 
-def _outcome_array(y: object, name: str) -> npt.NDArray[Any]:
+def counted(counts: IntArray) -> Outcomes:
+    """Make outcomes of successes and failures (n, 2)."""
+    return Outcomes(counts[:, 0].copy(), counts.sum(axis=1), True, None)
+
+
+def labelled(values: npt.NDArray[Any], classes: tuple[object, object]) -> Outcomes:
+    """Make outcomes of labels (n,), each a single trial."""
+    successes = (values == classes[1]).astype(np.int64)
+    return Outcomes(successes, np.ones(len(values), dtype=np.int64), False, classes)
+
+
+def check_no_label(pos_label: object, name: str) -> None:
+    """Check that no positive class is named where outcomes are counts."""
+    if pos_label is not None:
+        raise InvalidValueError(
+            f"The 'pos_label' parameter must be left out where {name} has successes and "
+            f"failures. Got {pos_label!r} instead."
+        )
+
+
+def _outcome_array(y: object, name: str, part: Part | None) -> npt.NDArray[Any]:
     frame = from_native(y, name)
     if isinstance(frame, nw.Series):
         table = _objects([frame])[:, 0]
@@ -238,7 +314,7 @@ def _outcome_array(y: object, name: str) -> npt.NDArray[Any]:
     if len(missing):
         raise InvalidValueError(
             f"The {name!r} parameter must not hold missing or infinite values. Got one in row "
-            f"{int(missing[0])} instead ({len(missing)} such in all): drop these rows."
+            f"{_row(missing[0], part)} instead{_such(len(missing), part)}: drop these rows."
         )
     return np.asarray(table.tolist()) if table.dtype.kind == "O" else table
 
@@ -292,7 +368,7 @@ def is_missing(value: object) -> bool:
     return pandas is not None and (value is pandas.NA or value is pandas.NaT)
 
 
-def _read_counts(values: npt.NDArray[Any], name: str) -> IntArray:
+def _read_counts(values: npt.NDArray[Any], name: str, part: Part | None) -> IntArray:
     if values.dtype.kind not in "biuf":
         raise InvalidTypeError(
             f"The counts in the {name!r} parameter must be whole numbers. "
@@ -302,19 +378,32 @@ def _read_counts(values: npt.NDArray[Any], name: str) -> IntArray:
     if len(bad):
         raise InvalidValueError(
             f"The counts in the {name!r} parameter must be whole numbers, 0 or more. "
-            f"Got {values[bad[0]].tolist()} in row {bad[0]} instead."
+            f"Got {values[bad[0]].tolist()} in row {_row(bad[0], part)} instead."
         )
-    total = float(values.astype(np.float64).sum())
+    check_total(float(values.astype(np.float64).sum()), name)
+    return values.astype(np.int64)
+
+
+def check_total(total: float, name: str) -> None:
+    """Check that there are not too many trials for exact sums."""
     if total > MAX_TRIALS:
         raise InvalidValueError(
             f"The counts in the {name!r} parameter must add up to at most 2**31. "
             f"Got {total:.3g} instead."
         )
-    return values.astype(np.int64)
 
 
-def _find_classes(values: npt.NDArray[Any], pos_label: object, name: str) -> tuple[object, object]:
-    found = np.unique(values).tolist()
+def no_trials_error(name: str) -> InvalidValueError:
+    """Make the error for counts that are all zero."""
+    return InvalidValueError(
+        f"The {name!r} parameter must hold at least one trial. Got only zero counts instead."
+    )
+
+
+def find_classes(
+    found: list[Any], kind: str, pos_label: object, name: str
+) -> tuple[object, object]:
+    """Say which of the labels found, of this kind of dtype, is the negative and the positive."""
     if len(found) > 2:
         shown = ", ".join(repr(value) for value in found[:5]) + (", …" if len(found) > 5 else "")
         raise InvalidValueError(
@@ -322,11 +411,11 @@ def _find_classes(values: npt.NDArray[Any], pos_label: object, name: str) -> tup
         )
     if pos_label is not None:
         return _classes_by_label(found, pos_label, name)
-    if values.dtype.kind == "b":
+    if kind == "b":
         return False, True
-    if values.dtype.kind in "iuf" and set(found) <= {0, 1}:
+    if kind in "iuf" and set(found) <= {0, 1}:
         return (None if found == [1] else 0), 1  # ones alone may be of 0/1 or of -1/+1
-    if values.dtype.kind in "iuf" and set(found) <= {-1, 1}:
+    if kind in "iuf" and set(found) <= {-1, 1}:
         return -1, 1
     raise InvalidValueError(
         f"The 'pos_label' parameter must say which class of {name} is the positive one, of "

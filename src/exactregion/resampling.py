@@ -8,7 +8,6 @@ binomial quantile. A label is the case t = 1: positive where U < P_θ(+1 | x).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias
@@ -18,21 +17,20 @@ from scipy.special import betainc
 
 from exactregion._typing import FloatArray, IntArray
 from exactregion.errors import InvalidTypeError, InvalidValueError
-from exactregion.sample import Sample
+from exactregion.sample import BLOCK_ROWS, Sample, blocks
 
 __all__ = [
     "BLOCK_ROWS",
     "MAX_RESAMPLES",
+    "Draws",
     "RNGLike",
     "Resampling",
     "blocks",
     "check_n_resamples",
     "fresh_entropy",
     "integer_seed",
+    "place_successes",
 ]
-
-BLOCK_ROWS = 4096
-"""Data rows whose uniforms come from one generator, and whose inexact sums are added first."""
 
 MAX_RESAMPLES = 2**20 - 1
 """Most alternatives: the exact sums keep 20 bits free for their number."""
@@ -46,12 +44,6 @@ TABLE_SIZE = 2**20
 RNGLike: TypeAlias = (
     int | np.random.Generator | np.random.BitGenerator | np.random.SeedSequence | None
 )
-
-
-def blocks(n: int) -> Iterator[slice]:
-    """Cut n rows into blocks of `BLOCK_ROWS`."""
-    for start in range(0, n, BLOCK_ROWS):
-        yield slice(start, min(start + BLOCK_ROWS, n))
 
 
 def check_n_resamples(n_resamples: object) -> int:
@@ -92,6 +84,40 @@ def integer_seed(rng: RNGLike) -> int | None:
     return int(rng) if isinstance(rng, (int, np.integer)) else None
 
 
+@dataclass(frozen=True)
+class Draws:
+    """The random draws of one analysis: the seat, and a generator for each block of rows.
+
+    Parameters
+    ----------
+    n_resamples : int
+        Number of alternatives, m - 1.
+    entropy : int
+        The seed; equal seeds give equal draws, whatever the chunking.
+    """
+
+    n_resamples: int
+    entropy: int
+
+    @property
+    def m(self) -> int:
+        """Number of data sets: the alternatives and the original."""
+        return self.n_resamples + 1
+
+    @cached_property
+    def seat(self) -> int:
+        """The row of the original among the m data sets, uniform on 0..m-1."""
+        return int(self._generator(0).integers(self.m))
+
+    def of_block(self, block: int) -> np.random.Generator:
+        """Give the generator of a block, which draws uniforms alternative by alternative."""
+        return self._generator(1, block)
+
+    def _generator(self, *key: int) -> np.random.Generator:
+        seed = np.random.SeedSequence(self.entropy, spawn_key=key)
+        return np.random.Generator(np.random.SFC64(seed))
+
+
 @dataclass(frozen=True, eq=False)
 class Resampling:
     """The random draws of one analysis, and the data sets that they make.
@@ -120,16 +146,21 @@ class Resampling:
         return self.n_resamples + 1
 
     @cached_property
+    def draws(self) -> Draws:
+        """The draws alone, without the data."""
+        return Draws(self.n_resamples, self.entropy)
+
+    @property
     def seat(self) -> int:
         """The row of the original among the m data sets, uniform on 0..m-1."""
-        return int(self._generator(0).integers(self.m))
+        return self.draws.seat
 
     def uniforms(self, rows: slice) -> FloatArray:
         """Uniforms of one of the `blocks`: shape (m - 1, number of rows)."""
         block = rows.start // BLOCK_ROWS
         if block in self._cache:
             return self._cache[block]
-        U = self._generator(1, block).random((self.n_resamples, rows.stop - rows.start))
+        U = self.draws.of_block(block).random((self.n_resamples, rows.stop - rows.start))
         if 8 * self.n_resamples * len(self.sample) <= self.cache_bytes:
             self._cache[block] = U
         return U
@@ -149,25 +180,59 @@ class Resampling:
         ndarray of shape (T, m, b)
             The original's successes in row `seat`, the alternatives' in the others.
         """
-        U = self.uniforms(rows)
-        trials = self.sample.inputs.trials[rows]
-        K = np.empty((len(probabilities), self.m, U.shape[1]))
-        K[:, self.seat] = self.sample.successes[rows]
-        before, after = slice(0, self.seat), slice(self.seat + 1, None)
-        p = probabilities[:, None, :]
-        np.less(U[: self.seat], p, out=K[:, before])
-        np.less(U[self.seat :], p, out=K[:, after])
-        for column in np.flatnonzero(trials != 1):
-            alternatives = _binomial_quantiles(
-                U[:, column], probabilities[:, column], int(trials[column])
-            )
-            K[:, before, column] = alternatives[:, : self.seat]
-            K[:, after, column] = alternatives[:, self.seat :]
+        inputs = self.sample.inputs
+        # single precision where features are made for it: products take half the time
+        precision = np.float32 if inputs.extent.in_single else np.float64
+        K = np.empty((len(probabilities), self.m, rows.stop - rows.start), dtype=precision)
+        place_successes(
+            K,
+            self.uniforms(rows),
+            probabilities,
+            trials=inputs.trials[rows],
+            observed=self.sample.successes[rows],
+            seat=self.seat,
+        )
         return K
 
-    def _generator(self, *key: int) -> np.random.Generator:
-        seed = np.random.SeedSequence(self.entropy, spawn_key=key)
-        return np.random.Generator(np.random.SFC64(seed))
+
+def place_successes(
+    K: FloatArray,
+    U: FloatArray,
+    probabilities: FloatArray,
+    *,
+    trials: IntArray,
+    observed: IntArray,
+    seat: int | None,
+) -> None:
+    """Turn uniforms into successes, and put the original into its seat.
+
+    Parameters
+    ----------
+    K : ndarray of shape (T, q, b)
+        Where the successes of q data sets go.
+    U : ndarray of shape (q or q - 1, b)
+        Uniforms of those of them that are alternatives.
+    probabilities : ndarray of shape (T, b)
+        P(Y=+1|x) of each of T candidates.
+    trials, observed : ndarrays of shape (b,)
+        Trials of each row, and successes of the original.
+    seat : int or None
+        The original's row in K, if it is one of them.
+    """
+    end = len(U) if seat is None else seat
+    before, after = slice(0, end), slice(end + 1, None)
+    p = probabilities[:, None, :]
+    np.less(U[:end], p, out=K[:, before])
+    if seat is not None:
+        K[:, seat] = observed
+        np.less(U[end:], p, out=K[:, after])
+    for column in np.flatnonzero(trials != 1):
+        alternatives = _binomial_quantiles(
+            U[:, column], probabilities[:, column], int(trials[column])
+        )
+        K[:, before, column] = alternatives[:, :end]
+        if seat is not None:
+            K[:, after, column] = alternatives[:, end:]
 
 
 def _binomial_quantiles(u: FloatArray, p: FloatArray, trials: int) -> IntArray:

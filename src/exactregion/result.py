@@ -6,12 +6,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from exactregion._typing import FloatArray, IntArray
+from exactregion.ranking import pvalue_of, rank_of
 
 if TYPE_CHECKING:
     from exactregion.plotting import NullDisplay
 
-__all__ = ["ExactTestResult", "Question"]
+__all__ = ["ExactTestResult", "Question", "result_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,3 +111,15 @@ class ExactTestResult:
         from exactregion.report import write_test_report
 
         return write_test_report(self, path, title=title)
+
+
+def result_of(Z: FloatArray, seat: int, question: Question) -> ExactTestResult:
+    """Rank the original, in its seat, among the m data sets with these Z."""
+    rank = rank_of(Z, seat)
+    return ExactTestResult(
+        pvalue=float(pvalue_of(rank, len(Z))),
+        rank=int(rank),
+        statistic=float(Z[seat]),
+        null_distribution=np.delete(Z, seat),
+        question=question,
+    )

@@ -7,6 +7,7 @@ look at y by accident.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -16,14 +17,83 @@ import numpy.typing as npt
 
 from exactregion._typing import FloatArray, IntArray
 from exactregion.errors import InvalidValueError
-from exactregion.reading import Values, numeric, read_inputs, read_outcomes
+from exactregion.reading import Values, no_trials_error, numeric, read_inputs, read_outcomes
 
-__all__ = ["SORT_ROWS", "Distinct", "Inputs", "Sample", "Shared"]
+__all__ = [
+    "BLOCK_ROWS",
+    "SORT_ROWS",
+    "Distinct",
+    "Extent",
+    "Inputs",
+    "Sample",
+    "Shared",
+    "blocks",
+    "canonical_order",
+    "distinct_of",
+]
 
 Shared: TypeAlias = tuple[tuple[int, ...], ...]
 
 SORT_ROWS = 65_536
 """Rows are put into a canonical order within consecutive stretches of this many."""
+
+BLOCK_ROWS = 4096
+"""Data rows whose uniforms come from one generator, and whose inexact sums are added first."""
+
+
+def blocks(n: int) -> Iterator[slice]:
+    """Cut n rows into blocks of `BLOCK_ROWS`."""
+    for start in range(0, n, BLOCK_ROWS):
+        yield slice(start, min(start + BLOCK_ROWS, n))
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How many data there are: all that the grids of exact sums need to know.
+
+    Attributes
+    ----------
+    rows : int
+        Number of rows.
+    total : int
+        Number of trials.
+    block_trials : int
+        Most trials in one of the `blocks`.
+    row_trials : int
+        Most trials in one row.
+    """
+
+    rows: int
+    total: int
+    block_trials: int
+    row_trials: int
+
+    @classmethod
+    def of(cls, trials: IntArray) -> Extent:
+        """Measure the trials of all rows, or of a stretch of them."""
+        most = max(int(trials[rows].sum()) for rows in blocks(len(trials)))
+        return cls(len(trials), int(trials.sum()), most, int(trials.max()))
+
+    @classmethod
+    def together(cls, parts: Iterable[Extent]) -> Extent:
+        """Put stretches together that begin where blocks begin."""
+        known = list(parts)
+        return cls(
+            sum(part.rows for part in known),
+            sum(part.total for part in known),
+            max(part.block_trials for part in known),
+            max(part.row_trials for part in known),
+        )
+
+    @property
+    def is_large(self) -> bool:
+        """Whether there is more than one stretch: the scale at which rows may come in pieces."""
+        return self.rows > SORT_ROWS
+
+    @property
+    def in_single(self) -> bool:
+        """Whether points are summed in single precision: many rows of one trial each."""
+        return self.is_large and self.row_trials <= 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,9 +152,14 @@ class Inputs:
         return len(self.trials)
 
     @cached_property
+    def extent(self) -> Extent:
+        """Numbers of rows and trials."""
+        return Extent.of(self.trials)
+
+    @property
     def total(self) -> int:
         """Total number of trials."""
-        return int(self.trials.sum())
+        return self.extent.total
 
     @property
     def matrix(self) -> FloatArray:
@@ -102,14 +177,7 @@ class Inputs:
         """The distinct inputs; objects are all told apart."""
         if isinstance(self.X, tuple):
             return self.rows_apart
-        used = self.trials > 0
-        points, first, place_of_used = np.unique(
-            self.matrix[used], axis=0, return_index=True, return_inverse=True
-        )
-        place = np.zeros(len(self), dtype=np.int64)
-        place[used] = place_of_used.ravel()
-        counts = np.bincount(place[used], weights=self.trials[used]).astype(np.float64)
-        return Distinct(points, counts, place, used.nonzero()[0][first], self.shared)
+        return distinct_of(self.matrix, self.trials, self.shared)
 
     @cached_property
     def rows_apart(self) -> Distinct:
@@ -198,11 +266,8 @@ class Sample:
                 f"Got {len(values)} and {len(outcomes.trials)} instead."
             )
         if outcomes.trials.sum() == 0:
-            raise InvalidValueError(
-                f"The {names[1]!r} parameter must hold at least one trial. "
-                "Got only zero counts instead."
-            )
-        order = _canonical_order(values, outcomes.trials)
+            raise no_trials_error(names[1])
+        order = canonical_order(values, outcomes.trials)
         inputs = Inputs(_rows(values, order), outcomes.trials[order], columns, order, shared)
         return cls(inputs, outcomes.successes[order], outcomes.is_counts, outcomes.classes)
 
@@ -210,7 +275,7 @@ class Sample:
         """Give the sample of some of the user's rows, as if they had been all."""
         inputs = self.inputs
         X, trials = _rows(inputs.user_rows, rows), inputs.to_user_order(inputs.trials)[rows]
-        order = _canonical_order(X, trials)
+        order = canonical_order(X, trials)
         own = Inputs(_rows(X, order), trials[order], inputs.names, order, inputs.shared)
         return replace(
             self, inputs=own, successes=inputs.to_user_order(self.successes)[rows][order]
@@ -228,12 +293,24 @@ class Sample:
             In the order of the user's rows.
         """
         inputs = self.inputs
-        moved = _canonical_order(inputs.X, inputs.trials, values[inputs.order])
+        moved = canonical_order(inputs.X, inputs.trials, values[inputs.order])
         if np.array_equal(moved, np.arange(len(self))):
             return self
         rows, trials, order = _rows(inputs.X, moved), inputs.trials[moved], inputs.order[moved]
         again = replace(inputs, X=rows, trials=trials, order=order)
         return replace(self, inputs=again, successes=self.successes[moved])
+
+
+def distinct_of(X: FloatArray, trials: IntArray, shared: Shared = ()) -> Distinct:
+    """Tell the rows of X (n, d) apart; rows without trials do not count."""
+    used = trials > 0
+    points, first, place_of_used = np.unique(
+        X[used], axis=0, return_index=True, return_inverse=True
+    )
+    place = np.zeros(len(X), dtype=np.int64)
+    place[used] = place_of_used.ravel()
+    counts = np.bincount(place[used], weights=trials[used]).astype(np.float64)
+    return Distinct(points, counts, place, used.nonzero()[0][first], shared)
 
 
 def _rows(values: Values, order: IntArray) -> Any:
@@ -242,12 +319,14 @@ def _rows(values: Values, order: IntArray) -> Any:
     return np.ascontiguousarray(values[order])
 
 
-def _canonical_order(values: Values, trials: IntArray, *ties: FloatArray) -> IntArray:
+def canonical_order(values: Values, trials: IntArray, *ties: FloatArray) -> IntArray:
+    """Order rows by inputs, then trials, then further numbers, within stretches."""
     n = len(trials)
     if isinstance(values, tuple):
         return np.arange(n)
     columns = values.reshape(n, -1).T
-    keys = [*ties, trials, *columns[::-1]]
+    equal = bool((trials == trials[0]).all())
+    keys = [*ties, *(() if equal else (trials,)), *columns[::-1]]
     stretches = [
         start + np.lexsort([key[start : start + SORT_ROWS] for key in keys])
         for start in range(0, n, SORT_ROWS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from exactregion.result import ExactTestResult
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["holm", "table_by_group"]
+__all__ = ["count_groups", "holm", "table_by_group", "table_of"]
 
 
 def holm(pvalues: npt.ArrayLike) -> FloatArray:
@@ -49,11 +49,17 @@ def table_by_group(by: Any, n: int, test: Callable[[IntArray], ExactTestResult])
     test : callable
         Row numbers to the result of the test of these rows.
     """
+    groups = _read_groups(by, n)
+    results = {group: test(np.asarray(at)) for group, at in groups.items()}
+    return table_of(results, _name_of(by))
+
+
+def table_of(results: Mapping[Any, ExactTestResult], name: str) -> pd.DataFrame:
+    """Put the results of all groups into a table, one row a group."""
     import pandas as pd
 
-    groups = _read_groups(by, n)
-    rows = {group: _row(test(np.asarray(at))) for group, at in groups.items()}
-    table = pd.DataFrame.from_dict(rows, orient="index").rename_axis(_name_of(by))
+    rows = {group: _row(result) for group, result in results.items()}
+    table = pd.DataFrame.from_dict(rows, orient="index").rename_axis(name)
     table.insert(4, "pvalue_holm", holm(table["pvalue"]))
     return table
 
@@ -90,12 +96,27 @@ def _read_groups(by: Any, n: int) -> dict[Any, Any]:
     column = column.reset_index(drop=True).infer_objects()
     missing = np.flatnonzero(column.isna())
     if len(missing):
-        raise InvalidValueError(
-            f"The 'by' parameter must not hold missing values. Got one in row {missing[0]} instead "
-            f"({len(missing)} such in all): give these rows a group of their own."
-        )
+        raise _missing_group(missing[0], f" ({len(missing)} such in all)")
     try:
         found = column.groupby(column, observed=True, sort=True).indices
     except TypeError:  # names and numbers mixed have no order
         found = column.groupby(column, observed=True, sort=False).indices
     return dict(found)
+
+
+def count_groups(by: Any, first_row: int) -> dict[Any, int]:
+    """Count the rows of each group in a part of all rows, which begins at a row of the user's."""
+    import pandas as pd
+
+    column = pd.Series(by).reset_index(drop=True)
+    missing = np.flatnonzero(column.isna())
+    if len(missing):
+        raise _missing_group(first_row + missing[0], "")
+    return {group: int(number) for group, number in column.value_counts(sort=False).items()}
+
+
+def _missing_group(row: int, such: str) -> InvalidValueError:
+    return InvalidValueError(
+        f"The 'by' parameter must not hold missing values. Got one in row {row} instead{such}: "
+        "give these rows a group of their own."
+    )

@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, overload
 
-import numpy as np
-
 from exactregion._typing import FloatArray, IntArray
-from exactregion.engine import statistics_of
+from exactregion.candidates import CandidateTest
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.frames import encode_text
-from exactregion.models import Recalibration, fixed_probabilities
-from exactregion.ranking import pvalue_of, rank_of
-from exactregion.reading import read_inputs
+from exactregion.models import fixed_probabilities, is_asked
+from exactregion.reading import read_predictions
 from exactregion.resampling import (
-    Resampling,
+    Draws,
     RNGLike,
     check_n_resamples,
     fresh_entropy,
     integer_seed,
 )
-from exactregion.result import ExactTestResult, Question
+from exactregion.result import ExactTestResult
 from exactregion.sample import Sample
-from exactregion.statistics import Candidates, Statistic, as_statistic
+from exactregion.sources import Rows, Source, open_rows
+from exactregion.statistics import Statistic, as_statistic
+from exactregion.streaming import StreamTest
 from exactregion.subgroups import table_by_group
 
 if TYPE_CHECKING:
@@ -38,10 +36,13 @@ def model_test(
     X: Any,
     y: Any,
     *,
+    data: Any = None,
     statistic: str | Statistic | Any = "discrepancy",
     n_resamples: int = 999,
     rng: RNGLike = None,
     pos_label: object = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
 ) -> ExactTestResult:
     """Test whether a candidate can be the true P(Y=+1|x), exactly at every sample size.
 
@@ -60,6 +61,9 @@ def model_test(
         and dates become days.
     y : array-like of shape (n,) or (n, 2)
         Labels (-1/+1, 0/1, booleans, or two classes with `pos_label`), or successes and failures.
+    data : frame, path, pattern, list of paths, or pyarrow data set, optional
+        A table. X and y are then names of its columns (or lists of names), and so is a candidate
+        given as text. Files are Parquet; rows that are not in memory are read in pieces.
     statistic : str, Statistic or callable (labels (m, n), probabilities (n,), X) -> Z (m,)
         "discrepancy", "embedding" or "neighborhood", or an object of `exactregion.statistics`.
     n_resamples : int
@@ -68,6 +72,10 @@ def model_test(
         Seed; the same seed gives the same result.
     pos_label : object, optional
         The positive class of y.
+    n_jobs : int, optional
+        Number of threads that work on the rows, where there are more than 65,536.
+    progress : bool
+        Show on stderr how many rows are done, where they come in pieces.
 
     Returns
     -------
@@ -75,6 +83,13 @@ def model_test(
 
     Notes
     -----
+    Memory maps, Parquet files and Dask arrays and frames are worked on in pieces: memory does not
+    grow with the number of rows, and the result is the same as in memory, whatever the pieces. A
+    candidate that is asked for probabilities is asked piece by piece then. With more than 65,536
+    rows the kernel statistics look at the inputs through at most 256 features, which hold all but a
+    share of 1e-4 of the kernel where so few can: this changes power a little, and exactness not at
+    all.
+
     Ties are broken by the random seat of the original, which is what makes the p-value exact where
     Z has few values. Where all data sets are alike (probabilities of 0 and 1 that all came true),
     the seat alone decides, and the p-value says nothing about the candidate. An outcome that the
@@ -91,10 +106,32 @@ def model_test(
     >>> er.model_test(np.full(40, 0.5), x, y, rng=0).pvalue
     0.003
     """
+    chosen, n_resamples = as_statistic(statistic), check_n_resamples(n_resamples)
+    names = Rows("X", "y", "candidate")
+    asked = is_asked(candidate)
+    rows = open_rows(Rows(X, y, None if asked else candidate), data, names)
+    draws, seed = Draws(n_resamples, fresh_entropy(rng)), integer_seed(rng)
+    if isinstance(rows, Source):
+        stream = StreamTest(
+            rows,
+            chosen,
+            draws,
+            seed,
+            names,
+            candidate=candidate if asked else None,
+            pos_label=pos_label,
+            n_jobs=n_jobs,
+            progress=progress,
+        )
+        if stream.is_large:
+            return stream.run()
+        rows = stream.in_memory()
+    X, y, candidate = rows.X, rows.y, candidate if asked else rows.p
     numbers, shared = encode_text(X)
     sample = Sample.from_data(numbers, y, pos_label=pos_label, shared=shared)
-    test = _FixedTest(sample, as_statistic(statistic), check_n_resamples(n_resamples))
-    return test.run(fixed_probabilities(candidate, X, len(sample), sample.classes), rng)
+    test = CandidateTest(sample, chosen, n_resamples, n_jobs=n_jobs)
+    probabilities = fixed_probabilities(candidate, X, len(sample), sample.classes)
+    return test.run(probabilities, draws.entropy, seed)
 
 
 def compare(
@@ -149,13 +186,13 @@ def compare(
         )
     numbers, shared = encode_text(X)
     sample = Sample.from_data(numbers, y, pos_label=pos_label, shared=shared)
-    test = _FixedTest(sample, as_statistic(statistic), check_n_resamples(n_resamples))
+    test = CandidateTest(sample, as_statistic(statistic), check_n_resamples(n_resamples))
     asked = {
         name: fixed_probabilities(candidate, X, len(sample), sample.classes)
         for name, candidate in candidates.items()
     }
     seed = fresh_entropy(rng)
-    results = {name: test.run_with(probabilities, seed) for name, probabilities in asked.items()}
+    results = {name: test.run(probabilities, seed) for name, probabilities in asked.items()}
     rows = {name: (r.pvalue, r.rank, r.statistic) for name, r in results.items()}
     table = pd.DataFrame.from_dict(rows, orient="index", columns=["pvalue", "rank", "statistic"])
     return table.rename_axis("candidate")
@@ -166,32 +203,41 @@ def calibration_test(
     y_true: Any,
     y_prob: Any,
     *,
+    data: Any = None,
     by: None = None,
     statistic: str | Statistic | Any | None = None,
     n_resamples: int = 999,
     rng: RNGLike = None,
     pos_label: object = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
 ) -> ExactTestResult: ...
 @overload
 def calibration_test(
     y_true: Any,
     y_prob: Any,
     *,
+    data: Any = None,
     by: Any,
     statistic: str | Statistic | Any | None = None,
     n_resamples: int = 999,
     rng: RNGLike = None,
     pos_label: object = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
 ) -> pd.DataFrame: ...
 def calibration_test(
     y_true: Any,
     y_prob: Any,
     *,
+    data: Any = None,
     by: Any = None,
     statistic: str | Statistic | Any | None = None,
     n_resamples: int = 999,
     rng: RNGLike = None,
     pos_label: object = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
 ) -> ExactTestResult | pd.DataFrame:
     """Test whether predicted probabilities are calibrated, P(Y=+1|p) = p, exactly at every n.
 
@@ -208,6 +254,9 @@ def calibration_test(
         Labels, or successes and failures; **held out**, not used to fit what predicts.
     y_prob : array-like of shape (n,)
         Predicted probabilities of the positive class.
+    data : frame, path, pattern, list of paths, or pyarrow data set, optional
+        A table. y_true, y_prob and by are then names of its columns. Files are Parquet; rows that
+        are not in memory are read in pieces, as are memory maps and Dask collections.
     by : array-like of shape (n,), optional
         The group of each row. Each group is then tested on its own. Groups must not be made from
         the outcomes.
@@ -219,6 +268,10 @@ def calibration_test(
         Seed; the same seed gives the same result.
     pos_label : object, optional
         The positive class of y_true.
+    n_jobs : int, optional
+        Number of threads that work on the rows, where there are more than 65,536.
+    progress : bool
+        Show on stderr how many rows are done, where they come in pieces.
 
     Returns
     -------
@@ -244,99 +297,45 @@ def calibration_test(
     >>> table["pvalue_holm"].round(3).to_dict()
     {'new': 0.002, 'old': 0.058}
     """
-    probabilities = _read_predictions(y_prob)
-    names = ("y_prob", "y_true")
-    sample = Sample.from_data(probabilities, y_true, pos_label=pos_label, names=names)
     chosen = as_statistic("omnibus" if statistic is None else statistic)
     n_resamples = check_n_resamples(n_resamples)
-    if by is None:
-        return _FixedTest(sample, chosen, n_resamples, calibration=True).run(probabilities, rng)
-    entropy, seed = fresh_entropy(rng), integer_seed(rng)
+    names = Rows(None, "y_true", "y_prob", "by")
+    rows = open_rows(Rows(None, y_true, y_prob, by), data, names)
+    draws, seed = Draws(n_resamples, fresh_entropy(rng)), integer_seed(rng)
+    if isinstance(rows, Source):
+        stream = StreamTest(
+            rows,
+            chosen,
+            draws,
+            seed,
+            names,
+            calibration=True,
+            pos_label=pos_label,
+            n_jobs=n_jobs,
+            progress=progress,
+        )
+        if stream.is_large:
+            return stream.run() if by is None else stream.run_by_group(by)
+        rows = stream.in_memory()
+    probabilities = read_predictions(rows.p)
+    sample = Sample.from_data(
+        probabilities, rows.y, pos_label=pos_label, names=("y_prob", "y_true")
+    )
 
-    def test_rows(rows: IntArray) -> ExactTestResult:
-        part = sample.part(rows)
+    def test_on(sample: Sample, probabilities: FloatArray) -> ExactTestResult:
+        test = CandidateTest(sample, chosen, n_resamples, calibration=True, n_jobs=n_jobs)
+        return test.run(probabilities, draws.entropy, seed)
+
+    if by is None:
+        return test_on(sample, probabilities)
+
+    def test_group(own: IntArray) -> ExactTestResult:
+        part = sample.part(own)
         if part.inputs.total == 0:
             raise InvalidValueError(
                 "The groups of the 'by' parameter must have at least one trial each. Got one with "
-                f"none instead, that of row {rows[0]}: leave it out."
+                f"none instead, that of row {own[0]}: leave it out."
             )
-        test = _FixedTest(part, chosen, n_resamples, calibration=True)
-        return test.run_with(probabilities[rows], entropy, seed)
+        return test_on(part, probabilities[own])
 
-    return table_by_group(by, len(sample), test_rows)
-
-
-def _read_predictions(y_prob: Any) -> FloatArray:
-    values, _ = read_inputs(y_prob, "y_prob")
-    if isinstance(values, tuple):
-        raise InvalidTypeError(
-            "The 'y_prob' parameter must hold numbers. "
-            f"Got a sequence of {type(values[0]).__name__} instead."
-        )
-    if values.ndim == 2 and values.shape[1] == 1:
-        values = values[:, 0]
-    if values.ndim != 1:
-        raise InvalidValueError(
-            "The 'y_prob' parameter must have shape (n,), the probability of the positive class. "
-            f"Got {values.shape} instead."
-        )
-    outside = np.flatnonzero((values < 0) | (values > 1))
-    if len(outside):
-        raise InvalidValueError(
-            f"The 'y_prob' parameter must be between 0 and 1. Got {values[outside[0]]!s} in row "
-            f"{outside[0]} instead ({len(outside)} such in all)."
-        )
-    return values
-
-
-@dataclass(frozen=True, eq=False)
-class _FixedTest:
-    """What tests of several fixed candidates on the same data share."""
-
-    sample: Sample
-    statistic: Statistic
-    n_resamples: int
-    calibration: bool = False
-    _last: dict[str, Any] = field(default_factory=dict, repr=False)
-
-    def run(self, probabilities: FloatArray, rng: RNGLike) -> ExactTestResult:
-        return self.run_with(probabilities, fresh_entropy(rng), integer_seed(rng))
-
-    def run_with(
-        self, probabilities: FloatArray, entropy: int, seed: int | None = None
-    ) -> ExactTestResult:
-        """Test probabilities in the order of the user's rows."""
-        sample = self.sample.with_ties_ordered_by(probabilities)
-        inputs = sample.inputs
-        m = self.n_resamples + 1
-        if self._last.get("inputs") is not inputs:
-            self._last.update(inputs=inputs, prepared=self.statistic.prepare(inputs, m))
-        candidates = Candidates(
-            inputs,
-            probabilities[inputs.order][None],
-            sample.is_counts,
-            Recalibration() if self.calibration else None,
-            np.array([[0.0, 1.0]]) if self.calibration else None,
-        )
-        resampling = Resampling(sample, self.n_resamples, entropy)
-        Z = statistics_of(candidates, resampling, self._last["prepared"])[0]
-        rank = rank_of(Z, resampling.seat)
-        return ExactTestResult(
-            pvalue=float(pvalue_of(rank, m)),
-            rank=int(rank),
-            statistic=float(Z[resampling.seat]),
-            null_distribution=np.delete(Z, resampling.seat),
-            question=self._question(probabilities, seed),
-        )
-
-    def _question(self, probabilities: FloatArray, seed: int | None) -> Question:
-        inputs = self.sample.inputs
-        return Question(
-            kind="calibration" if self.calibration else "model",
-            statistic=repr(self.statistic),
-            inputs=inputs.names,
-            seed=seed,
-            probabilities=probabilities,
-            successes=inputs.to_user_order(self.sample.successes),
-            trials=inputs.to_user_order(inputs.trials),
-        )
+    return table_by_group(rows.by, len(sample), test_group)

@@ -165,7 +165,7 @@ CASES = {
 @pytest.fixture
 def unrounded(monkeypatch):
     """Switch the dyadic grid off, to compare formulas to more digits than the grid keeps."""
-    monkeypatch.setattr(features, "_on_grid", lambda values, unit: values)
+    monkeypatch.setattr(features, "on_grid", lambda values, unit: values)
     monkeypatch.setattr(features, "probability_bits", lambda inputs: 50)
 
 

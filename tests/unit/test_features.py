@@ -16,7 +16,6 @@ from exactregion.features import (
     SharedFeatures,
     factor,
     grid_unit,
-    trials_in_blocks,
 )
 from exactregion.kernels import CallableKernel, Gaussian, Laplacian, Matern, Poisson, Precomputed
 from exactregion.resampling import BLOCK_ROWS, MAX_RESAMPLES, blocks
@@ -118,7 +117,7 @@ def test_many_points_of_a_rough_kernel_stop_at_the_largest_rank():
 def test_the_grid_is_a_power_of_two_with_room_for_every_sum(largest, m):
     trials = np.array([1, 5, 1000])
     inputs = inputs_of(np.arange(3.0), trials)
-    unit = float(grid_unit(np.array(largest), inputs, m))
+    unit = float(grid_unit(np.array(largest), inputs.extent, m))
     assert np.frexp(unit)[0] == 0.5
     steps = Fraction(largest) / Fraction(unit)
     assert steps * 2 * m * int(trials.sum()) <= 2**53
@@ -129,7 +128,7 @@ def test_blocks_count_their_trials():
     n = BLOCK_ROWS + 10
     trials = np.ones(n, dtype=int)
     trials[-1] = 10_000
-    assert trials_in_blocks(inputs_of(np.arange(float(n)), trials)) == 10_009
+    assert inputs_of(np.arange(float(n)), trials).extent.block_trials == 10_009
 
 
 def test_rounding_is_to_the_nearest_multiple_of_the_grid():

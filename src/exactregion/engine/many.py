@@ -16,6 +16,7 @@ from exactregion._typing import FloatArray, IntArray
 from exactregion.engine.batch import check_numbers, fitting, statistics_of
 from exactregion.engine.certainty import Certainties
 from exactregion.engine.path import Path, can_walk
+from exactregion.engine.workers import number_of
 from exactregion.resampling import Resampling
 from exactregion.statistics.base import Candidates, PreparedStatistic
 
@@ -105,7 +106,7 @@ def statistics_of_many(
     order = serpentine(theta)
     numbers = len(first.inputs) * (3 + 4 * theta.shape[1]) + resampling.m * len(rule.terms)
     size = max(1, min(size, STRETCH // numbers))
-    shares = np.array_split(order, min(_workers(n_jobs), max(1, len(order) // size)))
+    shares = np.array_split(order, min(number_of(n_jobs), max(1, len(order) // size)))
 
     def share(which: int) -> FloatArray:
         own = shares[which]
@@ -151,14 +152,6 @@ def _stretch(
         Z = path.statistics_of(candidates, rule)
     check_numbers(Z, candidates)
     return Z
-
-
-def _workers(n_jobs: int | None) -> int:
-    if n_jobs in (None, 1):
-        return 1
-    from joblib import effective_n_jobs
-
-    return int(effective_n_jobs(n_jobs))
 
 
 def _work(part: Callable[[int], FloatArray], which: range, n_jobs: int | None) -> list[FloatArray]:

@@ -224,7 +224,7 @@ def _centre(measure: FromCentre) -> FloatArray:
     if not isinstance(features, SharedFeatures) or not isinstance(features.values, np.ndarray):
         return np.ascontiguousarray(measure.centre.T)
     inputs = measure.inputs
-    precision = 2.0 ** probability_bits(inputs)
+    precision = 2.0 ** probability_bits(inputs.extent)
     centre: FloatArray = _steps().centres(
         measure.probabilities,
         inputs.trials,

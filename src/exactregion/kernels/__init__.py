@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from exactregion.errors import InvalidTypeError, InvalidValueError
-from exactregion.kernels.base import BoundKernel, Gram, Kernel
+from exactregion.kernels.base import BoundKernel, Gram, Kernel, SettledKernel
 from exactregion.kernels.outside import CallableKernel, Precomputed
 from exactregion.kernels.vectors import (
     Gaussian,
@@ -28,6 +28,7 @@ __all__ = [
     "Matern",
     "Poisson",
     "Precomputed",
+    "SettledKernel",
     "as_kernel",
     "scales_of",
 ]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from exactregion._typing import FloatArray, IntArray
 from exactregion.sample import Distinct, Inputs
 
-__all__ = ["BoundKernel", "Gram", "Kernel"]
+__all__ = ["BoundKernel", "Gram", "Kernel", "SettledKernel"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +37,26 @@ class Kernel(ABC):
     @abstractmethod
     def on(self, inputs: Inputs, *, standardize: bool) -> BoundKernel:
         """Tie the kernel to the distinct inputs of a data set."""
+
+    def settle(self, distinct: Distinct, *, standardize: bool) -> SettledKernel | None:
+        """Choose scales and bandwidth by some inputs; None if others cannot be compared then."""
+        return None
+
+
+class SettledKernel(ABC):
+    """A kernel whose scales and bandwidth are chosen, for any inputs."""
+
+    @abstractmethod
+    def scaled(self, X: FloatArray) -> FloatArray:
+        """Bring inputs (n, d) in the units of the user to those of the kernel."""
+
+    @abstractmethod
+    def between(self, A: FloatArray, B: FloatArray) -> FloatArray:
+        """Compute k for all pairs of scaled inputs."""
+
+    @abstractmethod
+    def contrast(self, A: FloatArray, B: FloatArray) -> FloatArray:
+        """Compute B = (K_same - K_diff) / 2 for all pairs of scaled inputs."""
 
 
 @dataclass(frozen=True, eq=False)

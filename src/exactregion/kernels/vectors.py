@@ -14,7 +14,7 @@ from scipy.special import gammaln, kve
 
 from exactregion._typing import FloatArray
 from exactregion.errors import InvalidValueError
-from exactregion.kernels.base import BoundKernel, Gram, Kernel
+from exactregion.kernels.base import BoundKernel, Gram, Kernel, SettledKernel
 from exactregion.reading import numeric
 from exactregion.sample import Distinct, Inputs
 
@@ -75,24 +75,45 @@ class VectorKernel(Kernel):
         """The distance that the bandwidth is measured in."""
         return "euclidean"
 
+    def settle(self, distinct: Distinct, *, standardize: bool) -> SettledVectorKernel:
+        """Choose scales, and the bandwidth where the user did not."""
+        centre, scale = scales_of(distinct, standardize=standardize)
+        points = (numeric(distinct.points) - centre) / scale
+        width = self.bandwidth or self.median_distance(distinct, points)
+        return SettledVectorKernel(replace(self, bandwidth=width), centre, scale)
+
     def on(self, inputs: Inputs, *, standardize: bool) -> BoundKernel:
         """Scale the inputs and settle the bandwidth."""
         distinct = inputs.distinct
-        raw = numeric(distinct.points)
-        centre, scale = scales_of(distinct, standardize=standardize)
-        points = (raw - centre) / scale
-        width = self.bandwidth
-        kernel = replace(self, bandwidth=width or self.median_distance(distinct, points))
-
-        def cross(nodes: FloatArray) -> FloatArray:
-            return kernel.between(points, (nodes - centre) / scale)
-
+        kernel = self.settle(distinct, standardize=standardize)
+        points = kernel.scaled(numeric(distinct.points))
         return BoundKernel(
             distinct,
             _stationary_gram(kernel.between, points),
             _stationary_gram(kernel.contrast, points),
-            cross,
+            lambda nodes: kernel.between(points, kernel.scaled(nodes)),
         )
+
+
+@dataclass(frozen=True, eq=False)
+class SettledVectorKernel(SettledKernel):
+    """A kernel with a bandwidth, and the centre and scale of each column."""
+
+    kernel: VectorKernel
+    centre: FloatArray
+    scale: FloatArray
+
+    def scaled(self, X: FloatArray) -> FloatArray:
+        """Centre and scale the columns."""
+        return (X - self.centre) / self.scale
+
+    def between(self, A: FloatArray, B: FloatArray) -> FloatArray:
+        """Compute k for all pairs of scaled inputs."""
+        return self.kernel.between(A, B)
+
+    def contrast(self, A: FloatArray, B: FloatArray) -> FloatArray:
+        """Compute B for all pairs of scaled inputs."""
+        return self.kernel.contrast(A, B)
 
 
 def _stationary_gram(
@@ -242,20 +263,42 @@ class Poisson(Kernel):
                 f"Got {self.rho!r} instead."
             )
 
+    def settle(self, distinct: Distinct, *, standardize: bool) -> SettledPoisson:
+        """Take the angles as they are."""
+        return SettledPoisson(float(self.rho))
+
     def on(self, inputs: Inputs, *, standardize: bool) -> BoundKernel:
         """Take the angles as they are."""
         points = numeric(inputs.distinct.points)
-
-        def between(A: FloatArray, B: FloatArray) -> FloatArray:
-            gap = np.cos(A[:, None, :] - B[None, :, :])
-            values = (1 - self.rho**2) / (1 - 2 * self.rho * gap + self.rho**2)
-            return np.asarray(values.prod(axis=-1))
-
+        between = self.settle(inputs.distinct, standardize=standardize).between
         return BoundKernel.comparing_equal_labels(
             inputs.distinct,
             _stationary_gram(between, points),
             lambda nodes: between(points, nodes),
         )
+
+
+@dataclass(frozen=True)
+class SettledPoisson(SettledKernel):
+    """The Poisson kernel, which has nothing to choose."""
+
+    rho: float
+
+    def scaled(self, X: FloatArray) -> FloatArray:
+        """Take the angles as they are."""
+        return X
+
+    def between(self, A: FloatArray, B: FloatArray) -> FloatArray:
+        """Compute k for all pairs, a column after the other."""
+        total = np.ones((len(A), len(B)))
+        for a, b in zip(A.T, B.T, strict=True):
+            gap = np.cos(a[:, None] - b)
+            total *= (1 - self.rho**2) / (1 - 2 * self.rho * gap + self.rho**2)
+        return total
+
+    def contrast(self, A: FloatArray, B: FloatArray) -> FloatArray:
+        """Compare equal labels only: half of k."""
+        return self.between(A, B) / 2
 
 
 def _settled(bandwidth: float | None) -> float:

@@ -3,7 +3,7 @@
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.models.base import Model
 from exactregion.models.check import check_model
-from exactregion.models.fixed import fixed_probabilities
+from exactregion.models.fixed import fixed_probabilities, is_asked
 from exactregion.models.function import Function
 from exactregion.models.linear import CLogLog, LinearModel, Logistic, Probit
 from exactregion.models.mixture import GaussianMixture, LaplaceMixture, Mixture
@@ -25,6 +25,7 @@ __all__ = [
     "as_model",
     "check_model",
     "fixed_probabilities",
+    "is_asked",
 ]
 
 _BY_NAME: dict[str, type[Model]] = {"cloglog": CLogLog, "logistic": Logistic, "probit": Probit}

@@ -167,7 +167,9 @@ def as_matrix(X: Any, names: tuple[str, ...] | None = None) -> FloatArray:
     return np.ascontiguousarray(matrix[:, [columns.index(name) for name in names]])
 
 
-def check_probabilities(P: FloatArray, theta: FloatArray, *, n: int) -> FloatArray:
+def check_probabilities(
+    P: FloatArray, theta: FloatArray, *, n: int, first_row: int = 0
+) -> FloatArray:
     """Check that a model gave probabilities, and name rows and θ where it did not.
 
     Parameters
@@ -178,6 +180,8 @@ def check_probabilities(P: FloatArray, theta: FloatArray, *, n: int) -> FloatArr
         What it was asked for; d may be 0 for a fixed candidate.
     n : int
         The number of rows there must be.
+    first_row : int
+        The user's row that these rows begin with.
     """
     P = np.asarray(P, dtype=np.float64)
     if P.shape != (len(theta), n):
@@ -190,7 +194,7 @@ def check_probabilities(P: FloatArray, theta: FloatArray, *, n: int) -> FloatArr
         return P
     which = int(np.flatnonzero(~good.all(axis=1))[0])
     rows = np.flatnonzero(~good[which])
-    shown = ", ".join(str(row) for row in rows[:5]) + (", …" if len(rows) > 5 else "")
+    shown = ", ".join(str(first_row + row) for row in rows[:5]) + (", …" if len(rows) > 5 else "")
     where = f" at theta = {theta[which].tolist()}" if theta.shape[1] else ""
     raise ModelError(
         "The probabilities of the candidate must be between 0 and 1. "

@@ -13,11 +13,16 @@ from exactregion.frames import as_pandas, is_number
 from exactregion.models.base import as_matrix, check_probabilities
 from exactregion.reading import from_native
 
-__all__ = ["fixed_probabilities"]
+__all__ = ["fixed_probabilities", "is_asked"]
 
 
 def fixed_probabilities(
-    candidate: Any, X: Any, n: int, classes: tuple[object, object] | None = None
+    candidate: Any,
+    X: Any,
+    n: int,
+    classes: tuple[object, object] | None = None,
+    *,
+    first_row: int = 0,
 ) -> FloatArray:
     """Ask a candidate for the probability of the positive class in each of n rows.
 
@@ -32,6 +37,8 @@ def fixed_probabilities(
         The number of rows.
     classes : (negative, positive), optional
         The classes of y, to find the positive one among the classifier's.
+    first_row : int
+        The user's row that X begins with, where it is a part of all rows.
 
     Returns
     -------
@@ -49,8 +56,13 @@ def fixed_probabilities(
         values = _ask_results(candidate, X)
     else:
         values = candidate(X) if callable(candidate) else candidate
-    row: FloatArray = check_probabilities(_as_row(values, n), np.empty((1, 0)), n=n)[0]
-    return row
+    row = check_probabilities(_as_row(values, n), np.empty((1, 0)), n=n, first_row=first_row)[0]
+    return np.asarray(row)
+
+
+def is_asked(candidate: Any) -> bool:
+    """Say whether a candidate is asked for probabilities: it does not hold them itself."""
+    return hasattr(candidate, "predict") or callable(candidate)
 
 
 def _check_usable(candidate: Any) -> None:

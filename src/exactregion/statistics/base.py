@@ -20,6 +20,7 @@ from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.features import Labels, Projection
 from exactregion.models.base import Model
 from exactregion.sample import Inputs
+from exactregion.statistics.streamed import StreamRule, Survey
 
 __all__ = [
     "Candidates",
@@ -28,6 +29,7 @@ __all__ = [
     "Rule",
     "Statistic",
     "Term",
+    "no_family_error",
 ]
 
 
@@ -71,20 +73,34 @@ class Candidates:
     @property
     def _family(self) -> tuple[Model, FloatArray]:
         if self.model is None or self.theta is None:
-            raise InvalidValueError(
-                "The 'statistic' parameter must not use the score for a fixed candidate, which "
-                "has no parameters. Got 'score' or 'combined' instead: use 'discrepancy', "
-                "'embedding' or 'neighborhood', or a ConfidenceRegion of a family."
-            )
+            raise no_family_error()
         return self.model, self.theta
+
+
+def no_family_error() -> InvalidValueError:
+    """Make the error for a score that is asked of a fixed candidate."""
+    return InvalidValueError(
+        "The 'statistic' parameter must not use the score for a fixed candidate, which "
+        "has no parameters. Got 'score' or 'combined' instead: use 'discrepancy', "
+        "'embedding' or 'neighborhood', or a ConfidenceRegion of a family."
+    )
 
 
 class Statistic(ABC):
     """A recipe for Z; a subclass supplies `prepare`."""
 
+    @property
+    def collapses(self) -> bool:
+        """Whether equal rows may be worked on as one row of counts."""
+        return False
+
     @abstractmethod
     def prepare(self, inputs: Inputs, m: int) -> PreparedStatistic:
         """Do all that depends on the inputs and the number m of data sets alone."""
+
+    def stream(self, survey: Survey, m: int) -> StreamRule | None:
+        """Do the same for rows that come in pieces; None where they must all be there at once."""
+        return None
 
 
 class PreparedStatistic(ABC):

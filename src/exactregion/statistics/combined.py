@@ -15,6 +15,7 @@ from exactregion.statistics.base import Candidates, PreparedStatistic, Rule, Sta
 from exactregion.statistics.discrepancy import Discrepancy
 from exactregion.statistics.score import Score
 from exactregion.statistics.spiegelhalter import Spiegelhalter
+from exactregion.statistics.streamed import StreamRule, Survey
 
 __all__ = ["Combined", "Omnibus"]
 
@@ -64,10 +65,24 @@ class _Sum(Statistic):
         parts = ", ".join(repr(statistic) for statistic in self.statistics)
         return f"{type(self).__name__}({parts}, weights={self.weights})"
 
+    @property
+    def collapses(self) -> bool:
+        """Whether equal rows may be worked on as one row of counts: where all parts may."""
+        return all(statistic.collapses for statistic in self.statistics)
+
     def prepare(self, inputs: Inputs, m: int) -> PreparedStatistic:
         """Prepare each part."""
         parts = tuple(statistic.prepare(inputs, m) for statistic in self.statistics)
         return _PreparedSum(parts, self.weights, self._scaled)
+
+    def stream(self, survey: Survey, m: int) -> StreamRule | None:
+        """Stream where all parts do."""
+        rules = [statistic.stream(survey, m) for statistic in self.statistics]
+        kept = [rule for rule in rules if rule is not None]
+        if len(kept) < len(rules):
+            return None
+        terms = tuple(term for rule in kept for term in rule.terms)
+        return StreamRule(terms, _merge_of(kept, self.weights, self._scaled))
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,16 +93,26 @@ class _PreparedSum(PreparedStatistic):
 
     def rule(self, candidates: Candidates) -> Rule:
         rules = [part.rule(candidates) for part in self.parts]
+        terms = tuple(term for rule in rules for term in rule.terms)
+        return Rule(terms, _merge_of(rules, self.weights, self.scaled))
 
-        def merge(measured: Sequence[FloatArray]) -> FloatArray:
-            remaining = iter(measured)
-            total = np.zeros_like(measured[0])
-            for rule, weight in zip(rules, self.weights, strict=True):
-                own = [next(remaining) for _ in rule.terms]
-                total += weight * self.scaled(rule.merge(own))
-            return total
 
-        return Rule(tuple(term for rule in rules for term in rule.terms), merge)
+def _merge_of(
+    rules: Sequence[Rule | StreamRule],
+    weights: Sequence[float],
+    scaled: Callable[[FloatArray], FloatArray],
+) -> Callable[[Sequence[FloatArray]], FloatArray]:
+    """Make the sum of what the parts make of their own measures."""
+
+    def merge(measured: Sequence[FloatArray]) -> FloatArray:
+        remaining = iter(measured)
+        total = np.zeros_like(measured[0])
+        for rule, weight in zip(rules, weights, strict=True):
+            own = [next(remaining) for _ in rule.terms]
+            total += weight * scaled(rule.merge(own))
+        return total
+
+    return merge
 
 
 class Combined(_Sum):

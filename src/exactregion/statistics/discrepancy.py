@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from exactregion.features import SharedFeatures, factor
-from exactregion.kernels import as_kernel
+from exactregion.features import SharedFeatures
+from exactregion.kernels import Precomputed, as_kernel
+from exactregion.landmarks import Landmarks, kernel_features
 from exactregion.sample import Inputs
 from exactregion.statistics.base import Candidates, PreparedStatistic, Rule, Statistic, Term
 from exactregion.statistics.measures import FromCentre
+from exactregion.statistics.streamed import FromPoint, StreamRule, StreamTerm, Survey
 
 __all__ = ["Discrepancy"]
 
@@ -39,11 +41,26 @@ class Discrepancy(Statistic):
         """Check the kernel."""
         as_kernel(self.kernel, self.bandwidth)
 
+    @property
+    def collapses(self) -> bool:
+        """Whether equal rows may become one row of counts: not where the kernel knows rows."""
+        return not isinstance(as_kernel(self.kernel, self.bandwidth), Precomputed)
+
     def prepare(self, inputs: Inputs, m: int) -> PreparedStatistic:
         """Factor the Gram matrix."""
-        kernel = as_kernel(self.kernel, self.bandwidth).on(inputs, standardize=self.standardize)
-        Phi = factor(kernel.gram, kernel.points.weights)
-        return _PreparedDiscrepancy(SharedFeatures.rounded(Phi, kernel.points, inputs, m))
+        kernel = as_kernel(self.kernel, self.bandwidth)
+        features = kernel_features(kernel, inputs, m, standardize=self.standardize)
+        return _PreparedDiscrepancy(features)
+
+    def stream(self, survey: Survey, m: int) -> StreamRule | None:
+        """Choose landmarks."""
+        kernel = as_kernel(self.kernel, self.bandwidth)
+        settled = kernel.settle(survey.distinct, standardize=self.standardize)
+        if settled is None:
+            return None
+        landmarks = Landmarks.of(settled, survey.distinct, survey.extent, m, contrast=False)
+        scale = _scale(survey.extent.total)
+        return StreamRule((StreamTerm(landmarks, lambda centre, _: FromPoint(centre, scale)),))
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +69,10 @@ class _PreparedDiscrepancy(PreparedStatistic):
 
     def rule(self, candidates: Candidates) -> Rule:
         P, inputs = candidates.probabilities, candidates.inputs
-        # labels are 2k - 1, so distances double when successes k stand for them
-        scale = (2 / inputs.total) ** 2
-        return Rule((Term(self.features, FromCentre(self.features, P, inputs, scale)),))
+        measure = FromCentre(self.features, P, inputs, _scale(inputs.total))
+        return Rule((Term(self.features, measure),))
+
+
+def _scale(total: int) -> float:
+    """1/n², and twice the distance: labels are 2k - 1, and successes k stand for them."""
+    return (2 / total) ** 2

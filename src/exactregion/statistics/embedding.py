@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from exactregion.features import SharedFeatures, factor
-from exactregion.kernels import as_kernel
+from exactregion.kernels import Precomputed, as_kernel
+from exactregion.landmarks import Landmarks, kernel_features
 from exactregion.sample import Inputs
 from exactregion.statistics.base import PreparedStatistic, Statistic
 from exactregion.statistics.cloud import PreparedCloud
+from exactregion.statistics.measures import FromMean
+from exactregion.statistics.streamed import StreamRule, StreamTerm, Survey
 
 __all__ = ["Embedding"]
 
@@ -45,9 +47,23 @@ class Embedding(Statistic):
         """Check the kernel."""
         as_kernel(self.kernel, self.bandwidth)
 
+    @property
+    def collapses(self) -> bool:
+        """Whether equal rows may become one row of counts: not where the kernel knows rows."""
+        return not isinstance(as_kernel(self.kernel, self.bandwidth), Precomputed)
+
     def prepare(self, inputs: Inputs, m: int) -> PreparedStatistic:
         """Factor B."""
-        kernel = as_kernel(self.kernel, self.bandwidth).on(inputs, standardize=self.standardize)
-        Phi = factor(kernel.contrast, kernel.points.weights)
-        features = SharedFeatures.rounded(Phi, kernel.points, inputs, m)
+        kernel = as_kernel(self.kernel, self.bandwidth)
+        features = kernel_features(kernel, inputs, m, standardize=self.standardize, contrast=True)
         return PreparedCloud(features, scale=(2 / inputs.total) ** 2, m=m)
+
+    def stream(self, survey: Survey, m: int) -> StreamRule | None:
+        """Choose landmarks."""
+        kernel = as_kernel(self.kernel, self.bandwidth)
+        settled = kernel.settle(survey.distinct, standardize=self.standardize)
+        if settled is None:
+            return None
+        landmarks = Landmarks.of(settled, survey.distinct, survey.extent, m, contrast=True)
+        measure = FromMean((2 / survey.extent.total) ** 2 / m**2)
+        return StreamRule((StreamTerm(landmarks, lambda *_: measure),))

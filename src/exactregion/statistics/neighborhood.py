@@ -21,7 +21,7 @@ from scipy.special import roots_legendre
 from exactregion._typing import FloatArray, IntArray
 from exactregion.errors import InvalidValueError
 from exactregion.features import SharedFeatures
-from exactregion.kernels import BoundKernel, as_kernel, scales_of
+from exactregion.kernels import BoundKernel, Precomputed, as_kernel, scales_of
 from exactregion.reading import numeric
 from exactregion.sample import Distinct, Inputs
 from exactregion.statistics.base import PreparedStatistic, Statistic
@@ -90,6 +90,11 @@ class Neighborhood(Statistic):
                 "The 'nodes' parameter of Neighborhood must be a positive integer. "
                 f"Got {self.nodes!r} instead."
             )
+
+    @property
+    def collapses(self) -> bool:
+        """Whether equal rows may become one row of counts: not where a kernel knows rows."""
+        return not isinstance(self.kernel, Precomputed)
 
     def prepare(self, inputs: Inputs, m: int) -> PreparedStatistic:
         """Find the weights of all trials at all nodes."""

@@ -4,15 +4,30 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from scipy.special import logit
 
-from exactregion._typing import FloatArray
-from exactregion.features import CandidateFeatures, single_thread
-from exactregion.resampling import blocks
-from exactregion.sample import Inputs
-from exactregion.statistics.base import Candidates, PreparedStatistic, Rule, Statistic, Term
+from exactregion._typing import FloatArray, IntArray
+from exactregion.features import (
+    CandidateFeatures,
+    grid_unit,
+    on_grid,
+    precision_of,
+    single_thread,
+)
+from exactregion.sample import SORT_ROWS, Inputs, blocks
+from exactregion.statistics.base import (
+    Candidates,
+    PreparedStatistic,
+    Rule,
+    Statistic,
+    Term,
+    no_family_error,
+)
 from exactregion.statistics.measures import Whitened
+from exactregion.statistics.streamed import StreamRule, StreamTerm, Survey
 
 __all__ = ["Score", "information_of", "logit_gradient", "whitening_of"]
 
@@ -32,9 +47,27 @@ class Score(Statistic):
     information count as having a trillionth of the largest, on a scale where parameters are alike.
     """
 
+    @property
+    def collapses(self) -> bool:
+        """Whether equal rows may be worked on as one row of counts: always."""
+        return True
+
     def prepare(self, inputs: Inputs, m: int) -> PreparedStatistic:
         """Remember the number of data sets: nothing else comes before θ."""
         return _PreparedScore(m)
+
+    def stream(self, survey: Survey, m: int) -> StreamRule:
+        """Take the gradient (1, logit p) of the recalibration family, the only one that streams."""
+        if survey.reach is None:
+            raise no_family_error()
+        unit = grid_unit(survey.reach, survey.extent, m)
+        power = _power_for(on_grid(survey.reach, unit)[None])
+        gradient = _LogitGradient(unit, power, precision_of(survey.extent))
+
+        def measure(centre: FloatArray, information: FloatArray | None) -> Whitened:
+            return Whitened(centre, _whitening(np.asarray(information)[None], power))
+
+        return StreamRule((StreamTerm(gradient, measure),))
 
 
 @dataclass(frozen=True)
@@ -56,17 +89,51 @@ def logit_gradient(candidates: Candidates) -> FloatArray:
     return np.where(usable, gradient, 0.0)
 
 
+@dataclass(frozen=True, eq=False)
+class _LogitGradient:
+    """The gradient (1, logit p) of the recalibration family at calibration."""
+
+    unit: FloatArray
+    power: FloatArray
+    precision: Any
+
+    def features(self, X: FloatArray, p: FloatArray) -> FloatArray:
+        usable = (p > 0) & (p < 1)
+        with np.errstate(divide="ignore"):
+            gradient = np.stack([usable * 1.0, np.where(usable, logit(p), 0.0)], axis=-1)
+        values: FloatArray = on_grid(gradient, self.unit)
+        return values.astype(self.precision, copy=False)
+
+    def information(self, Phi: FloatArray, p: FloatArray, trials: IntArray) -> FloatArray:
+        gradient = np.ascontiguousarray((Phi * self.power).T)[None]
+        information = _information_of_block(gradient, (trials * p * (1 - p))[None])
+        return np.asarray(information[0])
+
+
 def information_of(gradient: FloatArray, P: FloatArray, inputs: Inputs) -> FloatArray:
-    """Fisher information Σ_j t_j p (1 - p) ∂η ∂ηᵀ: shape (T, d, d)."""
+    """Fisher information Σ_j t_j p (1 - p) ∂η ∂ηᵀ: shape (T, d, d).
+
+    Blocks are added within stretches of `SORT_ROWS`, then stretches.
+    """
     information = np.zeros((len(P), gradient.shape[1], gradient.shape[1]))
-    for rows in blocks(len(inputs)):
-        weight = inputs.trials[rows] * P[:, rows] * (1 - P[:, rows])
-        part = gradient[:, :, rows]
-        for a in range(part.shape[1]):
-            # a sum along contiguous rows has one order, a matrix product has many
-            products = (weight * part[:, a])[:, None, :] * part[:, : a + 1]
-            information[:, a, : a + 1] += products.sum(axis=-1)
-    return np.tril(information) + np.tril(information, -1).transpose(0, 2, 1)
+    for start in range(0, len(inputs), SORT_ROWS):
+        own = np.zeros_like(information)
+        for block in blocks(min(SORT_ROWS, len(inputs) - start)):
+            rows = slice(start + block.start, start + block.stop)
+            weight = inputs.trials[rows] * P[:, rows] * (1 - P[:, rows])
+            own += _information_of_block(gradient[:, :, rows], weight)
+        information += own
+    return information
+
+
+def _information_of_block(part: FloatArray, weight: FloatArray) -> FloatArray:
+    """Σ_j w_j ∂η ∂ηᵀ of gradients (T, d, b) and weights (T, b): shape (T, d, d)."""
+    lower = np.zeros((len(part), part.shape[1], part.shape[1]))
+    for a in range(part.shape[1]):
+        # a sum along contiguous rows has one order, a matrix product has many
+        products = (weight * part[:, a])[:, None, :] * part[:, : a + 1]
+        lower[:, a, : a + 1] = products.sum(axis=-1)
+    return np.tril(lower) + np.tril(lower, -1).transpose(0, 2, 1)
 
 
 def whitening_of(gradient: FloatArray, P: FloatArray, inputs: Inputs) -> FloatArray:
@@ -76,9 +143,17 @@ def whitening_of(gradient: FloatArray, P: FloatArray, inputs: Inputs) -> FloatAr
     decide which directions count as singular. Those get a floor instead of being dropped: outcomes
     that are all but impossible speak in these very directions, and must not be lost.
     """
-    _, exponent = np.frexp(np.abs(gradient).max(axis=-1))
-    power = np.ldexp(1.0, -exponent)  # squares of gradients must neither overflow nor vanish
-    information = information_of(gradient * power[:, :, None], P, inputs)
+    power = _power_for(np.abs(gradient).max(axis=-1))
+    return _whitening(information_of(gradient * power[:, :, None], P, inputs), power)
+
+
+def _power_for(largest: FloatArray) -> FloatArray:
+    """Choose powers of two by which squares of gradients neither overflow nor vanish."""
+    _, exponent = np.frexp(largest.astype(np.float64))
+    return np.asarray(np.ldexp(1.0, -exponent))
+
+
+def _whitening(information: FloatArray, power: FloatArray) -> FloatArray:
     size = np.sqrt(np.einsum("taa->ta", information))
     unit = np.where(size > 0, 1 / np.where(size > 0, size, 1.0), 0.0)
     with single_thread() if information.shape[1] > THREADED_SIZE else nullcontext():

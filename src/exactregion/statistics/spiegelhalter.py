@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from exactregion.features import CandidateFeatures
+import numpy as np
+
+from exactregion._typing import FloatArray, IntArray
+from exactregion.features import CandidateFeatures, grid_unit, on_grid, precision_of
 from exactregion.sample import Inputs
 from exactregion.statistics.base import Candidates, PreparedStatistic, Rule, Statistic, Term
 from exactregion.statistics.measures import FromCentre
+from exactregion.statistics.streamed import FromPoint, StreamRule, StreamTerm, Survey
 
 __all__ = ["Spiegelhalter"]
 
@@ -21,9 +26,19 @@ class Spiegelhalter(Statistic):
     under-confidence best, and a shift of predictions around 1/2 not at all.
     """
 
+    @property
+    def collapses(self) -> bool:
+        """Whether equal rows may be worked on as one row of counts: always."""
+        return True
+
     def prepare(self, inputs: Inputs, m: int) -> PreparedStatistic:
         """Remember the number of data sets: nothing else comes before the candidate."""
         return _PreparedSpiegelhalter(m)
+
+    def stream(self, survey: Survey, m: int) -> StreamRule:
+        """Take 1 - 2p, which is never above 1."""
+        boldness = _Boldness(grid_unit(np.ones(1), survey.extent, m), precision_of(survey.extent))
+        return StreamRule((StreamTerm(boldness, lambda centre, _: FromPoint(centre)),))
 
 
 @dataclass(frozen=True)
@@ -32,5 +47,20 @@ class _PreparedSpiegelhalter(PreparedStatistic):
 
     def rule(self, candidates: Candidates) -> Rule:
         P, inputs = candidates.probabilities, candidates.inputs
-        boldness = CandidateFeatures.rounded((1 - 2 * P)[:, None, :], inputs, self.m)
+        values = (1 - 2 * P)[:, None, :]
+        largest = np.ones(values.shape[:2]) if inputs.extent.is_large else None
+        boldness = CandidateFeatures.rounded(values, inputs, self.m, largest)
         return Rule((Term(boldness, FromCentre(boldness, P, inputs)),))
+
+
+@dataclass(frozen=True, eq=False)
+class _Boldness:
+    unit: FloatArray
+    precision: Any
+
+    def features(self, X: FloatArray, p: FloatArray) -> FloatArray:
+        values: FloatArray = on_grid((1 - 2 * p)[:, None], self.unit)
+        return values.astype(self.precision, copy=False)
+
+    def information(self, Phi: FloatArray, p: FloatArray, trials: IntArray) -> None:
+        return None

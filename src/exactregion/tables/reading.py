@@ -103,8 +103,8 @@ def _same_width(
 
 def _read_parquet(content: bytes, label: str) -> Table:
     try:
-        import pyarrow as pa  # type: ignore[import-untyped]
-        import pyarrow.parquet as pq  # type: ignore[import-untyped]
+        import pyarrow as pa
+        import pyarrow.parquet as pq
     except ImportError as error:
         raise MissingDependencyError(
             "Parquet files need pyarrow: pip install exactregion[parquet]"

@@ -1,0 +1,189 @@
+"""Features of many rows from a few of them: Φ(x) = k(x, landmarks) M, for any x.
+
+Where there are many rows, all that a kernel needs is chosen by a sample of them: scales,
+bandwidth, landmarks, and the combinations of landmarks that hold nearly all of the trace. The
+features of a block of rows are then a function of that block alone, so that rows may come in
+pieces, from files and from other machines. The sample is one of inputs, never of outcomes: what it
+leaves out costs a little power and no coverage.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from exactregion._typing import FloatArray, IntArray
+from exactregion.features import (
+    SharedFeatures,
+    factor,
+    grid_unit,
+    on_grid,
+    pivoted_factor,
+    precision_of,
+    single_thread,
+)
+from exactregion.kernels import Gram, Kernel
+from exactregion.kernels.base import SettledKernel
+from exactregion.sample import Distinct, Extent, Inputs, Shared, blocks, distinct_of
+
+__all__ = [
+    "LANDMARKS",
+    "SAMPLE_ROWS",
+    "TOLERANCE",
+    "Landmarks",
+    "kernel_features",
+    "sample_rows",
+    "sampled",
+]
+
+SAMPLE_ROWS = 4096
+"""Rows by which scales, bandwidth and landmarks are chosen."""
+
+LANDMARKS = 256
+"""Most landmarks, and most features."""
+
+TOLERANCE = 1e-4
+"""Share of the trace that features may leave out, half by landmarks, half by combining them; more
+only where `LANDMARKS` do not reach it."""
+
+ROUNDING = 1 + 1e-6
+"""Features are at most √k(x, x) long, and this much more by rounding."""
+
+
+def sample_rows(n: int) -> IntArray:
+    """Choose rows of n, one in each of `SAMPLE_ROWS` equal parts: a function of n alone.
+
+    Rows are counted in canonical order, so that the sample is spread over the inputs too.
+    """
+    rng = np.random.Generator(np.random.SFC64(n))
+    place = np.arange(SAMPLE_ROWS) + rng.random(SAMPLE_ROWS)
+    return np.minimum((place * (n / SAMPLE_ROWS)).astype(np.int64), n - 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Landmarks:
+    """Features of any inputs, on the grid of exact sums.
+
+    Attributes
+    ----------
+    kernel : SettledKernel
+        With its scales and bandwidth.
+    points : ndarray of shape (l, d)
+        The landmarks, scaled.
+    M : ndarray of shape (l, r)
+        From k(x, landmarks) to features.
+    unit : ndarray of shape (r,)
+        Spacing of the grid.
+    contrast : bool
+        Whether ΦΦᵀ is B of the kernel on labelled data, not k.
+    precision : numpy float type
+        Of the features.
+    """
+
+    kernel: SettledKernel
+    points: FloatArray
+    M: FloatArray
+    unit: FloatArray
+    contrast: bool
+    precision: Any
+
+    @classmethod
+    def of(
+        cls, kernel: SettledKernel, distinct: Distinct, extent: Extent, m: int, *, contrast: bool
+    ) -> Landmarks:
+        """Choose landmarks among sampled inputs, and combine them to as few features as it takes.
+
+        Parameters
+        ----------
+        kernel : SettledKernel
+            With its scales and bandwidth.
+        distinct : Distinct
+            The inputs in the sample.
+        extent : Extent
+            Of all data.
+        m : int
+            Number of data sets.
+        contrast : bool
+            Whether to factor B instead of k.
+        """
+        sample = kernel.scaled(np.asarray(distinct.points))
+        between = kernel.contrast if contrast else kernel.between
+        weights = distinct.weights / distinct.weights.sum()
+        diagonal = float(between(sample[:1], sample[:1])[0, 0])
+        gram = Gram(
+            len(sample),
+            lambda index: between(sample, sample[index]),
+            np.full(len(sample), diagonal),
+        )
+        with single_thread():
+            _, pivots = pivoted_factor(gram, weights, LANDMARKS, TOLERANCE / 2, step=8)
+            points = sample[pivots]
+            values, vectors = np.linalg.eigh(between(points, points))
+            kept = values > 1e-10 * values[-1]
+            M = vectors[:, kept] / np.sqrt(values[kept])
+            M = M @ _main_directions(between(sample, points) @ M, weights, diagonal)
+        unit = grid_unit(np.full(M.shape[1], np.sqrt(diagonal) * ROUNDING), extent, m)
+        return cls(kernel, points, M, unit, contrast, precision_of(extent))
+
+    @property
+    def width(self) -> int:
+        """Number of features, r."""
+        return int(self.M.shape[1])
+
+    def features(self, X: FloatArray, p: FloatArray | None = None) -> FloatArray:
+        """Compute the features of a block of inputs (b, d), whatever the candidate: shape (b, r).
+
+        Call it for whole blocks and with one BLAS thread: a matrix product of another shape may
+        differ in the last bit.
+        """
+        between = self.kernel.contrast if self.contrast else self.kernel.between
+        values = between(self.kernel.scaled(X), self.points) @ self.M
+        rounded: FloatArray = on_grid(values, self.unit).astype(self.precision, copy=False)
+        return rounded
+
+    def information(self, Phi: FloatArray, p: FloatArray, trials: IntArray) -> None:
+        """Want no information."""
+
+
+def _main_directions(Phi: FloatArray, weights: FloatArray, diagonal: float) -> FloatArray:
+    """Find directions (l, r) that leave out no more than a share of the trace: the fewest."""
+    values, vectors = np.linalg.eigh((Phi * weights[:, None]).T @ Phi)
+    left_out = np.cumsum(np.maximum(values, 0.0))
+    dropped = int(np.searchsorted(left_out, diagonal * TOLERANCE / 2, side="right"))
+    return vectors[:, min(dropped, len(values) - 1) :][:, ::-1]
+
+
+def sampled(X: FloatArray, trials: IntArray, shared: Shared) -> Distinct:
+    """Tell sampled rows apart; where none of them has a trial, they count alike."""
+    return distinct_of(X, trials if trials.any() else np.ones_like(trials), shared)
+
+
+def kernel_features(
+    kernel: Kernel, inputs: Inputs, m: int, *, standardize: bool, contrast: bool = False
+) -> SharedFeatures:
+    """Compute features Φ of all rows with ΦΦᵀ equal to k, or to B for `contrast`.
+
+    By landmarks where there are many rows, if the kernel can compare any inputs; else by a factor
+    of the Gram matrix of all distinct inputs.
+    """
+    if inputs.extent.is_large and not isinstance(inputs.X, tuple):
+        rows = sample_rows(len(inputs))
+        X = inputs.matrix
+        distinct = sampled(X[rows], inputs.trials[rows], inputs.shared)
+        settled = kernel.settle(distinct, standardize=standardize)
+        if settled is not None:
+            landmarks = Landmarks.of(settled, distinct, inputs.extent, m, contrast=contrast)
+            return _of_all_rows(landmarks, X)
+    bound = kernel.on(inputs, standardize=standardize)
+    Phi = factor(bound.contrast if contrast else bound.gram, bound.points.weights)
+    return SharedFeatures.rounded(Phi, bound.points, inputs, m)
+
+
+def _of_all_rows(landmarks: Landmarks, X: FloatArray) -> SharedFeatures:
+    values = np.empty((len(X), landmarks.width), dtype=landmarks.precision)
+    with single_thread():
+        for rows in blocks(len(X)):
+            values[rows] = landmarks.features(X[rows])
+    return SharedFeatures(values, landmarks.unit)
