@@ -35,6 +35,11 @@ class Question:
         P(Y=+1|x) of the candidate in each of the user's rows.
     successes, trials : ndarrays of shape (n,)
         Outcomes in each of the user's rows; labels are single trials.
+
+    Notes
+    -----
+    Rows that came in pieces are not kept. The arrays then tell of rows with about the same
+    probability together: its mean, and their successes and trials.
     """
 
     kind: Literal["model", "calibration"]
