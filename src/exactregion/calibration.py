@@ -15,6 +15,7 @@ from exactregion.errors import InvalidValueError
 from exactregion.inference.curves import LOGIT_END, probability_at
 from exactregion.inference.results import Band
 from exactregion.models import Recalibration
+from exactregion.reading import read_outcomes, read_predictions
 from exactregion.region import ConfidenceRegion
 from exactregion.resampling import RNGLike, fresh_entropy, integer_seed
 from exactregion.result import ExactTestResult
@@ -73,6 +74,10 @@ class CalibrationBelt:
         expit(a + b logit p).
     test : ExactTestResult
         The exact test of calibration, which needs no such form.
+    y_prob : ndarray of shape (n,)
+        The predictions, in the order given.
+    successes, trials : ndarrays of shape (n,)
+        Their outcomes; labels are single trials.
     contradicted : int
         Number of outcomes that contradict a prediction of exactly 0 or 1; one is enough for the
         smallest p-value there is. The belt describes the other rows.
@@ -92,6 +97,9 @@ class CalibrationBelt:
     estimate: FloatArray = field(repr=False)
     coverage: float
     test: ExactTestResult
+    y_prob: FloatArray = field(repr=False)
+    successes: IntArray = field(repr=False)
+    trials: IntArray = field(repr=False)
     contradicted: int
     region: ConfidenceRegion = field(repr=False)
     resolution: float = field(repr=False)
@@ -117,21 +125,6 @@ class CalibrationBelt:
     def intervals(self) -> pd.DataFrame:
         """Focused intervals for the intercept and the slope; calibration is 0 and 1."""
         return self.region.intervals()
-
-    @property
-    def y_prob(self) -> FloatArray:
-        """The predictions, in the order given."""
-        return self.test.question.probabilities
-
-    @property
-    def successes(self) -> IntArray:
-        """Successes of each prediction."""
-        return self.test.question.successes
-
-    @property
-    def trials(self) -> IntArray:
-        """Trials of each prediction: 1 for labels."""
-        return self.test.question.trials
 
     @cached_property
     def departures(self) -> tuple[Departure, ...]:
@@ -247,8 +240,10 @@ def calibration_belt(
     rng = _repeatable(rng)
     settings: dict[str, Any] = {"n_resamples": n_resamples, "rng": rng}
     test = calibration_test(y_true, y_prob, pos_label=pos_label, **settings)
-    asked = test.question
-    p, successes, trials = asked.probabilities, asked.successes, asked.trials
+    # not what the test remembers, which of very many rows is a summary
+    p = read_predictions(y_prob)
+    outcomes = read_outcomes(y_true, pos_label, "y_true")
+    successes, trials = outcomes.successes, outcomes.trials
     failures = trials - successes
     uncertain = (p > 0) & (p < 1)
     if not trials[uncertain].any():
@@ -264,9 +259,9 @@ def calibration_belt(
         progress=progress,
         **settings,
     )
-    outcomes = np.column_stack([successes, failures])[uncertain]
+    counts = np.column_stack([successes, failures])[uncertain]
     labels = np.where(successes > 0, 1, -1)[uncertain]
-    region.fit(p[uncertain], labels if (trials == 1).all() else outcomes)
+    region.fit(p[uncertain], counts if outcomes.is_counts else labels)
     (grid, lower, upper, estimate), searched = _belt(region, p[uncertain & (trials > 0)])
     return CalibrationBelt(
         grid,
@@ -278,6 +273,9 @@ def calibration_belt(
         evaluations=searched.evaluations,
         seconds=searched.seconds,
         test=test,
+        y_prob=p,
+        successes=successes,
+        trials=trials,
         contradicted=int(successes[p == 0].sum() + failures[p == 1].sum()),
         region=region,
     )

@@ -161,3 +161,20 @@ def test_the_belt_says_what_the_search_did(calibrated):
     assert 0 < calibrated.resolution < 0.05
     assert calibrated.evaluations > 100
     assert calibrated.seconds > 0
+
+
+def test_memory_maps_of_many_rows_are_not_summarised(tmp_path, monkeypatch):
+    """The test of very many rows remembers bins; the belt must still see every row."""
+    searched = []
+
+    def not_searched(region, p):
+        searched.append(len(region._fitted.sample))
+        raise InterruptedError
+
+    monkeypatch.setattr(er.calibration, "_belt", not_searched)
+    rng = np.random.default_rng(0)
+    p = np.memmap(tmp_path / "p", dtype=float, mode="w+", shape=66_000)
+    p[:] = rng.uniform(0.1, 0.9, 66_000)
+    with pytest.raises(InterruptedError):
+        er.calibration_belt(rng.uniform(size=66_000) < p, p, n_resamples=19, rng=0)
+    assert searched == [66_000]
