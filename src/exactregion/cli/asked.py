@@ -19,7 +19,7 @@ from exactregion.tables import Table
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Asked", "Columns", "ask", "formula_for"]
+__all__ = ["Asked", "Columns", "ask", "check_outcome_apart", "formula_for"]
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ def ask(file: str, columns: Columns, reading: Reading, *, quiet: bool) -> Asked:
     if not inputs and columns.any_inputs:
         inputs, cannot = default_inputs(table, [name for name in others if name])
         left_out = tuple(cannot)
-    _check_outcome_apart(options, [*inputs, *columns.numbers, columns.groups])
+    check_outcome_apart(options, [*inputs, *columns.numbers, columns.groups])
     numbers = [*columns.numbers]
     if options.trials is not None:
         numbers += [options.outcome or "", options.trials]
@@ -151,7 +151,16 @@ def ask(file: str, columns: Columns, reading: Reading, *, quiet: bool) -> Asked:
     return Asked(table, frame, inputs, outcomes, left_out=left_out)
 
 
-def _check_outcome_apart(options: Outcome, others: list[str | None]) -> None:
+def check_outcome_apart(options: Outcome, others: list[str | None]) -> None:
+    """Raise an error if the outcome has another role as well.
+
+    Parameters
+    ----------
+    options : Outcome
+        The outcome, by column.
+    others : list of str or None
+        Columns with other roles.
+    """
     if options.outcome in others:
         raise InvalidValueError(
             f"Column {options.outcome!r} is the outcome. It must not be an input, a probability or "

@@ -26,6 +26,7 @@ from exactregion.cli.options import (
     with_options,
 )
 from exactregion.cli.output import Page, interval, interval_records
+from exactregion.cli.pieces import Pieces
 from exactregion.cli.targets import Targets
 from exactregion.cli.values import check_draws, read_alpha, read_level, statistic_name
 from exactregion.errors import InvalidValueError
@@ -57,6 +58,15 @@ MANY_GROUPS = 50
 @with_options
 def calibrate(
     file: Data,
+    more: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="FILE…",
+            help="More Parquet files that belong to the same data: tested piece by piece, without "
+            "a belt, however large they are.",
+            show_default=False,
+        ),
+    ] = None,
     *,
     probability: Probability,
     outcome: Outcome,
@@ -72,6 +82,14 @@ def calibrate(
     draws: Draws,
     confidence: Confidence = "0.95",
     jobs: Jobs = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Of a Dask scheduler whose workers see the Parquet files; no belt.",
+            rich_help_panel=METHOD,
+        ),
+    ] = None,
     test_only: Annotated[
         bool,
         flag("--test-only", "The p-value without the belt: quick for large files.", METHOD),
@@ -86,13 +104,17 @@ def calibrate(
     the p-values of the groups, adjusted for their number.
     """
     check_draws(draws)
+    alpha = read_alpha(fail_below, draws.resamples)
+    ending = Ending(output, Targets(output), alpha)
+    if more or cluster is not None:
+        pieces = Pieces([file, *(more or ())], outcome, probability, cluster)
+        _in_pieces(pieces, draws, by, ending, jobs=jobs)
+        return
     if draws.statistic is not None and not test_only:
         raise InvalidValueError(
             "--statistic goes with --test-only: the belt comes with a test of its own."
         )
     level = read_level(confidence)
-    alpha = read_alpha(fail_below, draws.resamples)
-    ending = Ending(output, Targets(output), alpha)
     columns = Columns(outcome, None, None, (probability,), groups=by, formula_allowed=False)
     asked = ask(file, columns, reading, quiet=output.quiet)
     check_probabilities(asked.table, asked.frame, probability)
@@ -109,12 +131,42 @@ def calibrate(
         test = belt.test
     if by is not None:
         groups = _test(asked, probability, draws, by=asked.frame[by])
+    facts, content = asked.facts(), asked.content()
+    del facts["inputs"], content["inputs"], content["formula"]
+    head = {**beginning("calibrate", file), **content, "probability": probability, "by": by}
+    facts["predictions"] = probability
+    _finish(ending, facts, head, draws, test=test, belt=belt, groups=groups)
+
+
+def _in_pieces(
+    pieces: Pieces, draws: Draws, by: str | None, ending: Ending, *, jobs: int | None
+) -> None:
+    pieces.check(by)
+    test, groups = pieces.test(draws, by=by, jobs=jobs, progress=ending.output.talks)
+    facts = {**pieces.facts(test), "predictions": pieces.probability}
+    head = {
+        **beginning("calibrate", " ".join(pieces.files)),
+        **pieces.content(test),
+        "probability": pieces.probability,
+        "by": by,
+    }
+    _finish(ending, facts, head, draws, test=test, belt=None, groups=groups)
+
+
+def _finish(
+    ending: Ending,
+    facts: dict[str, str],
+    head: dict[str, Any],
+    draws: Draws,
+    *,
+    test: ExactTestResult,
+    belt: CalibrationBelt | None,
+    groups: pd.DataFrame | None,
+) -> None:
     pvalue = test.pvalue if groups is None else float(groups["pvalue_holm"].min())
-    head = {**beginning("calibrate", file), **asked.content(), "probability": probability, "by": by}
-    del head["inputs"], head["formula"]
     decided = "p =" if groups is None else "the smallest adjusted p-value of a group is"
     ending.finish(
-        _page(asked, probability, draws, test=test, belt=belt, groups=groups),
+        _page(facts, draws, test=test, belt=belt, groups=groups),
         {**head, **_content(test, draws, belt, groups)},
         result=belt or test,
         pvalue=pvalue,
@@ -163,8 +215,7 @@ def _belt(
 
 
 def _page(
-    asked: Asked,
-    probability: str,
+    facts: dict[str, str],
     draws: Draws,
     *,
     test: ExactTestResult,
@@ -181,12 +232,9 @@ def _page(
 
     page = Page()
     page.heading("Are these predictions calibrated?")
-    facts = asked.facts()
-    facts.pop("inputs")
-    facts["predictions"] = probability
-    facts["test"] = draws_text(statistic_name(test.question.statistic), draws)
-    facts["p-value"] = f"{test.pvalue:.4g} (rank {test.rank:,} of {draws.resamples + 1:,})"
-    page.facts(facts)
+    method = draws_text(statistic_name(test.question.statistic), draws)
+    rank = f"{test.pvalue:.4g} (rank {test.rank:,} of {draws.resamples + 1:,})"
+    page.facts({**facts, "test": method, "p-value": rank})
     if belt is not None:
         rows = [
             (str(name), *interval(row), CALIBRATED[str(name)])
