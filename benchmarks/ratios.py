@@ -172,13 +172,16 @@ tested = time.perf_counter() - begun
 begun = time.perf_counter()
 er.calibration_test(y, p, n_resamples=99, rng=0)
 calibrated = time.perf_counter() - begun
+begun = time.perf_counter()
+er.calibration_test(y, p, n_resamples=99, rng=0, n_jobs=2)
+by_two = time.perf_counter() - begun
 generator = np.random.Generator(np.random.SFC64(0))
 buffer = np.empty((99, 4096))
 begun = time.perf_counter()
 for start in range(0, n, 4096):
     generator.random(out=buffer)
 drawn = time.perf_counter() - begun
-print(tested, calibrated, drawn, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+print(tested, calibrated, by_two, drawn, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 
 
@@ -189,19 +192,52 @@ def growth(sizes):
         answer = subprocess.run(
             [sys.executable, "-c", GROW, str(n)], check=True, capture_output=True, text=True
         )
-        tested, calibrated, drawn, peak = map(float, answer.stdout.split())
-        rows[n] = {"model_test": tested, "calibration_test": calibrated, "uniforms": drawn}
-        rows[n]["peak_mb"] = peak / 1024
+        names = ("model_test", "calibration_test", "calibration_by_two", "uniforms", "peak_kb")
+        rows[n] = dict(zip(names, map(float, answer.stdout.split()), strict=True))
     slope = np.polyfit(np.log(sizes), np.log([rows[n]["model_test"] for n in sizes]), 1)[0]
     tell(f"growth of model_test from n = {sizes[0]:,} to {sizes[-1]:,}, slope", slope, "<= 1.05")
     last = rows[sizes[-1]]
     ratio = last["calibration_test"] / last["uniforms"]
     tell(f"calibration_test / uniforms alone, n = {sizes[-1]:,}", ratio, "<= 2.5")
-    tell(
-        f"peak memory, n = {sizes[-1]:,} / {sizes[-2]:,}",
-        last["peak_mb"] / rows[sizes[-2]]["peak_mb"],
-    )
+    ratio = last["calibration_by_two"] / last["uniforms"]
+    tell("the same with n_jobs=2 / uniforms alone, drawn by one", ratio)
     return rows
+
+
+WRITE = """
+import sys
+import numpy as np
+rng = np.random.default_rng(0)
+p = np.memmap(sys.argv[2], dtype=float, mode="w+", shape=int(sys.argv[1]))
+y = np.memmap(sys.argv[3], dtype=bool, mode="w+", shape=int(sys.argv[1]))
+for start in range(0, len(p), 10**6):
+    part = p[start : start + 10**6]
+    part[:] = rng.uniform(size=len(part))
+    y[start : start + 10**6] = rng.uniform(size=len(part)) < part
+"""
+
+READ = """
+import resource, sys
+import numpy as np, exactregion as er
+p, y = np.memmap(sys.argv[1], dtype=float, mode="r"), np.memmap(sys.argv[2], dtype=bool, mode="r")
+er.calibration_test(y, p, n_resamples=99, rng=0)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def memory(sizes):
+    """Peak memory of calibration_test on memory maps, a fresh process for each size."""
+    peaks = []
+    for n in sizes:
+        with tempfile.TemporaryDirectory() as folder:
+            files = [f"{folder}/p", f"{folder}/y"]
+            subprocess.run([sys.executable, "-c", WRITE, str(n), *files], check=True)
+            answer = subprocess.run(
+                [sys.executable, "-c", READ, *files], check=True, capture_output=True, text=True
+            )
+            peaks.append(float(answer.stdout))
+    tell(f"peak memory of a stream, n = {sizes[1]:,} / {sizes[0]:,}", peaks[1] / peaks[0], "<= 1.2")
+    return dict(zip(sizes, peaks, strict=True))
 
 
 def imports():
@@ -275,6 +311,7 @@ def main():
         sizes = [n for n in (10**4, 10**5, 10**6, 10**7, 10**8) if n <= asked.largest]
         found["growth_seconds"] = growth(sizes)
         picture(found["growth_seconds"])
+        found["stream_peak_kb"] = memory([asked.largest // 10, asked.largest])
     if asked.only is None:
         text = json.dumps({"ratios": TOLD, **found}, indent=1) + "\n"
         write_whole(RESULTS / "ratios.json", lambda file: file.write(text.encode()))

@@ -59,7 +59,10 @@ class CandidateTest:
         self, probabilities: FloatArray, entropy: int, seed: int | None = None
     ) -> ExactTestResult:
         """Test probabilities in the order of the user's rows."""
-        sample = self.sample.with_ties_ordered_by(probabilities)
+        # predictions that are the inputs leave no ties
+        sample = (
+            self.sample if self.calibration else self.sample.with_ties_ordered_by(probabilities)
+        )
         draws = Draws(self.n_resamples, entropy)
         if self._last.get("inputs") is not sample.inputs:
             self._last.clear()

@@ -9,12 +9,13 @@ leaves out costs a little power and no coverage.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from exactregion._typing import FloatArray, IntArray
+from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.features import (
     SharedFeatures,
     factor,
@@ -30,9 +31,11 @@ from exactregion.sample import Distinct, Extent, Inputs, Shared, blocks, distinc
 
 __all__ = [
     "LANDMARKS",
+    "NODES",
     "SAMPLE_ROWS",
     "TOLERANCE",
     "Landmarks",
+    "Table",
     "kernel_features",
     "sample_rows",
     "sampled",
@@ -48,6 +51,9 @@ TOLERANCE = 1e-4
 """Share of the trace that features may leave out, half by landmarks, half by combining them; more
 only where `LANDMARKS` do not reach it."""
 
+NODES = 4097
+"""Places along one input at which features are computed; between them they are interpolated."""
+
 ROUNDING = 1 + 1e-6
 """Features are at most √k(x, x) long, and this much more by rounding."""
 
@@ -60,6 +66,47 @@ def sample_rows(n: int) -> IntArray:
     rng = np.random.Generator(np.random.SFC64(n))
     place = np.arange(SAMPLE_ROWS) + rng.random(SAMPLE_ROWS)
     return np.minimum((place * (n / SAMPLE_ROWS)).astype(np.int64), n - 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Features at equally spaced places along one input.
+
+    Straight lines between them are as good as the kernel itself: they too are a function of the
+    input alone, no longer than the features they join, and far quicker to come by.
+
+    Attributes
+    ----------
+    low, high : float
+        The range, that of the sample.
+    rows : ndarray of shape (`NODES`, r)
+        Features.
+    """
+
+    low: float
+    high: float
+    rows: FloatArray
+
+    @classmethod
+    def along(
+        cls, sample: FloatArray, features: Callable[[FloatArray], FloatArray]
+    ) -> Table | None:
+        """Compute the table; None if there is more than one input, or no range."""
+        low, high = float(sample.min()), float(sample.max())
+        if sample.shape[1] != 1 or not low < high:
+            return None
+        return cls(low, high, features(np.linspace(low, high, NODES)[:, None]))
+
+    def is_beyond(self, x: FloatArray) -> BoolArray:
+        """Say which inputs the table does not reach."""
+        return np.asarray((x < self.low) | (x > self.high))
+
+    def read(self, x: FloatArray, unit: FloatArray, out: FloatArray) -> None:
+        """Read the features of inputs off the table; those beyond it are meaningless."""
+        from exactregion.lookup import interpolate  # Numba is slow to import
+
+        step = (self.high - self.low) / (NODES - 1)
+        interpolate(np.clip(x, self.low, self.high), self.low, step, self.rows, unit, out)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +127,8 @@ class Landmarks:
         Whether ΦΦᵀ is B of the kernel on labelled data, not k.
     precision : numpy float type
         Of the features.
+    table : Table or None
+        Features along the one input, if there is one only.
     """
 
     kernel: SettledKernel
@@ -88,6 +137,7 @@ class Landmarks:
     unit: FloatArray
     contrast: bool
     precision: Any
+    table: Table | None = None
 
     @classmethod
     def of(
@@ -124,8 +174,9 @@ class Landmarks:
             kept = values > 1e-10 * values[-1]
             M = vectors[:, kept] / np.sqrt(values[kept])
             M = M @ _main_directions(between(sample, points) @ M, weights, diagonal)
+            table = Table.along(sample, lambda nodes: between(nodes, points) @ M)
         unit = grid_unit(np.full(M.shape[1], np.sqrt(diagonal) * ROUNDING), extent, m)
-        return cls(kernel, points, M, unit, contrast, precision_of(extent))
+        return cls(kernel, points, M, unit, contrast, precision_of(extent), table)
 
     @property
     def width(self) -> int:
@@ -138,8 +189,20 @@ class Landmarks:
         Call it for whole blocks and with one BLAS thread: a matrix product of another shape may
         differ in the last bit.
         """
+        scaled = self.kernel.scaled(X)
+        if self.table is None:
+            return self._computed(scaled)
+        x = scaled[:, 0]
+        found = np.empty((len(x), self.width), dtype=self.precision)
+        self.table.read(x, self.unit, found)
+        beyond = self.table.is_beyond(x)
+        if beyond.any():
+            found[beyond] = self._computed(scaled[beyond])
+        return found
+
+    def _computed(self, scaled: FloatArray) -> FloatArray:
         between = self.kernel.contrast if self.contrast else self.kernel.between
-        values = between(self.kernel.scaled(X), self.points) @ self.M
+        values = between(scaled, self.points) @ self.M
         rounded: FloatArray = on_grid(values, self.unit).astype(self.precision, copy=False)
         return rounded
 

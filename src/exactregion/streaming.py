@@ -289,7 +289,7 @@ class _Look:
         if found is not None and X.shape[1] == 1:
             ordered = np.sort(X, axis=0), trials  # much faster than to find the order
         else:
-            order = canonical_order(X, trials)
+            order = canonical_order(X, trials, large=True)
             ordered = X[order], trials[order]
         tally = None
         if self.collapses and _repeats(ordered[0]):
@@ -339,7 +339,7 @@ class _Add:
         outcomes = self._outcomes(self.reader.outcomes(rows, part))
         p = self.reader.probabilities(rows, X, self.classes, part)
         ties = () if self.reader.calibration else (p,)
-        order = canonical_order(X, outcomes.trials, *ties)
+        order = canonical_order(X, outcomes.trials, *ties, large=True)
         stretch = Stretch(
             index, X[order], outcomes.trials[order], outcomes.successes[order], p[order]
         )
