@@ -169,3 +169,24 @@ def test_a_worker_that_dies_changes_nothing(client, tmp_path, expected):
     deadly = Deadly(tmp_path / "died", X[SORT_ROWS, 0])
     assert same(model(deadly, chunked(X, 4), chunked(Y, 4)), expected[1])
     assert int(deadly.mark.read_text()) in before
+
+
+def test_many_theta_on_a_cluster_through_joblib():
+    """joblib's own way to a cluster: the ranks are those of one process."""
+    joblib = pytest.importorskip("joblib")
+    x = np.linspace(-2, 2, 40)
+    theta = np.random.default_rng(1).normal(size=(300, 2))
+
+    def ranks(**settings):
+        region = er.ConfidenceRegion("logistic", n_resamples=39, rng=0, **settings)
+        return region.fit(x, x > 0.3).rank(theta)
+
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1"
+        ) as cluster,
+        distributed.Client(cluster),
+        joblib.parallel_config(backend="dask"),
+    ):
+        spread = ranks(n_jobs=2, batch=2**18)
+    assert np.array_equal(spread, ranks())

@@ -35,7 +35,10 @@ if TYPE_CHECKING:
 __all__ = ["Reach", "focused_reach", "grid", "joint_reach", "outline", "probe_of"]
 
 WALKERS = 5
-"""Ascents for each end of an interval."""
+"""Ascents for each end of a focused interval, whose set is long and ragged in other directions."""
+
+JOINT_WALKERS = 2
+"""The same over the joint region; more move its ends by a per cent."""
 
 FEW = 8
 """Up to this many functionals each has walkers of its own; more of them share members."""
@@ -161,7 +164,7 @@ def joint_reach(region: ConfidenceRegion, g: Functionals, width: int) -> Reach |
             rng,
             first_step=first_step,
             members=members[np.abs(members).max(axis=1) < NEAR],
-            walkers=WALKERS if width <= FEW else 1,
+            walkers=JOINT_WALKERS if width <= FEW else 1,
             proposals=8 if width <= FEW else 3,
         )
         members = np.vstack([members, best])
