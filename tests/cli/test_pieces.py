@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from distributed import LocalCluster
+from support.clusters import loopback_cluster
 
 import exactregion as er
 
@@ -46,9 +46,7 @@ def test_people_are_told_of_files(run, parts):
 
 
 def test_a_cluster_has_the_result_of_memory(run, parts, expected):
-    with LocalCluster(
-        n_workers=1, threads_per_worker=1, dashboard_address=None, host="127.0.0.1"
-    ) as cluster:
+    with loopback_cluster(1) as cluster:
         done = run("calibrate", *parts, *COLUMNS, "--json", "--cluster", cluster.scheduler_address)
     found = json.loads(done.out)
     assert (found["rank"], found["z"]) == (expected.rank, expected.statistic)

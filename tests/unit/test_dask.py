@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier
+from support.clusters import loopback_cluster
 
 import exactregion as er
 from exactregion.errors import InvalidTypeError, InvalidValueError
@@ -132,14 +133,7 @@ def test_sources_that_fail_late():
 def client():
     """Two workers, each a process with one thread, on the loopback interface."""
     with (
-        distributed.LocalCluster(
-            n_workers=2,
-            threads_per_worker=1,
-            processes=True,
-            host="127.0.0.1",
-            dashboard_address=None,
-            memory_limit=0,
-        ) as cluster,
+        loopback_cluster(2) as cluster,
         distributed.Client(cluster, timeout=30) as client,
     ):
         yield client
@@ -171,7 +165,7 @@ def test_a_worker_that_dies_changes_nothing(client, tmp_path, expected):
     assert int(deadly.mark.read_text()) in before
 
 
-def test_many_theta_on_a_cluster_through_joblib():
+def test_many_theta_on_a_cluster_through_joblib(client):
     """joblib's own way to a cluster: the ranks are those of one process."""
     joblib = pytest.importorskip("joblib")
     x = np.linspace(-2, 2, 40)
@@ -181,12 +175,6 @@ def test_many_theta_on_a_cluster_through_joblib():
         region = er.ConfidenceRegion("logistic", n_resamples=39, rng=0, **settings)
         return region.fit(x, x > 0.3).rank(theta)
 
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1"
-        ) as cluster,
-        distributed.Client(cluster),
-        joblib.parallel_config(backend="dask"),
-    ):
+    with joblib.parallel_config(backend="dask"):
         spread = ranks(n_jobs=2, batch=2**18)
     assert np.array_equal(spread, ranks())
