@@ -322,20 +322,20 @@ def calibration_test(
         probabilities, rows.y, pos_label=pos_label, names=("y_prob", "y_true")
     )
 
-    def test_on(sample: Sample, probabilities: FloatArray) -> ExactTestResult:
+    def run_on(sample: Sample, probabilities: FloatArray) -> ExactTestResult:
         test = CandidateTest(sample, chosen, n_resamples, calibration=True, n_jobs=n_jobs)
         return test.run(probabilities, draws.entropy, seed)
 
     if by is None:
-        return test_on(sample, probabilities)
+        return run_on(sample, probabilities)
 
-    def test_group(own: IntArray) -> ExactTestResult:
+    def run_on_group(own: IntArray) -> ExactTestResult:
         part = sample.part(own)
         if part.inputs.total == 0:
             raise InvalidValueError(
                 "The groups of the 'by' parameter must have at least one trial each. Got one with "
                 f"none instead, that of row {own[0]}: leave it out."
             )
-        return test_on(part, probabilities[own])
+        return run_on(part, probabilities[own])
 
-    return table_by_group(rows.by, len(sample), test_group)
+    return table_by_group(rows.by, len(sample), run_on_group)

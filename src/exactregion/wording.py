@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     from exactregion.result import ExactTestResult
 
 __all__ = [
-    "belt_answer",
-    "belt_guarantee",
+    "answer_of_belt",
+    "answer_of_region",
+    "answer_of_test",
     "departure_text",
+    "guarantee_of_belt",
+    "guarantee_of_region",
+    "guarantee_of_test",
     "interval_text",
     "number",
     "percent",
     "pieces_text",
     "pvalue_text",
-    "region_answer",
-    "region_guarantee",
     "region_note",
-    "test_answer",
-    "test_guarantee",
 ]
 
 SURPRISE = 0.05
@@ -120,7 +120,7 @@ def pvalue_text(pvalue: float) -> str:
     return f"1 time in {1 / pvalue:,.0f}"
 
 
-def test_answer(result: ExactTestResult) -> str:
+def answer_of_test(result: ExactTestResult) -> str:
     """Say what a test found, to someone who knows no statistics."""
     rare = pvalue_text(result.pvalue)
     subject = "the predictions" if result.question.kind == "calibration" else "these probabilities"
@@ -133,7 +133,7 @@ def test_answer(result: ExactTestResult) -> str:
     return f"{verdict} (p = {result.pvalue:.4g}): {detail}."
 
 
-def test_guarantee(result: ExactTestResult) -> str:
+def guarantee_of_test(result: ExactTestResult) -> str:
     """Say what is certain of a test's p-value."""
     trials = int(result.question.trials.sum())
     return (
@@ -143,7 +143,7 @@ def test_guarantee(result: ExactTestResult) -> str:
     )
 
 
-def region_answer(region: ConfidenceRegion) -> str:
+def answer_of_region(region: ConfidenceRegion) -> str:
     """Say what a region found, to someone who knows no statistics."""
     level = percent(region.coverage_)
     names = region.parameter_names_
@@ -163,7 +163,7 @@ def region_answer(region: ConfidenceRegion) -> str:
     return f"The outcomes fit best with {best}; the {level} region holds all that fit well enough."
 
 
-def region_guarantee(region: ConfidenceRegion) -> str:
+def guarantee_of_region(region: ConfidenceRegion) -> str:
     """Say what is certain of a region."""
     n = len(region._fitted.sample)
     return (
@@ -173,7 +173,7 @@ def region_guarantee(region: ConfidenceRegion) -> str:
     )
 
 
-def belt_answer(belt: CalibrationBelt) -> str:
+def answer_of_belt(belt: CalibrationBelt) -> str:
     """Say what a calibration belt found, to someone who knows no statistics."""
     if belt.contradicted:
         verb = "outcome contradicts" if belt.contradicted == 1 else "outcomes contradict"
@@ -182,7 +182,7 @@ def belt_answer(belt: CalibrationBelt) -> str:
             f"held impossible happened, so the predictions are rejected (p = {belt.pvalue:.4g}, "
             "the smallest there is with this number of resamples)."
         )
-    answer = test_answer(belt.test)
+    answer = answer_of_test(belt.test)
     if belt.status == "empty":
         return f"{answer} No shift and stretch of the predictions on the logit scale repairs them."
     if belt.departures:
@@ -195,7 +195,7 @@ def belt_answer(belt: CalibrationBelt) -> str:
     return answer
 
 
-def belt_guarantee(belt: CalibrationBelt) -> str:
+def guarantee_of_belt(belt: CalibrationBelt) -> str:
     """Say what is certain of a calibration belt."""
     trials = int(belt.trials.sum())
     return (

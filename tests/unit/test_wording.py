@@ -27,45 +27,45 @@ def test_pvalues_as_odds(pvalue, text):
 def test_tests():
     good = er.model_test(P, P, Y, n_resamples=39, rng=0)
     bad = er.model_test(1 - P, P, Y, n_resamples=39, rng=0)
-    assert "are compatible with these probabilities" in wording.test_answer(good)
-    assert wording.test_answer(bad).startswith(
+    assert "are compatible with these probabilities" in wording.answer_of_test(good)
+    assert wording.answer_of_test(bad).startswith(
         "The outcomes speak against these probabilities (p = 0.025)"
     )
-    assert "only 1 time in 40" in wording.test_answer(bad)
-    assert "exact with 80 outcomes" in wording.test_guarantee(good)
+    assert "only 1 time in 40" in wording.answer_of_test(bad)
+    assert "exact with 80 outcomes" in wording.guarantee_of_test(good)
 
 
 def test_belts():
-    answer = wording.belt_answer(belt_of(Y, P))
+    answer = wording.answer_of_belt(belt_of(Y, P))
     assert "compatible with the predictions" in answer
-    shifted = wording.belt_answer(belt_of(Y, expit(logit(P) - 2)))
+    shifted = wording.answer_of_belt(belt_of(Y, expit(logit(P) - 2)))
     assert "speak against the predictions" in shifted
     assert "are too low." in shifted
-    certain = wording.belt_answer(belt_of(np.append(Y, True), np.append(P, 0.0)))
+    certain = wording.answer_of_belt(belt_of(np.append(Y, True), np.append(P, 0.0)))
     assert certain.startswith("1 outcome contradicts a prediction of exactly 0 or 1.")
     assert "p = 0.025, the smallest there is" in certain
-    assert "probability 95%" in wording.belt_guarantee(belt_of(Y, P))
+    assert "probability 95%" in wording.guarantee_of_belt(belt_of(Y, P))
 
 
 def test_a_belt_that_is_empty():
     p = np.tile(np.linspace(0.02, 0.98, 60), 3)
     belt = belt_of((p > 0.33) & (p < 0.66), p, statistic="discrepancy")
     assert belt.status == "empty"
-    assert "No shift and stretch" in wording.belt_answer(belt)
+    assert "No shift and stretch" in wording.answer_of_belt(belt)
 
 
 def test_regions():
     x = np.linspace(-2, 2, 40)
     y = RNG.random(40) < expit(x)
     region = er.ConfidenceRegion("logistic", n_resamples=39, rng=0).fit(x, y)
-    assert wording.region_answer(region).startswith("The outcomes fit best with intercept")
-    assert "95%" in wording.region_guarantee(region)
-    assert "with 40 rows" in wording.region_guarantee(region)
+    assert wording.answer_of_region(region).startswith("The outcomes fit best with intercept")
+    assert "95%" in wording.guarantee_of_region(region)
+    assert "with 40 rows" in wording.guarantee_of_region(region)
     separated = er.ConfidenceRegion("logistic", n_resamples=39, rng=0).fit(x, x > 0)
-    assert "intercept and x has no end" in wording.region_answer(separated)
+    assert "intercept and x has no end" in wording.answer_of_region(separated)
     bent = er.ConfidenceRegion("logistic", statistic="discrepancy", n_resamples=39, rng=1)
     bent.fit(np.tile(x, 4), np.tile(np.abs(x) > 1, 4))
-    assert wording.region_answer(bent).startswith("No member of the family fits")
+    assert wording.answer_of_region(bent).startswith("No member of the family fits")
 
 
 def test_departures():

@@ -223,11 +223,11 @@ def _page(
     groups: pd.DataFrame | None,
 ) -> Page:
     from exactregion.wording import (
-        belt_answer,
-        belt_guarantee,
+        answer_of_belt,
+        answer_of_test,
+        guarantee_of_belt,
+        guarantee_of_test,
         percent,
-        test_answer,
-        test_guarantee,
     )
 
     page = Page()
@@ -244,8 +244,8 @@ def _page(
         page.table([*heads, "if calibrated"], rows)
     if groups is not None:
         _tell_groups(page, groups)
-    page.say(test_answer(test) if belt is None else belt_answer(belt))
-    page.say(test_guarantee(test) if belt is None else belt_guarantee(belt))
+    page.say(answer_of_test(test) if belt is None else answer_of_belt(belt))
+    page.say(guarantee_of_test(test) if belt is None else guarantee_of_belt(belt))
     return page
 
 

@@ -179,7 +179,7 @@ def _found(name: str, result: ExactTestResult) -> _Found:
 
 
 def _page(asked: Asked, found: list[_Found], draws: Draws) -> Page:
-    from exactregion.wording import test_answer, test_guarantee
+    from exactregion.wording import answer_of_test, guarantee_of_test
 
     page = Page()
     page.heading("Can these probabilities be true?")
@@ -191,8 +191,8 @@ def _page(asked: Asked, found: list[_Found], draws: Draws) -> Page:
         facts["test"] = draws_text(first.asked, draws)
         facts["p-value"] = f"{first.pvalue:.4g} (rank {first.rank:,} of {m:,})"
         page.facts(facts)
-        page.say(test_answer(first.result))
-        page.say(test_guarantee(first.result))
+        page.say(answer_of_test(first.result))
+        page.say(guarantee_of_test(first.result))
         return page
     facts["test"] = draws_text(first.asked, draws)
     page.facts(facts)

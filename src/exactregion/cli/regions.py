@@ -14,7 +14,7 @@ from exactregion.cli.halfway import half_way
 from exactregion.cli.options import Draws, Outcome
 from exactregion.cli.output import INTERVAL_KEYS, Page, interval, interval_records
 from exactregion.progress import Stage, planned
-from exactregion.wording import percent, region_answer, region_guarantee
+from exactregion.wording import answer_of_region, guarantee_of_region, percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -193,8 +193,8 @@ class Answers:
                     "Inputs that are not named have their median, or most frequent value: "
                     f"{shown(self._places.others)}."
                 )
-        page.say(region_answer(self.region))
-        page.say(region_guarantee(self.region))
+        page.say(answer_of_region(self.region))
+        page.say(guarantee_of_region(self.region))
 
     def _tell_intervals(self, page: Page, level: str) -> None:
         rows = [_row(str(name), row) for name, row in self._intervals.iterrows()]

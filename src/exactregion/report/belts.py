@@ -32,8 +32,8 @@ def page_of_belt(belt: CalibrationBelt, title: str | None = None) -> Page:
     return Page(
         title=title or "Calibration of predictions",
         question="Do outcomes happen as often as predicted?",
-        answer=wording.belt_answer(belt),
-        guarantee=wording.belt_guarantee(belt),
+        answer=wording.answer_of_belt(belt),
+        guarantee=wording.guarantee_of_belt(belt),
         verdict="against" if belt.pvalue <= wording.SURPRISE or belt.departures else "fits",
         facts=belt_facts(belt),
         sections=[

@@ -32,8 +32,8 @@ def page_of_region(region: ConfidenceRegion, title: str | None = None) -> Page:
     return Page(
         title=title or "Confidence region",
         question=_question(region),
-        answer=wording.region_answer(region),
-        guarantee=wording.region_guarantee(region),
+        answer=wording.answer_of_region(region),
+        guarantee=wording.guarantee_of_region(region),
         verdict=_verdict(region),
         facts=region_facts(region),
         sections=[

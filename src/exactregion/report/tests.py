@@ -34,8 +34,8 @@ def page_of_test(result: ExactTestResult, title: str | None = None) -> Page:
             if calibration
             else "Can these probabilities be right?"
         ),
-        answer=wording.test_answer(result),
-        guarantee=wording.test_guarantee(result),
+        answer=wording.answer_of_test(result),
+        guarantee=wording.guarantee_of_test(result),
         verdict="against" if result.pvalue <= wording.SURPRISE else "fits",
         facts=test_facts(result),
         sections=[

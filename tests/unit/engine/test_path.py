@@ -187,3 +187,17 @@ def test_one_theta_after_the_other_keeps_one_walker():
         again = statistics_of(region._candidates(theta), state.resampling, state.statistic)
         assert np.array_equal(one, again)
     assert len(paths._free[0]._walkers) == 1
+
+
+@pytest.mark.parametrize("statistic", ["omnibus", "embedding"])
+def test_more_rows_than_a_stretch_with_few_trials(statistic):
+    """Features of many rows are in single precision; the walk has the bits of the batch still."""
+    rng = np.random.default_rng(0)
+    trials = (rng.random(66_000) < 0.5).astype(int)
+    successes = trials * (rng.random(66_000) < 0.5)
+    region = er.ConfidenceRegion(
+        "logistic", statistic=statistic, n_resamples=9, rng=0, accepted_ranks=(1, 9)
+    )
+    region.fit(rng.normal(size=66_000), np.column_stack([successes, trials - successes]))
+    by_batch, by_path = both_engines(region, 0.3 * RNG.normal(size=(4, 2)))
+    assert np.array_equal(by_batch, by_path)
