@@ -1,0 +1,16 @@
+"""The parts of the study, in the order they run."""
+
+PARTS = (
+    "membership",
+    "intervals",
+    "bands",
+    "psychometric",
+    "calibration",
+    "belts",
+    "misfit",
+    "defaults",
+    "seeds",
+    "areas",
+    "consistency",
+    "references",
+)

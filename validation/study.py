@@ -1,0 +1,162 @@
+"""How a part of the study runs: repetitions in shards, resumed where they stopped, and tables.
+
+A part is a module of `validation.parts` with
+
+- ``CASES``: a list of `Case`, each settings that are plain values, and how many repetitions;
+- ``rows(settings, repetition)``: one repetition, as a list of flat records; its random numbers
+  come from ``generator(settings, repetition)``, so that it can be run again alone;
+- ``tables(frame)``: data frames by name, made of the records of all repetitions;
+- ``figures(tables)``, if it has any: matplotlib figures by name.
+
+Records are kept as Parquet in build/study while the study runs, and put together in
+validation/results/NAME.parquet; tables go to validation/results/NAME.json, and figures to
+docs/images/study. What README and docs say is read off these.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from exactregion.files import write_whole
+
+__all__ = ["Case", "Part", "Task", "generator"]
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "validation" / "results"
+FIGURES = ROOT / "docs" / "images" / "study"
+SHARDS = ROOT / "build" / "study"
+MANY = 20_000
+"""Records of a part with more than this many are summed up in tables, and not kept in git."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One setting of a part.
+
+    Attributes
+    ----------
+    settings : dict
+        Plain values (str, int, float, bool).
+    repetitions, full : int
+        How many data sets, for minutes and for hours of study.
+    together : int
+        How many of them make a task: one that takes a few seconds.
+    """
+
+    settings: dict[str, Any]
+    repetitions: int
+    full: int
+    together: int = 10
+
+
+def generator(settings: dict[str, Any], repetition: int) -> np.random.Generator:
+    """Random numbers of one repetition, that no other has."""
+    return np.random.default_rng([int(_digest(settings), 16) % 2**32, repetition])
+
+
+def _digest(settings: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Task:
+    """A few repetitions of one case, kept in one shard."""
+
+    module: ModuleType
+    settings: dict[str, Any]
+    repetitions: range
+    shard: Path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Send the module by name: joblib's workers import it."""
+        return _task, (self.module.__name__, self.settings, self.repetitions, self.shard)
+
+    @property
+    def done(self) -> bool:
+        return self.shard.exists()
+
+    def run(self) -> None:
+        records = [
+            {**self.settings, "repetition": repetition, **record}
+            for repetition in self.repetitions
+            for record in self.module.rows(self.settings, repetition)
+        ]
+        self.shard.parent.mkdir(parents=True, exist_ok=True)
+        frame = pd.DataFrame(records)
+        write_whole(self.shard, lambda file: frame.to_parquet(file, index=False))
+
+
+def _task(module: str, *parts: Any) -> Task:
+    from importlib import import_module
+
+    return Task(import_module(module), *parts)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the study, by the name of its module."""
+
+    name: str
+
+    @cached_property
+    def module(self) -> ModuleType:
+        from importlib import import_module
+
+        return import_module(f"validation.parts.{self.name}")
+
+    @property
+    def title(self) -> str:
+        return (self.module.__doc__ or self.name).partition("\n")[0].rstrip(".")
+
+    def tasks(self, *, full: bool = False, at_most: int | None = None) -> Iterator[Task]:
+        """Give all tasks, done or not."""
+        for case in self.module.CASES:
+            wanted = case.full if full else case.repetitions
+            wanted = wanted if at_most is None else min(wanted, at_most)
+            for start in range(0, wanted, case.together):
+                some = range(start, min(start + case.together, wanted))
+                name = f"{_digest(case.settings)}-{some.start}-{some.stop}.parquet"
+                yield Task(self.module, case.settings, some, SHARDS / self.name / name)
+
+    def finish(self, *, full: bool = False, at_most: int | None = None) -> dict[str, pd.DataFrame]:
+        """Put the records together, and write tables and figures."""
+        done = [task.shard for task in self.tasks(full=full, at_most=at_most) if task.done]
+        if not done:
+            return {}
+        frame = pd.concat([pd.read_parquet(shard) for shard in done], ignore_index=True)
+        RESULTS.mkdir(parents=True, exist_ok=True)
+        where = RESULTS if len(frame) <= MANY else SHARDS
+        write_whole(
+            where / f"{self.name}.parquet",
+            lambda file: frame.to_parquet(file, index=False, compression="zstd"),
+        )
+        tables: dict[str, pd.DataFrame] = self.module.tables(frame)
+        text = json.dumps(
+            {name: json.loads(table.to_json(orient="records")) for name, table in tables.items()},
+            indent=1,
+        )
+        write_whole(RESULTS / f"{self.name}.json", lambda file: file.write(f"{text}\n".encode()))
+        self.draw(tables)
+        return tables
+
+    def draw(self, tables: dict[str, pd.DataFrame]) -> None:
+        """Write the figures that this part has."""
+        figures = getattr(self.module, "figures", None)
+        if figures is None:
+            return
+        import matplotlib as mpl
+
+        mpl.use("agg")
+        FIGURES.mkdir(parents=True, exist_ok=True)
+        for name, figure in figures(tables).items():
+            figure.savefig(FIGURES / f"{name}.png", dpi=150, bbox_inches="tight")
