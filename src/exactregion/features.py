@@ -9,20 +9,13 @@ and coverage not at all.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from functools import cache
-from threading import Lock
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import lapack
-from threadpoolctl import ThreadpoolController
 
 from exactregion._typing import FloatArray, IntArray
-from exactregion.kernels import Gram
 from exactregion.sample import Distinct, Extent, Inputs, blocks
 
 __all__ = [
@@ -33,14 +26,12 @@ __all__ = [
     "SharedFeatures",
     "add_products",
     "centre_of_block",
-    "factor",
     "grid_unit",
     "on_grid",
-    "pivoted_factor",
+    "once",
     "precision_of",
     "probability_bits",
     "probability_mass",
-    "single_thread",
 ]
 
 PROBABILITY_BITS = 20
@@ -49,24 +40,12 @@ PROBABILITY_BITS = 20
 BLOCK_BITS = 33
 """Bits for the expected successes of a block of rows; the other 20 of 53 are for the features."""
 
+BRIEF_TRIALS = 4096
+"""Trials up to which features of 24 - 12 bits or more are good enough to be summed in single
+precision as a whole."""
+
 SINGLE_ROWS = 512
 """Rows whose sums are exact in single precision, where features have 24 - 9 bits."""
-
-EXACT_POINTS = 2000
-"""Up to this many distinct inputs the whole Gram matrix is factored."""
-
-EXACT_FEATURES = 64
-EXACT_SHARE = 4
-LEFT_OUT = 1e-3
-"""Features past 64, and past a quarter of the number of inputs, are left out once they make up no
-more than this share of the trace: cost grows with their number, and the last tell little."""
-
-NYSTROEM_RANK = 256
-NYSTROEM_TOLERANCE = 1e-6
-"""Above it: at most this many features, or fewer once this share of the trace is left."""
-
-
-# --- exact sums -----------------------------------------------------------------------------------
 
 
 class Projection(Protocol):
@@ -86,19 +65,27 @@ def probability_bits(extent: Extent) -> int:
 
 
 def grid_unit(
-    largest: FloatArray, extent: Extent, m: int, *, single: bool | None = None
+    largest: FloatArray,
+    extent: Extent,
+    m: int,
+    *,
+    single: bool | None = None,
+    brief: bool = False,
 ) -> FloatArray:
     """Spacing of the grid for features up to `largest`, a power of two.
 
     Two kinds of sums must fit into 53 bits: m v_i - Σ_j v_j over all trials, and the centre Φᵀ(t
     p) within a block, where p has `probability_bits`. Where products are made in single precision
-    (`Extent.in_single` unless told), sums over `SINGLE_ROWS` rows must fit into 24 bits too.
+    (`Extent.in_single` unless told), sums over `SINGLE_ROWS` rows must fit into 24 bits too; those
+    over all trials where features are `brief`.
     """
     of_points = (2 * m * extent.total).bit_length()
     of_centre = probability_bits(extent) + extent.block_trials.bit_length()
     bits = max(of_points, of_centre) - 53
     if extent.in_single if single is None else single:
         bits = max(bits, SINGLE_ROWS.bit_length() - 1 - 24)
+    if brief:
+        bits = max(bits, extent.total.bit_length() - 24)
     _, exponent = np.frexp(largest)
     return np.asarray(np.ldexp(1.0, exponent + bits))
 
@@ -106,6 +93,11 @@ def grid_unit(
 def on_grid(values: Any, unit: FloatArray) -> Any:
     """Round to multiples of the unit."""
     return np.rint(values / unit) * unit
+
+
+def once(values: FloatArray) -> FloatArray:
+    """Give what differs from candidate to candidate (T, …); one (1, …) where they are the same."""
+    return values[:1] if values.strides[0] == 0 else values
 
 
 def _on_half_grid(values: FloatArray, unit: FloatArray) -> FloatArray:
@@ -149,21 +141,33 @@ class SharedFeatures:
 
     values: FloatArray | sparse.csr_array
     unit: FloatArray
+    brief: bool = False
 
     @classmethod
     def rounded(
-        cls, values: FloatArray | sparse.csr_array, points: Distinct, inputs: Inputs, m: int
+        cls,
+        values: FloatArray | sparse.csr_array,
+        points: Distinct,
+        inputs: Inputs,
+        m: int,
+        *,
+        brief: bool = False,
     ) -> SharedFeatures:
-        """Round features (u, r) of distinct points to the grid, and repeat them by row."""
+        """Round features (u, r) of distinct points to the grid, and repeat them by row.
+
+        Brief ones are in single precision, where all sums are exact in it.
+        """
         place, extent = points.place, inputs.extent
         if sparse.issparse(values):
             unit = grid_unit(np.asarray(abs(values).max()), extent, m, single=False)
             rounded = sparse.csr_array(values)
             rounded.data = on_grid(rounded.data, unit)
             return cls(rounded[place], np.full(values.shape[1], float(unit)))
-        unit = grid_unit(np.abs(values).max(axis=0), extent, m)
-        rounded = on_grid(values, unit).astype(precision_of(extent), copy=False)
-        return cls(np.ascontiguousarray(rounded[place]), unit)
+        brief = brief and extent.total <= BRIEF_TRIALS
+        unit = grid_unit(np.abs(values).max(axis=0), extent, m, brief=brief)
+        precision = np.float32 if brief else precision_of(extent)
+        rounded = on_grid(values, unit).astype(precision, copy=False)
+        return cls(np.ascontiguousarray(rounded[place]), unit, brief)
 
     @property
     def width(self) -> int:
@@ -204,11 +208,12 @@ class CandidateFeatures:
         cls, values: FloatArray, inputs: Inputs, m: int, largest: FloatArray | None = None
     ) -> CandidateFeatures:
         """Round to the grid of each candidate and feature; `largest` is a bound of their size."""
+        own = once(values)
         if largest is None:
-            largest = np.abs(values).max(axis=-1)
+            largest = np.abs(own).max(axis=-1)
         unit = grid_unit(largest, inputs.extent, m)
-        rounded = on_grid(values, unit[:, :, None])
-        return cls(rounded.astype(precision_of(inputs.extent), copy=False), unit)
+        rounded = on_grid(own, unit[:, :, None]).astype(precision_of(inputs.extent), copy=False)
+        return cls(np.broadcast_to(rounded, values.shape), np.broadcast_to(unit, values.shape[:2]))
 
     @property
     def width(self) -> int:
@@ -243,111 +248,3 @@ class Labels:
     def add(self, points: FloatArray, K: FloatArray, rows: slice) -> None:
         """Put the successes of these rows where they belong."""
         points[rows] = K.transpose(2, 0, 1)
-
-
-# --- factors of Gram matrices ---------------------------------------------------------------------
-
-
-@contextmanager
-def single_thread() -> Iterator[None]:
-    """Context in which BLAS uses one thread, for what must not depend on their number.
-
-    The number is one for the whole process: the first thread that enters sets it, the last one that
-    leaves sets it back.
-    """
-    with _limit.lock:
-        if _limit.inside == 0:
-            _limit.context = _controller().limit(limits=1, user_api="blas")
-            _limit.context.__enter__()
-        _limit.inside += 1
-    try:
-        yield
-    finally:
-        with _limit.lock:
-            _limit.inside -= 1
-            if _limit.inside == 0:
-                _limit.context.__exit__(None, None, None)
-
-
-@dataclass
-class _Limit:
-    inside: int = 0
-    context: Any = None
-    lock: Any = field(default_factory=Lock)
-
-
-_limit = _Limit()
-
-
-@cache
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController()
-
-
-def factor(gram: Gram, weights: FloatArray) -> FloatArray:
-    """Find features Φ (u, r) with ΦΦᵀ equal to the Gram matrix, or near it where it is large.
-
-    Parameters
-    ----------
-    gram : Gram
-        Over u points.
-    weights : ndarray of shape (u,)
-        Number of trials at each point; where there are more, the approximation is closer.
-    """
-    with single_thread():
-        if gram.size <= EXACT_POINTS:
-            return _pivoted_cholesky(gram)
-        return pivoted_factor(gram, weights, NYSTROEM_RANK, NYSTROEM_TOLERANCE)[0]
-
-
-def _pivoted_cholesky(gram: Gram) -> FloatArray:
-    """Factor up to rounding error, or up to `LEFT_OUT` where the numerical rank is high."""
-    K = gram.columns(np.arange(gram.size))
-    lower, pivots, rank, _ = lapack.dpstrf(K, lower=1)
-    features = np.empty((gram.size, max(rank, 1)))
-    features[pivots - 1] = np.tril(lower)[:, : max(rank, 1)]
-    if rank == 0:
-        features[:] = 0.0
-    share = np.cumsum((features**2).sum(axis=0)) / max(float(np.trace(K)), 1e-300)
-    enough = 1 + int(np.searchsorted(share, 1 - LEFT_OUT))
-    kept = max(EXACT_FEATURES, gram.size // EXACT_SHARE, enough)
-    return np.ascontiguousarray(features[:, :kept])
-
-
-def pivoted_factor(
-    gram: Gram, weights: FloatArray, most: int, tolerance: float, step: int = 32
-) -> tuple[FloatArray, IntArray]:
-    """Partial factor by randomly pivoted Cholesky in blocks (Chen, Epperly, Tropp and Webber 2025).
-
-    Pivots are drawn in proportion to what is left of the (weighted) diagonal, by a generator of
-    its own, `step` at once: a function of the inputs alone. It ends at `most` features, or once no
-    more than the share `tolerance` of the trace is left.
-
-    Returns
-    -------
-    features : ndarray of shape (u, r)
-        The factor.
-    pivots : ndarray of int
-        The points that span it.
-    """
-    rng = np.random.Generator(np.random.SFC64(0))
-    features = np.empty((gram.size, most), order="F")
-    left = gram.diagonal.copy()
-    enough = tolerance * (weights @ left)
-    rank = 0
-    found: list[IntArray] = []
-    while rank < most and weights @ left > enough:
-        share = weights * left
-        number = min(step, most - rank, int(np.count_nonzero(share)))
-        pivots = np.sort(rng.choice(gram.size, number, replace=False, p=share / share.sum()))
-        known = features[:, :rank]
-        columns = gram.columns(pivots) - known @ known[pivots].T
-        values, vectors = np.linalg.eigh(columns[pivots])
-        kept = values > 1e-10 * values[-1]
-        new = columns @ (vectors[:, kept] / np.sqrt(values[kept]))
-        features[:, rank : rank + new.shape[1]] = new
-        rank += new.shape[1]
-        found.append(pivots)
-        left = np.maximum(left - (new**2).sum(axis=1), 0.0)
-        left[pivots] = 0.0
-    return features[:, :rank].copy(), np.concatenate([np.empty(0, dtype=np.int64), *found])

@@ -16,18 +16,17 @@ from typing import Any
 import numpy as np
 
 from exactregion._typing import BoolArray, FloatArray, IntArray
+from exactregion.factors import factor, leading, pivoted_factor
 from exactregion.features import (
     SharedFeatures,
-    factor,
     grid_unit,
     on_grid,
-    pivoted_factor,
     precision_of,
-    single_thread,
 )
 from exactregion.kernels import Gram, Kernel
 from exactregion.kernels.base import SettledKernel
 from exactregion.sample import Distinct, Extent, Inputs, Shared, blocks, distinct_of
+from exactregion.threads import single_thread
 
 __all__ = [
     "LANDMARKS",
@@ -46,6 +45,9 @@ SAMPLE_ROWS = 4096
 
 LANDMARKS = 256
 """Most landmarks, and most features."""
+
+FEW_FEATURES = 32
+"""So many features are kept as they are."""
 
 TOLERANCE = 1e-4
 """Share of the trace that features may leave out, half by landmarks, half by combining them; more
@@ -173,7 +175,7 @@ class Landmarks:
             values, vectors = np.linalg.eigh(between(points, points))
             kept = values > 1e-10 * values[-1]
             M = vectors[:, kept] / np.sqrt(values[kept])
-            M = M @ _main_directions(between(sample, points) @ M, weights, diagonal)
+            M = M @ leading(between(sample, points) @ M, weights, diagonal * TOLERANCE / 2)
             table = Table.along(sample, lambda nodes: between(nodes, points) @ M)
         unit = grid_unit(np.full(M.shape[1], np.sqrt(diagonal) * ROUNDING), extent, m)
         return cls(kernel, points, M, unit, contrast, precision_of(extent), table)
@@ -210,26 +212,25 @@ class Landmarks:
         """Want no information."""
 
 
-def _main_directions(Phi: FloatArray, weights: FloatArray, diagonal: float) -> FloatArray:
-    """Find directions (l, r) that leave out no more than a share of the trace: the fewest."""
-    values, vectors = np.linalg.eigh((Phi * weights[:, None]).T @ Phi)
-    left_out = np.cumsum(np.maximum(values, 0.0))
-    dropped = int(np.searchsorted(left_out, diagonal * TOLERANCE / 2, side="right"))
-    return vectors[:, min(dropped, len(values) - 1) :][:, ::-1]
-
-
 def sampled(X: FloatArray, trials: IntArray, shared: Shared) -> Distinct:
     """Tell sampled rows apart; where none of them has a trial, they count alike."""
     return distinct_of(X, trials if trials.any() else np.ones_like(trials), shared)
 
 
 def kernel_features(
-    kernel: Kernel, inputs: Inputs, m: int, *, standardize: bool, contrast: bool = False
+    kernel: Kernel,
+    inputs: Inputs,
+    m: int,
+    *,
+    standardize: bool,
+    contrast: bool = False,
+    brief: bool = False,
 ) -> SharedFeatures:
     """Compute features Φ of all rows with ΦΦᵀ equal to k, or to B for `contrast`.
 
     By landmarks where there are many rows, if the kernel can compare any inputs; else by a factor
-    of the Gram matrix of all distinct inputs.
+    of the Gram matrix of all distinct inputs. Where they are many, a `brief` factor is without
+    those that together weigh no more than one row, and in single precision.
     """
     if inputs.extent.is_large and not isinstance(inputs.X, tuple):
         rows = sample_rows(len(inputs))
@@ -241,7 +242,13 @@ def kernel_features(
             return _of_all_rows(landmarks, X)
     bound = kernel.on(inputs, standardize=standardize)
     Phi = factor(bound.contrast if contrast else bound.gram, bound.points.weights)
-    return SharedFeatures.rounded(Phi, bound.points, inputs, m)
+    if not brief or Phi.shape[1] <= FEW_FEATURES:
+        return SharedFeatures.rounded(Phi, bound.points, inputs, m)
+    weights = bound.points.weights
+    row = float(weights @ (Phi**2).sum(axis=1)) / inputs.total
+    with single_thread():
+        Phi = Phi @ leading(Phi, weights, row)
+    return SharedFeatures.rounded(Phi, bound.points, inputs, m, brief=True)
 
 
 def _of_all_rows(landmarks: Landmarks, X: FloatArray) -> SharedFeatures:

@@ -6,15 +6,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from exactregion.factors import EXACT_POINTS, NYSTROEM_RANK, NYSTROEM_TOLERANCE, factor
 from exactregion.features import (
-    EXACT_POINTS,
-    NYSTROEM_RANK,
-    NYSTROEM_TOLERANCE,
     PROBABILITY_BITS,
     CandidateFeatures,
     Labels,
     SharedFeatures,
-    factor,
     grid_unit,
 )
 from exactregion.kernels import CallableKernel, Gaussian, Laplacian, Matern, Poisson, Precomputed

@@ -15,7 +15,9 @@ import numpy as np
 from exactregion._typing import FloatArray, IntArray
 from exactregion.engine.batch import check_numbers, fitting, statistics_of
 from exactregion.engine.certainty import Certainties
-from exactregion.engine.path import Path, can_walk
+from exactregion.engine.path import can_walk
+from exactregion.engine.route import Ground
+from exactregion.engine.trail import Trail
 from exactregion.engine.workers import number_of
 from exactregion.resampling import Resampling
 from exactregion.statistics.base import Candidates, PreparedStatistic
@@ -31,10 +33,11 @@ STRETCH = 2**20
 
 @dataclass(eq=False)
 class Paths:
-    """The paths of one analysis: one for each worker, kept where they stand for the next call."""
+    """The paths of one analysis: a trail for each worker, kept as it is for the next call."""
 
     asked: int = 0
-    _free: list[Path] = field(default_factory=list, repr=False)
+    _ground: Ground | None = field(default=None, repr=False)
+    _free: list[Trail] = field(default_factory=list, repr=False)
     _lock: Lock = field(default_factory=Lock, repr=False)
 
     def __reduce__(self) -> tuple[type[Paths], tuple[int]]:
@@ -42,17 +45,19 @@ class Paths:
         return Paths, (self.asked,)
 
     @contextmanager
-    def borrow(self, resampling: Resampling) -> Iterator[Path]:
-        """Take a path that nobody walks, and put it back afterwards.
+    def borrow(self, resampling: Resampling) -> Iterator[Trail]:
+        """Take a trail that nobody walks, and put it back afterwards.
 
         One that was left in the middle of a step is not put back: its points are not what its
         places say.
         """
         with self._lock:
-            path = self._free.pop() if self._free else Path(resampling)
-        yield path
+            if self._ground is None:
+                self._ground = Ground(resampling)
+            trail = self._free.pop() if self._free else Trail(self._ground)
+        yield trail
         with self._lock:
-            self._free.append(path)
+            self._free.append(trail)
 
 
 def statistics_of_many(
@@ -110,9 +115,9 @@ def statistics_of_many(
 
     def share(which: int) -> FloatArray:
         own = shares[which]
-        with paths.borrow(resampling) as path:  # type: ignore[union-attr]
+        with paths.borrow(resampling) as trail:  # type: ignore[union-attr]
             found = [
-                _stretch(path, candidates_at(theta[own[at : at + size]]), resampling, statistic)
+                _stretch(trail, candidates_at(theta[own[at : at + size]]), resampling, statistic)
                 for at in range(0, len(own), size)
             ]
         return np.concatenate(found)
@@ -139,17 +144,15 @@ def serpentine(theta: FloatArray) -> IntArray:
 
 
 def _stretch(
-    path: Path, candidates: Candidates, resampling: Resampling, statistic: PreparedStatistic
+    trail: Trail, candidates: Candidates, resampling: Resampling, statistic: PreparedStatistic
 ) -> FloatArray:
     """Walk along a few θ, or draw all their labels where they are far apart."""
     if Certainties.of(candidates, resampling.m) is not None:
         return statistics_of(candidates, resampling, statistic)
-    rule = statistic.rule(candidates)
-    walked, drawn = path.cost(candidates.probabilities, rule)
-    if walked > drawn:
-        return statistics_of(candidates, resampling, statistic)
     with np.errstate(over="ignore"):
-        Z = path.statistics_of(candidates, rule)
+        Z = trail.statistics_of(candidates, statistic.rule(candidates))
+    if Z is None:
+        return statistics_of(candidates, resampling, statistic)
     check_numbers(Z, candidates)
     return Z
 

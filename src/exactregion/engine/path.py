@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import betainc
 
 from exactregion._typing import FloatArray, IntArray
-from exactregion.features import CandidateFeatures, SharedFeatures, probability_bits
-from exactregion.resampling import BLOCK_ROWS, Resampling, blocks
-from exactregion.statistics.base import Candidates, Rule, Term
-from exactregion.statistics.measures import FromCentre, FromMean, Whitened
+from exactregion.engine.route import Ground, Leg, Route, is_walkable, steps
+from exactregion.resampling import Resampling
+from exactregion.statistics.base import Candidates, Rule
 
 __all__ = ["MOST_UNIFORMS", "Path", "can_walk"]
 
@@ -24,9 +21,6 @@ MOST_COLUMNS = 2**16
 MOST_SUCCESSES = 255
 """Counts are walked by one threshold a trial, and kept in a byte."""
 
-SPARE = 8
-"""Flips are estimated from every eighth row."""
-
 
 def can_walk(rule: Rule, resampling: Resampling) -> bool:
     """Say whether a path can be walked: by what is measured, and by size."""
@@ -36,26 +30,38 @@ def can_walk(rule: Rule, resampling: Resampling) -> bool:
         and inputs.total <= MOST_COLUMNS
         and int(inputs.trials.max()) <= MOST_SUCCESSES
     )
-    return small and all(_is_walkable(term) for term in rule.terms)
-
-
-def _is_walkable(term: Term) -> bool:
-    if isinstance(term.projection, SharedFeatures):
-        return isinstance(term.measure, FromCentre | FromMean)
-    if isinstance(term.projection, CandidateFeatures):
-        return isinstance(term.measure, FromCentre | Whitened)
-    return False
+    return small and all(is_walkable(term) for term in rule.terms)
 
 
 @dataclass(eq=False)
 class _Walker:
-    """Where one kind of points stands: the place of each threshold, and what was summed there."""
+    """Where some points stand: the place of each threshold, and what was summed there.
+
+    One or two kinds of points of shared features walk together; labels, for features that differ
+    from candidate to candidate, walk alone and have none.
+    """
 
     place: IntArray
     above: FloatArray
     below: FloatArray
-    state: Any
-    features: Any
+    features: tuple[Any, ...]
+    states: tuple[Any, ...]
+
+    @property
+    def size(self) -> int:
+        """Bytes that are worked on."""
+        arrays = (self.place, self.above, self.below, *self.states)
+        return sum(array.nbytes for array in arrays)
+
+    def copy(self) -> _Walker:
+        """Stand where this one stands."""
+        return _Walker(
+            self.place.copy(),
+            self.above.copy(),
+            self.below.copy(),
+            self.features,
+            tuple(state.copy() for state in self.states),
+        )
 
 
 @dataclass(eq=False)
@@ -67,170 +73,105 @@ class Path:
 
     Parameters
     ----------
-    resampling : Resampling
-        Outcomes and draws.
+    ground : Ground
+        The uniforms.
+    here : ndarray, optional
+        Some thresholds of the last candidate, to tell how far the next one is.
     """
 
-    resampling: Resampling
-    _walkers: dict[int, _Walker] = field(default_factory=dict, repr=False)
+    ground: Ground
+    here: FloatArray | None = None
+    _walkers: list[_Walker] = field(default_factory=list, repr=False)
+
+    @property
+    def size(self) -> int:
+        """Bytes of what stands here."""
+        return sum(walker.size for walker in self._walkers)
+
+    def copy(self) -> Path:
+        """Make another path that stands at the same place."""
+        return replace(self, _walkers=[walker.copy() for walker in self._walkers])
 
     def statistics_of(self, candidates: Candidates, rule: Rule) -> FloatArray:
         """Compute Z of the m data sets of each of T candidates, in their order: shape (T, m)."""
-        thresholds = self._thresholds(candidates.probabilities)
-        measured = [self._walk(term, thresholds) for term in rule.terms]
-        return rule.merge(measured)
+        route = Route.of(self.ground, candidates, rule)
+        self.follow(route, 0, len(candidates))
+        return rule.merge([leg.out for leg in route.legs])
 
-    def cost(self, probabilities: FloatArray, rule: Rule) -> tuple[float, float]:
-        """Count the additions that walking takes, and those of the batch engine.
+    def follow(self, route: Route, start: int, stop: int) -> None:
+        """Walk along some candidates of a route, and measure what it asks for."""
+        dense = [leg for leg in route.legs if leg.is_dense]
+        pairs = len(dense) == 2 and not any(leg.alone for leg in dense)
+        if pairs:
+            self._walk_two(route.thresholds[start:stop], dense, start, stop)
+        for leg in route.legs:
+            if not (pairs and leg.is_dense):
+                self._walk(route.thresholds[start:stop], leg, start, stop)
 
-        A matrix product makes about four at once, but has to draw every label first.
-        """
-        m, n = self.resampling.m, probabilities.shape[1]
-        some = probabilities[:, ::SPARE]
-        flips = m * SPARE * float(np.abs(np.diff(some, axis=0)).sum())
-        walked = drawn = 0.0
-        for term in rule.terms:
-            r = term.projection.width
-            each = n * m * r / 2 if isinstance(term.projection, CandidateFeatures) else m * r
-            walked += flips * (r + 8) + len(probabilities) * each
-            drawn += len(probabilities) * n * m * (r / 4 + 4)
-        return walked, drawn
+    def _walk_two(self, thresholds: FloatArray, legs: list[Leg], start: int, stop: int) -> None:
+        walker = self._walker(legs)
+        (one, other), (ours, theirs) = walker.features, walker.states
+        measures = [part for leg in legs for part in leg.between(start, stop)]
+        begin = self._start(thresholds, walker)
+        steps().walk_two(*begin, one, ours, other, theirs, *measures)
 
-    @cached_property
-    def _sorted(self) -> tuple[FloatArray, IntArray]:
-        """Uniforms of each data row in ascending order, and the data sets they belong to."""
-        parts = [self.resampling.uniforms(rows).T for rows in blocks(len(self.resampling.sample))]
-        U = np.concatenate(parts)
-        order = np.argsort(U, axis=1)
-        owner = order + (order >= self.resampling.seat)  # the original sits among them
-        return np.take_along_axis(U, order, axis=1), owner.astype(np.int32)
+    def _walk(self, thresholds: FloatArray, leg: Leg, start: int, stop: int) -> None:
+        shared = leg.constant is not None and not (leg.alone and self._known([leg]) is None)
+        walker = self._walker([leg] if shared else [])
+        begin, end = self._start(thresholds, walker), leg.between(start, stop)
+        if not shared:
+            values = np.ascontiguousarray(leg.changing)[start:stop]
+            steps().walk_labels(*begin, walker.states[0], values, *end)
+        elif leg.is_dense:
+            steps().walk_dense(*begin, walker.features[0], walker.states[0], *end)
+        else:
+            sparse = walker.features[0]
+            parts = sparse.indptr, sparse.indices, sparse.data
+            steps().walk_sparse(*begin, *parts, walker.states[0], *end)
 
-    @cached_property
-    def _columns(self) -> tuple[IntArray, IntArray]:
-        """The data row of each threshold, and the successes that it stands for."""
-        trials = self.resampling.sample.inputs.trials
-        rows = np.repeat(np.arange(len(trials)), trials)
-        first = np.cumsum(trials) - trials
-        return rows, np.arange(len(rows)) - first[rows] + 1
-
-    def _thresholds(self, probabilities: FloatArray) -> FloatArray:
-        """P(at least so many successes) for each column: shape (T, columns)."""
-        rows, successes = self._columns
-        trials = self.resampling.sample.inputs.trials
-        if (trials == 1).all():
-            return np.ascontiguousarray(probabilities)
-        P, trials = probabilities[:, rows], trials[rows]
-        counted = trials > 1
-        c, t = successes[counted], trials[counted]
-        P[:, counted] = betainc(c, t - c + 1, P[:, counted])
-        return np.ascontiguousarray(P)
-
-    def _walk(self, term: Term, thresholds: FloatArray) -> FloatArray:
-        steps = _steps()
-        projection: Any = term.projection
-        out = np.empty((len(thresholds), self.resampling.m))
-        how, centre, W, scale = _written_out(term.measure, len(thresholds))
-        walker = self._walker(projection)
+    def _start(self, thresholds: FloatArray, walker: _Walker) -> tuple[Any, ...]:
         places = walker.place, walker.above, walker.below
-        start: Any = (thresholds, self._columns[0], *self._sorted, *places)
-        end: Any = (how, centre, W, scale, out)
-        features: Any = walker.features
-        if not isinstance(features, np.ndarray | None):
-            parts = features.indptr, features.indices, features.data
-            steps.walk_sparse(*start, *parts, walker.state, *end)
-        elif features is not None:
-            steps.walk_dense(*start, features, walker.state, *end)
-        else:
-            values = np.ascontiguousarray(projection.values)
-            steps.walk_labels(*start, walker.state, values, *end)
-        return out
+        return (thresholds, self.ground.columns[0], *self.ground.uniforms, *places)
 
-    def _walker(self, projection: Any) -> _Walker:
-        """Give the walker for these features; those that differ by candidate share one."""
-        features = _constant(projection)
-        key = 0 if features is None else self._key_of(features)
-        if key not in self._walkers and _stands_alone(projection):
-            features, key = None, 0
-        if key not in self._walkers:
-            self._walkers[key] = self._new_walker(features)
-        return self._walkers[key]
+    def _known(self, legs: list[Leg]) -> _Walker | None:
+        for walker in self._walkers:
+            if len(walker.features) == len(legs) and all(
+                features is leg.constant or _equal(features, leg.constant)
+                for features, leg in zip(walker.features, legs, strict=True)
+            ):
+                return walker
+        return None
 
-    def _key_of(self, features: Any) -> int:
-        for key, walker in self._walkers.items():
-            if walker.features is features or _equal(walker.features, features):
-                return key
-        return 1 + len(self._walkers)
+    def _walker(self, legs: list[Leg]) -> _Walker:
+        """Give the walker for the features of these, a new one where no alternative has a success.
 
-    def _new_walker(self, features: Any) -> _Walker:
-        """Start where no alternative has a success."""
-        sample, m, seat = self.resampling.sample, self.resampling.m, self.resampling.seat
-        if features is None:
-            state: Any = np.zeros((len(sample), m), dtype=np.uint8)
-            state[:, seat] = sample.successes
-        else:
-            state = np.zeros((m, features.shape[1]))
-            state[seat] = features.T @ sample.successes.astype(np.float64)
-        rows = self._columns[0]
+        None for labels.
+        """
+        walker = self._known(legs)
+        if walker is not None:
+            return walker
+        resampling = self.ground.resampling
+        sample, m, seat = resampling.sample, resampling.m, resampling.seat
+        features = tuple(leg.constant for leg in legs)
+        states: list[Any] = [
+            np.zeros((m, leg.constant.shape[1]), dtype=leg.precision) for leg in legs
+        ]
+        for values, points in zip(features, states, strict=True):
+            points[seat] = values.T @ sample.successes.astype(np.float64)
+        if not features:
+            states = [np.zeros((len(sample), m), dtype=np.uint8)]
+            states[0][:, seat] = sample.successes
+        rows = self.ground.columns[0]
         below = np.full(len(rows), -np.inf)
-        above = (
-            self._sorted[0][rows, 0] if self.resampling.n_resamples else np.full_like(below, np.inf)
-        )
-        return _Walker(np.zeros(len(rows), dtype=np.int64), above, below, state, features)
-
-
-def _steps() -> Any:
-    """Load the compiled loops at first use: Numba takes a while."""
-    from exactregion.engine import steps
-
-    return steps
-
-
-def _constant(projection: Any) -> Any:
-    """Features (n, r) that all candidates share, dense or sparse; None if there are none such."""
-    if isinstance(projection, SharedFeatures):
-        return projection.values
-    values = projection.values
-    if (values == values[:1]).all():
-        return np.ascontiguousarray(values[0].T)
-    return None
-
-
-def _stands_alone(projection: Any) -> bool:
-    """Say whether there is one candidate, whose features may never come again."""
-    return isinstance(projection, CandidateFeatures) and len(projection.values) == 1
+        first = resampling.n_resamples > 0
+        above = self.ground.uniforms[0][rows, 0] if first else np.full_like(below, np.inf)
+        place = np.zeros(len(rows), dtype=np.int64)
+        walker = _Walker(place, above, below, features, tuple(states))
+        self._walkers.append(walker)
+        return walker
 
 
 def _equal(one: Any, other: Any) -> bool:
     if not isinstance(one, np.ndarray) or not isinstance(other, np.ndarray):
         return False
     return np.array_equal(one, other)
-
-
-def _written_out(measure: Any, T: int) -> tuple[int, FloatArray, FloatArray, float]:
-    """Put a measure as the compiled loops want it: how, centre (T, r), W (T, r, r), scale."""
-    steps = _steps()
-    none, no_metric = np.zeros((T, 0)), np.zeros((T, 0, 0))
-    if isinstance(measure, FromMean):
-        return steps.MEAN, none, no_metric, measure.scale
-    if isinstance(measure, Whitened):
-        centre = np.ascontiguousarray(measure.centre.T)
-        return steps.METRIC, centre, np.ascontiguousarray(measure.W), 1.0
-    return steps.CENTRE, _centre(measure), no_metric, measure.scale
-
-
-def _centre(measure: FromCentre) -> FloatArray:
-    """Centre of each candidate: shape (T, r)."""
-    features: Any = measure.features
-    if not isinstance(features, SharedFeatures) or not isinstance(features.values, np.ndarray):
-        return np.ascontiguousarray(measure.centre.T)
-    inputs = measure.inputs
-    precision = 2.0 ** probability_bits(inputs.extent)
-    centre: FloatArray = _steps().centres(
-        measure.probabilities,
-        inputs.trials,
-        precision,
-        features.values,
-        features.unit,
-        BLOCK_ROWS,
-    )
-    return centre

@@ -13,7 +13,16 @@ from typing import Any
 import numba
 import numpy as np
 
-__all__ = ["CENTRE", "MEAN", "METRIC", "centres", "walk_dense", "walk_labels", "walk_sparse"]
+__all__ = [
+    "CENTRE",
+    "MEAN",
+    "METRIC",
+    "centres",
+    "walk_dense",
+    "walk_labels",
+    "walk_sparse",
+    "walk_two",
+]
 
 CENTRE, MEAN, METRIC = 0, 1, 2
 """How distances are measured: from a centre, from the mean, or from a centre in a metric."""
@@ -139,7 +148,7 @@ def _in_metric(points: Any, centre: Any, W: Any, out: Any) -> None:
         for a in range(r):
             deviation[a] = points[i, a] - centre[a]
         total = 0.0
-        for a in range(r):
+        for a in range(len(W)):
             whitened = 0.0
             for b in range(r):
                 whitened += W[a, b] * deviation[b]
@@ -191,6 +200,59 @@ def walk_dense(
                     points[i, a] += sign * features[row, a]
             _settle(uniforms, row, new, c, place, above, below)
         _measure(how, points, centre[t], W[t], scale, mean, out[t])
+
+
+@compiled
+def walk_two(
+    thresholds: Any,
+    rows: Any,
+    uniforms: Any,
+    owner: Any,
+    place: Any,
+    above: Any,
+    below: Any,
+    features_1: Any,
+    points_1: Any,
+    features_2: Any,
+    points_2: Any,
+    how_1: int,
+    centre_1: Any,
+    W_1: Any,
+    scale_1: float,
+    out_1: Any,
+    how_2: int,
+    centre_2: Any,
+    W_2: Any,
+    scale_2: float,
+    out_2: Any,
+) -> None:
+    """Walk as `walk_dense` does, with two kinds of points at once."""
+    r_1, r_2 = features_1.shape[1], features_2.shape[1]
+    mean_1, mean_2 = np.empty(r_1), np.empty(r_2)
+    for t in range(len(thresholds)):
+        for c in range(len(rows)):
+            q = thresholds[t, c]
+            if below[c] < q <= above[c]:
+                continue
+            row, old = rows[c], place[c]
+            new = _moved(uniforms, row, old, q)
+            if new > old:
+                for flip in range(old, new):
+                    i = owner[row, flip]
+                    for a in range(r_1):
+                        points_1[i, a] += features_1[row, a]
+                    for a in range(r_2):
+                        points_2[i, a] += features_2[row, a]
+            else:
+                for flip in range(new, old):
+                    i = owner[row, flip]
+                    for a in range(r_1):
+                        points_1[i, a] -= features_1[row, a]
+                    for a in range(r_2):
+                        points_2[i, a] -= features_2[row, a]
+            _settle(uniforms, row, new, c, place, above, below)
+        _measure(how_1, points_1, centre_1[t], W_1[t], scale_1, mean_1, out_1[t])
+        _measure(how_2, points_2, centre_2[t], W_2[t], scale_2, mean_2, out_2[t])
 
 
 @compiled

@@ -21,12 +21,12 @@ from exactregion.features import (
     centre_of_block,
     precision_of,
     probability_mass,
-    single_thread,
 )
 from exactregion.landmarks import sample_rows, sampled
 from exactregion.resampling import Draws, place_successes
 from exactregion.sample import BLOCK_ROWS, SORT_ROWS, Extent, Sample, Shared, blocks
 from exactregion.statistics.streamed import Columns, StreamRule, Survey
+from exactregion.threads import single_thread
 
 __all__ = [
     "BINS",

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from exactregion._typing import BoolArray, FloatArray
+from exactregion._typing import FloatArray
 from exactregion.errors import InvalidValueError
+from exactregion.ranking import AcceptedRanks
 from exactregion.search import (
+    Depth,
     Grid,
     Outline,
     Probe,
@@ -21,7 +23,6 @@ from exactregion.search import (
     full_grid,
     largest,
     most_compatible,
-    radius_of,
     refined_grid,
 )
 from exactregion.search.extremes import Functionals
@@ -145,13 +146,13 @@ def joint_reach(region: ConfidenceRegion, g: Functionals, width: int) -> Reach |
     found = outline(region)
     if found.rays is None:
         return None
-    probe, accepted = probe_of(region), region._fitted.accepted
+    probe = probe_of(region)
+    depth = Depth(region._fitted.accepted, len(found.estimate))
 
-    def inside(theta: FloatArray) -> BoolArray:
-        return accepted.holds(probe(theta)[0])
+    def inside(theta: FloatArray) -> FloatArray:
+        return depth(probe(theta)[0])
 
     rng = _search_rng(region)
-    first_step = radius_of(accepted.coverage, len(found.estimate)) / 2
     members = found.members()
     parts = []
     for start in range(0, width, TOGETHER):
@@ -162,7 +163,7 @@ def joint_reach(region: ConfidenceRegion, g: Functionals, width: int) -> Reach |
             found.window,
             (probe,),
             rng,
-            first_step=first_step,
+            radius=depth.radius,
             members=members[np.abs(members).max(axis=1) < NEAR],
             walkers=JOINT_WALKERS if width <= FEW else 1,
             proposals=8 if width <= FEW else 3,
@@ -186,20 +187,22 @@ def focused_reach(
     found = outline(region)
     m = state.accepted.m
     spent = max(1, int(NUISANCE * m))
-    accepted = round(state.accepted.coverage * m) + spent
+    depth = Depth(AcceptedRanks(m, 1, round(state.accepted.coverage * m) + spent), 1)
+    nuisance = Depth(AcceptedRanks(m, 1, m - spent), len(found.estimate))
     statistic = Focused(gradient).prepare(state.sample.inputs, m)
     joint = probe_of(region)
     probe = Probe(lambda theta: region._judge(theta, statistic), joint.bounds)
 
-    def inside(theta: FloatArray) -> BoolArray:
-        kept = probe(theta)[0] <= accepted
+    def inside(theta: FloatArray) -> FloatArray:
+        depths = depth(probe(theta)[0])
+        kept = depths > 0
         if kept.any():
-            kept[kept] = joint(theta[kept])[0] <= m - spent
-        return kept
+            depths[kept] = np.minimum(depths[kept], nuisance(joint(theta[kept])[0]))
+        return depths
 
     rng = _search_rng(region)
     window: Window | None = found.window
-    if not inside(found.window.origin[None])[0]:
+    if not inside(found.window.origin[None])[0] > 0:
         window = _start_inside(region, inside, probe, found.window, rng)
     if window is None:
         return None
@@ -209,7 +212,7 @@ def focused_reach(
         window,
         (probe, joint),
         rng,
-        first_step=1.0,
+        radius=depth.radius,
         walkers=WALKERS,
         proposals=8,
     )
@@ -227,7 +230,7 @@ def _start_inside(
     state = region._fitted
     best, _ = most_compatible(probe, window, state.accepted, rng)
     tried = np.vstack([best, window.theta(rng.standard_normal((200, len(best))))])
-    kept = inside(tried)
+    kept = np.asarray(inside(tried), dtype=np.float64) > 0
     if not kept.any():
         return None
     origin = tried[np.argmax(kept)]

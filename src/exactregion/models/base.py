@@ -73,6 +73,11 @@ class Model(ABC):
         slope = rise / (above[:, index] - below[:, index])[:, None]
         return np.where(np.isfinite(slope), slope, 0.0)
 
+    @property
+    def has_constant_gradient(self) -> bool:
+        """Whether the gradient of the logit is the same for every θ: work that is done once."""
+        return False
+
     def bind(self, names: Sequence[str]) -> Model:
         """Return the model for inputs with these column names."""
         return self

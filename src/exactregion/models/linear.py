@@ -101,6 +101,11 @@ class Logistic(LinearModel):
     array([0.269, 0.5  , 0.731])
     """
 
+    @property
+    def has_constant_gradient(self) -> bool:
+        """Whether the gradient of the logit is the same for every θ: it is (1, x)."""
+        return True
+
     def inverse_link(self, eta: FloatArray) -> FloatArray:
         """Compute the logistic function."""
         return np.asarray(expit(eta))

@@ -34,6 +34,11 @@ class Recalibration(Model):
         """The intercept and the slope on the logit scale."""
         return ("intercept", "slope")
 
+    @property
+    def has_constant_gradient(self) -> bool:
+        """Whether the gradient of the logit is the same for every θ: it is (1, logit p)."""
+        return True
+
     def check_inputs(self, X: Any) -> None:
         """Check that inputs are probabilities."""
         self._logits(X)

@@ -8,21 +8,28 @@ from dataclasses import dataclass
 import numpy as np
 
 from exactregion._typing import BoolArray, FloatArray, IntArray
-from exactregion.search.rays import FAR, trace
+from exactregion.search.rays import ENOUGH, FAR, trace
 from exactregion.search.window import Inside, Window
 
 __all__ = ["Extremes", "Functionals", "largest"]
 
 Functionals = Callable[[FloatArray], FloatArray]
 
-FINEST = 2e-3
-"""The ascent stops, and the outer end is looked for, at this share of the first step."""
+FIRST_SCALE = 0.25
+FINEST = 0.01
+"""Steps of the ascent, at first and at last, as a share of the expected radius."""
+
+OUTWARDS = 2e-3
+"""The outer end is looked for so far from the last member, as a share of the radius."""
+
+WIDER, NARROWER = 1.5, 0.5
+"""What becomes of the steps where one was accepted, and where none was."""
 
 HOPE = 4.0
 """A walker that is this many steps behind the best of its functional is left behind."""
 
 RUNAWAY = 1e4
-"""A functional that grew by this multiple of what a first step is worth has no end."""
+"""A functional that grew by this multiple of what the radius is worth has no end."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +57,7 @@ def largest(
     window: Window,
     rng: np.random.Generator,
     *,
-    first_step: float,
+    radius: float,
     members: FloatArray | None = None,
     walkers: int = 1,
     proposals: int = 10,
@@ -69,13 +76,13 @@ def largest(
     functionals : callable
         θ (T, d) to values (T, G).
     inside : callable
-        θ (T, d) to membership (T,).
+        θ (T, d) to depths (T,), positive inside; or to membership.
     window : Window
         Coordinates; the origin must be inside.
     rng : Generator
         For the random steps.
-    first_step : float
-        First length tried along a ray.
+    radius : float
+        Where the boundary is expected, in the window's coordinates.
     members : ndarray of shape (M, d), optional
         Coordinates z of members known already.
     walkers : int
@@ -87,7 +94,7 @@ def largest(
     def repeated(theta: FloatArray) -> FloatArray:
         return np.repeat(functionals(theta), walkers, axis=1)
 
-    ascent = _Ascent(repeated, inside, window, first_step, walkers)
+    ascent = _Ascent(repeated, inside, window, radius, walkers)
     ascent.begin(members, rng)
     for _ in range(rounds):
         if not ascent.climb(rng, proposals):
@@ -105,17 +112,20 @@ class _Ascent:
         functionals: Functionals,
         inside: Inside,
         window: Window,
-        first_step: float,
+        radius: float,
         walkers: int,
     ) -> None:
         self.functionals, self.inside, self.window = functionals, inside, window
-        self.first_step, self.walkers, self.alone = first_step, walkers, walkers > 1
+        self.radius, self.walkers, self.alone = radius, walkers, walkers > 1
         self.middle = self.at(np.zeros((1, len(window.origin))))[0]
         self.own = np.arange(len(self.middle))
-        self.scale = np.full(len(self.middle), first_step / 2)
+        self.scale = np.full(len(self.middle), FIRST_SCALE * radius)
 
     def at(self, z: FloatArray) -> FloatArray:
         return np.nan_to_num(self.functionals(self.window.theta(z)), nan=-np.inf)
+
+    def keeps(self, z: FloatArray) -> BoolArray:
+        return np.asarray(np.asarray(self.inside(self.window.theta(z)), dtype=np.float64) > 0)
 
     def uphill(self, z: FloatArray) -> FloatArray:
         """Compute unit gradients, in the window's coordinates, of functional g at z[g]."""
@@ -141,7 +151,14 @@ class _Ascent:
         off[:: self.walkers] = 0.0
         along = self.uphill(origin) + off
         along /= np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-12)
-        rays = trace(self.inside, self.window, along, first_step=self.first_step, look_beyond=False)
+        rays = trace(
+            self.inside,
+            self.window,
+            along,
+            first_step=self.radius,
+            tolerance=ENOUGH,
+            look_beyond=False,
+        )
         ends = rays.directions * rays.inner[:, None]
         if self.alone:
             self.best, self.reached = ends, self.at(ends)[self.own, self.own]
@@ -150,13 +167,13 @@ class _Ascent:
             z = np.vstack(known)
             values = self.at(z)
             self.best, self.reached = z[values.argmax(axis=0)], values.max(axis=0)
-        # what a first step is worth at the most compatible point, in the functional's own unit
+        # what the radius is worth at the most compatible point, in the functional's own unit
         slope = np.linalg.norm(self.gradient(origin), axis=1)
-        self.unit = np.maximum(slope * self.first_step, 1e-3 * np.abs(self.middle) + 1e-300)
+        self.unit = np.maximum(slope * self.radius, 1e-3 * np.abs(self.middle) + 1e-300)
 
     def climb(self, rng: np.random.Generator, proposals: int) -> bool:
         """Try random steps uphill from each best member; say whether any are worth more."""
-        moving = (self.scale > FINEST * self.first_step) & ~self.runaway
+        moving = (self.scale > FINEST * self.radius) & ~self.runaway
         active = self.own[moving & ~self.left_behind]
         if not len(active):
             return False
@@ -167,7 +184,7 @@ class _Ascent:
         steps *= np.where(downhill, -1.0, 1.0)[:, :, None]
         z = self.best[active][:, None] + self.scale[active, None, None] * steps
         improved = self.take(z.reshape(-1, d), np.repeat(active, proposals))
-        self.scale = np.where(improved, self.scale * 1.3, self.scale * 0.7)
+        self.scale *= np.where(improved, WIDER, NARROWER)
         return True
 
     def take(self, z: FloatArray, owner: IntArray) -> BoolArray:
@@ -179,7 +196,7 @@ class _Ascent:
         if not hopeful.any():
             return np.zeros(len(self.own), dtype=np.bool_)
         z, values = z[hopeful], values[hopeful]
-        values = np.where(self.inside(self.window.theta(z))[:, None], values, -np.inf)
+        values = np.where(self.keeps(z)[:, None], values, -np.inf)
         first = values.argmax(axis=0)
         improved = values[first, self.own] > self.reached
         self.best[improved] = z[first[improved]]
@@ -190,7 +207,7 @@ class _Ascent:
     def left_behind(self) -> BoolArray:
         """Walkers that the steps they still have in them will not bring to the best of theirs."""
         best = self.reached.reshape(-1, self.walkers).max(axis=1).repeat(self.walkers)
-        step = self.scale * self.unit / self.first_step
+        step = self.scale * self.unit / self.radius
         return np.asarray(best - self.reached > HOPE * step)
 
     @property
@@ -201,12 +218,12 @@ class _Ascent:
         """Step from each best member uphill until rejected; the value there is the end."""
         uphill = self.uphill(self.best)
         bound = np.where(self.runaway, np.inf, self.reached)
-        length = np.full(len(self.own), FINEST * self.first_step)
+        length = np.full(len(self.own), OUTWARDS * self.radius)
         going = self.own[~self.runaway & ~self.left_behind & uphill.any(axis=1)]
         while len(going):
             z = self.best[going] + uphill[going] * length[going, None]
             value = self.at(z)[np.arange(len(going)), going]
-            kept = self.inside(self.window.theta(z))
+            kept = self.keeps(z)
             rising = value > bound[going] + 1e-9 * (1 + np.abs(value))
             bound[going] = np.maximum(bound[going], value)
             self.reached[going[kept]] = bound[going[kept]]

@@ -6,17 +6,17 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import gammaincinv
 
-from exactregion._typing import BoolArray, FloatArray, IntArray
+from exactregion._typing import FloatArray, IntArray
 from exactregion.models.base import Model
 from exactregion.ranking import AcceptedRanks
 from exactregion.sample import Sample
-from exactregion.search.rays import Rays, directions, trace
+from exactregion.search.depth import Depth
+from exactregion.search.rays import ENOUGH, Rays, directions, trace
 from exactregion.search.start import information_at, likely_parameters
 from exactregion.search.window import Probe, Window, most_compatible, window_at
 
-__all__ = ["Outline", "explore", "radius_of"]
+__all__ = ["Outline", "explore"]
 
 WIDE_SCALES = (0.5, 1.0, 2.0, 4.0, 8.0)
 """Standard errors at which members are looked for before a region is called empty."""
@@ -63,11 +63,6 @@ class Outline:
         return np.vstack([np.zeros((1, len(self.estimate))), on_rays])
 
 
-def radius_of(level: float, d: int) -> float:
-    """Radius of the asymptotic region in standard errors, √χ²_d(level)."""
-    return float(np.sqrt(2 * gammaincinv(d / 2, level)))
-
-
 def explore(
     probe: Probe,
     model: Model,
@@ -90,7 +85,7 @@ def explore(
     rng : Generator
         For random steps and directions.
     rays : int, optional
-        Number of rays; 24 + 16 d by default.
+        Number of rays; 24 + 8 d by default.
     """
     begun, asked = time.perf_counter(), probe.evaluations
     likely = likely_parameters(model, sample)
@@ -102,13 +97,16 @@ def explore(
         window = window_at(estimate, information_at(model, sample, estimate), probe.bounds)
     found = None
     if accepted.holds(np.asarray(rank)):
-
-        def inside(theta: FloatArray) -> BoolArray:
-            return accepted.holds(probe(theta)[0])
-
         d = len(estimate)
-        along = directions(d, rays or 24 + 16 * d, rng)
-        found = trace(inside, window, along, first_step=radius_of(accepted.coverage, d) / 2)
+        depth = Depth(accepted, d)
+        along = directions(d, rays or 24 + 8 * d, rng)
+        found = trace(
+            lambda theta: depth(probe(theta)[0]),
+            window,
+            along,
+            first_step=depth.radius,
+            tolerance=ENOUGH,
+        )
     return Outline(
         estimate,
         rank,

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import count
 
 import numpy as np
 
 from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.search.window import Inside, Window
 
-__all__ = ["FAR", "Rays", "directions", "trace"]
+__all__ = ["ENOUGH", "FAR", "Rays", "directions", "trace"]
 
 FAR = 2.0**16
 """Steps of this many standard errors that are still inside make a ray unbounded."""
+
+ENOUGH = 4e-3
+"""Tolerance that is good enough for ranks: beside what the seed does to them, it does not count."""
 
 BEYOND = (1.15, 1.4, 2.0, 3.0, 5.0)
 """Where to look for further pieces past the first rejected point, in multiples of it."""
@@ -67,15 +71,15 @@ def trace(
     tolerance: float = 1e-3,
     look_beyond: bool = True,
 ) -> Rays:
-    """Follow rays outwards until they leave the region, and bisect the place.
+    """Follow rays outwards until they leave the region, and close in on the place.
 
-    All rays are asked at once, step by step. A ray that stops moving at the bounds of the
-    parameters ends there, and counts as inside up to that length.
+    All rays are asked at once, step by step; depths say where to ask next. A ray that stops moving
+    at the bounds of the parameters ends there, and counts as inside up to that length.
 
     Parameters
     ----------
     inside : callable
-        θ (T, d) to membership (T,).
+        θ (T, d) to depths (T,), positive inside; or to membership.
     window : Window
         Coordinates; the origin must be inside.
     along : ndarray of shape (R, d)
@@ -83,30 +87,41 @@ def trace(
     first_step : float
         First length tried.
     tolerance : float
-        Bisect until the bracket is this share of its length.
+        Close in until the bracket is this share of its length.
     look_beyond : bool
         Look for further pieces past the first boundary.
     """
-    tracer = _Tracer(inside, window, along)
+    tracer = _Tracer(inside, window, along, tolerance)
     tracer.step_out(first_step)
-    tracer.bisect(tolerance)
+    tracer.close_in()
     reentered = np.zeros(len(along), dtype=np.bool_)
     if look_beyond:
         reentered = tracer.find_beyond()
         tracer.step_out(first_step)
-        tracer.bisect(tolerance)
+        tracer.close_in()
     return Rays(along, tracer.inner, tracer.outer, reentered, tracer.at_bound)
 
 
 class _Tracer:
-    def __init__(self, inside: Inside, window: Window, along: FloatArray) -> None:
+    def __init__(self, inside: Inside, window: Window, along: FloatArray, tolerance: float) -> None:
         self.inside, self.window, self.along = inside, window, along
+        self.tolerance = tolerance
         self.inner = np.zeros(len(along))
         self.outer = np.full(len(along), np.inf)
+        self.depth_inner = np.ones(len(along))
+        self.depth_outer = np.zeros(len(along))
         self.at_bound = np.zeros(len(along), dtype=np.bool_)
 
     def theta(self, which: IntArray, length: FloatArray) -> FloatArray:
         return self.window.theta(self.along[which] * length[:, None])
+
+    def take(self, which: IntArray, length: FloatArray) -> BoolArray:
+        """Ask on these rays, keep what it says about their ends, and say what is inside."""
+        depth = np.asarray(self.inside(self.theta(which, length)), dtype=np.float64)
+        kept = depth > 0
+        self.inner[which[kept]], self.depth_inner[which[kept]] = length[kept], depth[kept]
+        self.outer[which[~kept]], self.depth_outer[which[~kept]] = length[~kept], depth[~kept]
+        return np.asarray(kept)
 
     def step_out(self, first_step: float) -> None:
         """Lengthen the rays that have no outer end yet until they have one, or are far out."""
@@ -115,25 +130,30 @@ class _Tracer:
         while len(going):
             theta = self.theta(going, length[going])
             still = (theta == self.theta(going, self.inner[going])).all(axis=1)
-            stuck = still & (self.inner[going] > 0)
-            kept = stuck | self.inside(theta)
-            self.at_bound[going[stuck]] = True
-            self.inner[going[kept]] = length[going[kept]]
-            self.outer[going[~kept]] = length[going[~kept]]
-            length[going] *= 1.5
-            going = going[kept & ~stuck & (length[going] < FAR)]
+            stuck = going[still & (self.inner[going] > 0)]
+            self.at_bound[stuck] = True
+            self.inner[stuck] = length[stuck]
+            going = going[~self.at_bound[going]]
+            going = going[self.take(going, length[going])]
+            ahead = np.minimum(1 - self.depth_inner[going], 1.0)
+            length[going] *= np.clip((1 + self.tolerance) / np.maximum(ahead, 1e-3), 1.1, 1.5)
+            going = going[length[going] < FAR]
 
-    def bisect(self, tolerance: float) -> None:
-        while True:
+    def close_in(self) -> None:
+        """Ask between inner and outer end, where depths say that the boundary is."""
+        for turn in count():
             wide = np.flatnonzero(
-                np.isfinite(self.outer) & (self.outer - self.inner > tolerance * self.outer)
+                np.isfinite(self.outer) & (self.outer - self.inner > self.tolerance * self.outer)
             )
             if not len(wide):
                 return
-            middle = (self.inner[wide] + self.outer[wide]) / 2
-            kept = self.inside(self.theta(wide, middle))
-            self.inner[wide[kept]] = middle[kept]
-            self.outer[wide[~kept]] = middle[~kept]
+            low, high = self.inner[wide], self.outer[wide]
+            above, below = self.depth_inner[wide], -self.depth_outer[wide]
+            # membership alone says nothing of where; and depths of ragged regions may mislead
+            known = (below > 0) & (turn % 3 < 2)
+            share = np.where(known, above / np.where(known, above + below, 1.0), 0.5)
+            edge = np.minimum(0.45 * self.tolerance * high, (high - low) / 2)
+            self.take(wide, np.clip(low + share * (high - low), low + edge, high - edge))
 
     def find_beyond(self) -> BoolArray:
         """Ask past the outer ends; rays that are inside again are open again from there."""
@@ -141,11 +161,11 @@ class _Tracer:
         bounded = np.flatnonzero(np.isfinite(self.outer))
         if not len(bounded):
             return found
-        lengths = self.outer[bounded][None, :] * np.array(BEYOND)[:, None]
-        theta = np.concatenate([self.theta(bounded, row) for row in lengths])
-        kept = self.inside(theta).reshape(lengths.shape)
-        again = bounded[kept.any(axis=0)]
+        lengths = self.outer[bounded][:, None] * np.array(BEYOND)
+        theta = self.theta(np.repeat(bounded, len(BEYOND)), lengths.ravel())
+        kept = (np.asarray(self.inside(theta), dtype=np.float64) > 0).reshape(lengths.shape)
+        again = bounded[kept.any(axis=1)]
         found[again] = True
-        self.inner[again] = np.where(kept, lengths, 0.0).max(axis=0)[kept.any(axis=0)]
+        self.inner[again] = np.where(kept, lengths, 0.0).max(axis=1)[kept.any(axis=1)]
         self.outer[again] = np.inf
         return found

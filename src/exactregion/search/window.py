@@ -13,7 +13,8 @@ from exactregion.ranking import AcceptedRanks
 __all__ = ["Inside", "Probe", "Window", "most_compatible", "window_at"]
 
 Judge = Callable[[FloatArray], tuple[IntArray, FloatArray]]
-Inside = Callable[[FloatArray], BoolArray]
+Inside = Callable[[FloatArray], FloatArray | BoolArray]
+"""θ (T, d) to depths (T,), positive inside; or to membership."""
 
 
 @dataclass

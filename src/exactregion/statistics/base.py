@@ -66,9 +66,16 @@ class Candidates:
 
     @cached_property
     def logit_gradient(self) -> FloatArray:
-        """Gradient of logit P in θ: shape (T, n, d)."""
+        """Gradient of logit P in θ: shape (T, n, d), one for all where it is the same."""
         model, theta = self._family
-        return model.logit_gradient(theta, self.inputs.user_rows)[:, self.inputs.order]
+        asked = theta[:1] if model.has_constant_gradient else theta
+        gradient = model.logit_gradient(asked, self.inputs.user_rows)[:, self.inputs.order]
+        return np.broadcast_to(gradient, (len(theta), *gradient.shape[1:]))
+
+    @property
+    def has_constant_gradient(self) -> bool:
+        """Whether the gradient is the same for every θ."""
+        return self._family[0].has_constant_gradient
 
     @property
     def _family(self) -> tuple[Model, FloatArray]:
@@ -97,6 +104,10 @@ class Statistic(ABC):
     @abstractmethod
     def prepare(self, inputs: Inputs, m: int) -> PreparedStatistic:
         """Do all that depends on the inputs and the number m of data sets alone."""
+
+    def prepare_briefly(self, inputs: Inputs, m: int) -> PreparedStatistic:
+        """Do the same with less to work on, where that changes Z by little."""
+        return self.prepare(inputs, m)
 
     def stream(self, survey: Survey, m: int) -> StreamRule | None:
         """Do the same for rows that come in pieces; None where they must all be there at once."""

@@ -48,8 +48,15 @@ class Discrepancy(Statistic):
 
     def prepare(self, inputs: Inputs, m: int) -> PreparedStatistic:
         """Factor the Gram matrix."""
+        return self._prepared(inputs, m, brief=False)
+
+    def prepare_briefly(self, inputs: Inputs, m: int) -> PreparedStatistic:
+        """Factor it without the features that together weigh no more than one row."""
+        return self._prepared(inputs, m, brief=True)
+
+    def _prepared(self, inputs: Inputs, m: int, *, brief: bool) -> PreparedStatistic:
         kernel = as_kernel(self.kernel, self.bandwidth)
-        features = kernel_features(kernel, inputs, m, standardize=self.standardize)
+        features = kernel_features(kernel, inputs, m, standardize=self.standardize, brief=brief)
         return _PreparedDiscrepancy(features)
 
     def stream(self, survey: Survey, m: int) -> StreamRule | None:

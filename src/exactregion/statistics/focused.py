@@ -11,7 +11,7 @@ from exactregion._typing import FloatArray
 from exactregion.features import CandidateFeatures
 from exactregion.sample import Inputs
 from exactregion.statistics.base import Candidates, PreparedStatistic, Rule, Statistic, Term
-from exactregion.statistics.measures import FromCentre
+from exactregion.statistics.measures import FromCentre, Whitened
 from exactregion.statistics.score import logit_gradient, whitening_of
 
 __all__ = ["Focused"]
@@ -48,6 +48,11 @@ class _PreparedFocused(PreparedStatistic):
         W = whitening_of(in_theta, P, inputs)
         target = _unit(np.einsum("tab,tb->ta", W, _unit(self.gradient(candidates.family_theta))))
         weights = _unit(np.einsum("ta,tab->tb", target, W))
+        if candidates.has_constant_gradient:
+            # the points of the score do: engines have them already
+            gradient = CandidateFeatures.rounded(in_theta, inputs, self.m)
+            along = Whitened(gradient.centre(P, inputs), weights[:, None, :])
+            return Rule((Term(gradient, along),))
         efficient = np.zeros_like(P)
         for coefficient, column in zip(weights.T, np.moveaxis(in_theta, 1, 0), strict=True):
             efficient += coefficient[:, None] * column

@@ -90,7 +90,7 @@ class Whitened:
     ----------
     centre : ndarray of shape (r, T)
         The centre c of each candidate.
-    W : ndarray of shape (T, r, r)
+    W : ndarray of shape (T, s, r)
         The metric is WᵀW.
     """
 
@@ -100,8 +100,8 @@ class Whitened:
     def __call__(self, points: FloatArray) -> FloatArray:
         """Measure points (r, T, m): shape (T, m)."""
         deviation = points - self.centre[:, :, None]
-        whitened = np.zeros_like(deviation)
-        for a in range(len(deviation)):
+        whitened = np.zeros((self.W.shape[1], *deviation.shape[1:]))
+        for a in range(len(whitened)):
             for b in range(len(deviation)):
                 whitened[a] += self.W[:, a, b, None] * deviation[b]
         return squared_norms(whitened)

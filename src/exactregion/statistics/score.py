@@ -14,8 +14,8 @@ from exactregion.features import (
     CandidateFeatures,
     grid_unit,
     on_grid,
+    once,
     precision_of,
-    single_thread,
 )
 from exactregion.sample import SORT_ROWS, Inputs, blocks
 from exactregion.statistics.base import (
@@ -28,6 +28,7 @@ from exactregion.statistics.base import (
 )
 from exactregion.statistics.measures import Whitened
 from exactregion.statistics.streamed import StreamRule, StreamTerm, Survey
+from exactregion.threads import single_thread
 
 __all__ = ["Score", "information_of", "logit_gradient", "whitening_of"]
 
@@ -84,9 +85,14 @@ class _PreparedScore(PreparedStatistic):
 def logit_gradient(candidates: Candidates) -> FloatArray:
     """∂η as (T, d, n); zero at a certainty, where the logit is infinite."""
     P = candidates.probabilities
-    gradient = np.ascontiguousarray(np.moveaxis(candidates.logit_gradient, -1, 1))
-    usable = np.isfinite(gradient) & ((P > 0) & (P < 1))[:, None, :]
-    return np.where(usable, gradient, 0.0)
+    uncertain = bool(P.min() > 0 and P.max() < 1)
+    gradient = candidates.logit_gradient
+    own = gradient[:1] if uncertain and candidates.has_constant_gradient else gradient
+    own = np.ascontiguousarray(np.moveaxis(own, -1, 1))
+    usable = np.isfinite(own)
+    if not uncertain:
+        usable &= ((P > 0) & (P < 1))[:, None, :]
+    return np.broadcast_to(np.where(usable, own, 0.0), (len(P), *own.shape[1:]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,8 +149,10 @@ def whitening_of(gradient: FloatArray, P: FloatArray, inputs: Inputs) -> FloatAr
     decide which directions count as singular. Those get a floor instead of being dropped: outcomes
     that are all but impossible speak in these very directions, and must not be lost.
     """
-    power = _power_for(np.abs(gradient).max(axis=-1))
-    return _whitening(information_of(gradient * power[:, :, None], P, inputs), power)
+    own = once(gradient)
+    power = _power_for(np.abs(own).max(axis=-1))
+    scaled = np.broadcast_to(own * power[:, :, None], gradient.shape)
+    return _whitening(information_of(scaled, P, inputs), power)
 
 
 def _power_for(largest: FloatArray) -> FloatArray:

@@ -10,6 +10,8 @@ import exactregion as er
 from exactregion.engine import Paths, statistics_of, statistics_of_many
 from exactregion.engine.many import WORTH_SORTING, serpentine
 from exactregion.engine.path import Path, can_walk
+from exactregion.engine.route import Ground
+from exactregion.engine.trail import Trail
 from exactregion.statistics import Discrepancy, Neighborhood, Score
 
 RNG = np.random.default_rng(0)
@@ -37,7 +39,7 @@ def both_engines(region, theta):
     rule = state.statistic.rule(candidates)
     assert can_walk(rule, state.resampling)
     by_batch = statistics_of(candidates, state.resampling, state.statistic)
-    return by_batch, Path(state.resampling).statistics_of(candidates, rule)
+    return by_batch, Path(Ground(state.resampling)).statistics_of(candidates, rule)
 
 
 @pytest.mark.parametrize("statistic", WALKED)
@@ -71,7 +73,7 @@ def test_the_way_does_not_matter():
     """Whatever came before, and in which order, Z is the same."""
     region = region_of("labels", er.statistics.Combined())
     state, theta = region._fitted, RNG.normal(size=(12, 3))
-    path = Path(state.resampling)
+    path = Path(Ground(state.resampling))
 
     def along(order):
         candidates = region._candidates(theta[order])
@@ -154,12 +156,12 @@ def test_what_cannot_be_walked():
 def test_far_jumps_are_drawn_and_near_ones_walked():
     region = region_of("labels", Discrepancy(), n=200, m=100)
     state = region._fitted
-    path = Path(state.resampling)
+    trail = Trail(Ground(state.resampling))
 
     def walks(theta):
         candidates = region._candidates(theta)
         rule = state.statistic.rule(candidates)
-        walked, drawn = path.cost(candidates.probabilities, rule)
+        walked, drawn = trail.cost(candidates.probabilities, rule)
         return walked < drawn
 
     ends = np.array([[30.0, 0.0, 0.0], [-30.0, 0.0, 0.0]])
@@ -186,7 +188,7 @@ def test_one_theta_after_the_other_keeps_one_walker():
         )
         again = statistics_of(region._candidates(theta), state.resampling, state.statistic)
         assert np.array_equal(one, again)
-    assert len(paths._free[0]._walkers) == 1
+    assert all(len(path._walkers) == 1 for path in paths._free[0].paths)
 
 
 @pytest.mark.parametrize("statistic", ["omnibus", "embedding"])

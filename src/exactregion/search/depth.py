@@ -1,0 +1,57 @@
+"""How deep inside a region a rank says that θ is: a search that knows need not bisect."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.special import gammaincinv
+
+from exactregion._typing import FloatArray, IntArray
+from exactregion.ranking import AcceptedRanks
+
+__all__ = ["Depth", "radius_of"]
+
+
+def radius_of(level: float, d: int) -> float:
+    """Radius of the asymptotic region in standard errors, √χ²_d(level)."""
+    return float(np.sqrt(2 * gammaincinv(d / 2, level)))
+
+
+@dataclass(frozen=True)
+class Depth:
+    """Depths of ranks: positive inside, about 1 - r/R at r standard errors where the end is at R.
+
+    They follow the asymptotic law of d parameters, and decide where a search asks next; what is
+    inside is decided by the sign, which is that of the ranks.
+
+    Attributes
+    ----------
+    accepted : AcceptedRanks
+        Which ranks are inside.
+    d : int
+        Degrees of freedom.
+    """
+
+    accepted: AcceptedRanks
+    d: int
+
+    @property
+    def radius(self) -> float:
+        """Where the end is expected, in standard errors."""
+        return radius_of(self.accepted.coverage, self.d)
+
+    def __call__(self, ranks: IntArray) -> FloatArray:
+        """Give the depth of each rank."""
+        return np.asarray(self._table[ranks])
+
+    @cached_property
+    def _table(self) -> FloatArray:
+        m, high = self.accepted.m, self.accepted.high
+        ranks = np.arange(m + 1)
+        share = np.clip((ranks - 0.5) / m, 0.25 / m, None)
+        end = np.clip(high / m, None, 1 - 0.25 / m)
+        depth = 1 - np.sqrt(gammaincinv(self.d / 2, share) / gammaincinv(self.d / 2, end))
+        # nothing is known about how far a rank below the lowest accepted one is
+        return np.where(ranks < self.accepted.low, 0.0, depth)
