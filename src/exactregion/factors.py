@@ -94,7 +94,9 @@ def pivoted_factor(
     return features[:, :rank].copy(), np.concatenate([np.empty(0, dtype=np.int64), *found])
 
 
-def leading(Phi: FloatArray, weights: FloatArray, left_out: float) -> FloatArray:
+def leading(
+    Phi: FloatArray, weights: FloatArray, *, left_out: float = 0.0, least: float = 0.0
+) -> FloatArray:
     """Find the rotation (r, s) of features to their leading ones, the most important first.
 
     Parameters
@@ -104,9 +106,12 @@ def leading(Phi: FloatArray, weights: FloatArray, left_out: float) -> FloatArray
     weights : ndarray of shape (u,)
         Number of trials at each point.
     left_out : float
-        The features that are dropped have no more than this of the weighted trace Σ_j t_j ‖Φ_j‖².
+        Features that together have no more than this of the weighted trace Σ_j t_j ‖Φ_j‖² are
+        dropped.
+    least : float
+        So are those that have less than this each.
     """
     values, vectors = np.linalg.eigh((Phi * weights[:, None]).T @ Phi)
     sums = np.cumsum(np.maximum(values, 0.0))
-    dropped = int(np.searchsorted(sums, left_out, side="right"))
-    return vectors[:, min(dropped, len(values) - 1) :][:, ::-1]
+    dropped = max(np.searchsorted(sums, left_out, side="right"), np.searchsorted(values, least))
+    return np.asarray(vectors[:, min(int(dropped), len(values) - 1) :][:, ::-1])

@@ -175,7 +175,7 @@ class Landmarks:
             values, vectors = np.linalg.eigh(between(points, points))
             kept = values > 1e-10 * values[-1]
             M = vectors[:, kept] / np.sqrt(values[kept])
-            M = M @ leading(between(sample, points) @ M, weights, diagonal * TOLERANCE / 2)
+            M = M @ leading(between(sample, points) @ M, weights, left_out=diagonal * TOLERANCE / 2)
             table = Table.along(sample, lambda nodes: between(nodes, points) @ M)
         unit = grid_unit(np.full(M.shape[1], np.sqrt(diagonal) * ROUNDING), extent, m)
         return cls(kernel, points, M, unit, contrast, precision_of(extent), table)
@@ -229,8 +229,8 @@ def kernel_features(
     """Compute features Φ of all rows with ΦΦᵀ equal to k, or to B for `contrast`.
 
     By landmarks where there are many rows, if the kernel can compare any inputs; else by a factor
-    of the Gram matrix of all distinct inputs. Where they are many, a `brief` factor is without
-    those that together weigh no more than one row, and in single precision.
+    of the Gram matrix of all distinct inputs. Where features are many, a `brief` factor is without
+    those that weigh less than one row of data does, and in single precision.
     """
     if inputs.extent.is_large and not isinstance(inputs.X, tuple):
         rows = sample_rows(len(inputs))
@@ -247,7 +247,7 @@ def kernel_features(
     weights = bound.points.weights
     row = float(weights @ (Phi**2).sum(axis=1)) / inputs.total
     with single_thread():
-        Phi = Phi @ leading(Phi, weights, row)
+        Phi = Phi @ leading(Phi, weights, least=row)
     return SharedFeatures.rounded(Phi, bound.points, inputs, m, brief=True)
 
 

@@ -8,7 +8,7 @@ look at y by accident.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -112,6 +112,8 @@ class Distinct:
         A row, in canonical order, that stands at each point.
     shared : tuple of tuples of int
         Columns that have one scale together: the indicators of a text column.
+    medians : dict
+        Median distances that were asked for, so that each is computed once.
     """
 
     points: Values
@@ -119,6 +121,7 @@ class Distinct:
     place: IntArray
     row: IntArray
     shared: Shared = ()
+    medians: dict[object, float] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,7 +37,7 @@ def model_test(
     y: Any,
     *,
     data: Any = None,
-    statistic: str | Statistic | Any = "discrepancy",
+    statistic: str | Statistic | Any = "multiscale",
     n_resamples: int = 999,
     rng: RNGLike = None,
     pos_label: object = None,
@@ -65,7 +65,8 @@ def model_test(
         A table. X and y are then names of its columns (or lists of names), and so is a candidate
         given as text. Files are Parquet; rows that are not in memory are read in pieces.
     statistic : str, Statistic or callable (labels (m, n), probabilities (n,), X) -> Z (m,)
-        "discrepancy", "embedding" or "neighborhood", or an object of `exactregion.statistics`.
+        "multiscale" (default), "discrepancy", "embedding" or "neighborhood", or an object of
+        `exactregion.statistics`.
     n_resamples : int
         Number of alternatives.
     rng : int, Generator, SeedSequence or None
@@ -139,7 +140,7 @@ def compare(
     X: Any,
     y: Any,
     *,
-    statistic: str | Statistic | Any = "discrepancy",
+    statistic: str | Statistic | Any = "multiscale",
     n_resamples: int = 999,
     rng: RNGLike = None,
     pos_label: object = None,
@@ -241,12 +242,12 @@ def calibration_test(
 ) -> ExactTestResult | pd.DataFrame:
     """Test whether predicted probabilities are calibrated, P(Y=+1|p) = p, exactly at every n.
 
-    The predicted probability is the input. The default statistic asks four questions at once and
+    The predicted probability is the input. The default statistic asks five questions at once and
     listens to the clearest answer (`statistics.Omnibus`): the score of the recalibration family
     expit(a + b logit p) at (0, 1), for shifted and stretched predictions; Spiegelhalter's
-    statistic, for over- and under-confidence; and a wide and a narrow kernel on p, for any other
-    miscalibration. An outcome that contradicts a prediction of exactly 0 or 1 gives the smallest
-    p-value there is, 1/m.
+    statistic, for over- and under-confidence; the curvature, for curves that bend; and a wide and a
+    narrow kernel on p, for any other miscalibration. An outcome that contradicts a prediction of
+    exactly 0 or 1 gives the smallest p-value there is, 1/m.
 
     Parameters
     ----------

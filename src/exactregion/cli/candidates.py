@@ -150,7 +150,7 @@ def _test_columns(asked: Asked, names: list[str], draws: Draws) -> list[_Found]:
 
     settings: dict[str, Any] = {"n_resamples": draws.resamples, "rng": draws.seed}
     settings["pos_label"] = asked.outcomes.positive
-    settings["statistic"] = draws.statistic or "discrepancy"
+    settings["statistic"] = draws.statistic or "multiscale"
     if len(names) == 1:
         result = er.model_test(asked.frame[names[0]], asked.X, asked.outcomes.y, **settings)
         return [_found(names[0], result)]

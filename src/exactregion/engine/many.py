@@ -20,7 +20,7 @@ from exactregion.engine.route import Ground
 from exactregion.engine.trail import Trail
 from exactregion.engine.workers import number_of
 from exactregion.resampling import Resampling
-from exactregion.statistics.base import Candidates, PreparedStatistic
+from exactregion.statistics.base import Candidates, PreparedStatistic, Rule
 
 __all__ = ["Paths", "serpentine", "statistics_of_many"]
 
@@ -37,6 +37,7 @@ class Paths:
 
     asked: int = 0
     _ground: Ground | None = field(default=None, repr=False)
+    _rules: dict[PreparedStatistic, Rule] = field(default_factory=dict, repr=False)
     _free: list[Trail] = field(default_factory=list, repr=False)
     _lock: Lock = field(default_factory=Lock, repr=False)
 
@@ -91,14 +92,12 @@ def statistics_of_many(
     """
     if not len(theta):
         return np.empty((0, resampling.m))
-    first = candidates_at(theta[:1])
-    rule = statistic.rule(first)
-    size = fitting(rule, len(first.inputs), theta.shape[1], resampling.m, batch)
-    walks = paths is not None and can_walk(rule, resampling)
+    n, d, m = len(resampling.sample), theta.shape[1], resampling.m
+    rule = _first_rule(theta, candidates_at, statistic, paths)
+    size = fitting(rule, n, d, m, batch)
     if paths is not None:
         paths.asked += len(theta)
-        walks = walks and paths.asked >= WORTH_SORTING
-    if not walks:
+    if paths is None or paths.asked < WORTH_SORTING or not can_walk(rule, resampling):
         starts = range(0, len(theta), size)
         parts = _work(
             lambda start: statistics_of(
@@ -109,13 +108,13 @@ def statistics_of_many(
         )
         return np.concatenate(parts)
     order = serpentine(theta)
-    numbers = len(first.inputs) * (3 + 4 * theta.shape[1]) + resampling.m * len(rule.terms)
+    numbers = n * (3 + 4 * d) + m * len(rule.terms)
     size = max(1, min(size, STRETCH // numbers))
     shares = np.array_split(order, min(number_of(n_jobs), max(1, len(order) // size)))
 
     def share(which: int) -> FloatArray:
         own = shares[which]
-        with paths.borrow(resampling) as trail:  # type: ignore[union-attr]
+        with paths.borrow(resampling) as trail:
             found = [
                 _stretch(trail, candidates_at(theta[own[at : at + size]]), resampling, statistic)
                 for at in range(0, len(own), size)
@@ -125,6 +124,19 @@ def statistics_of_many(
     Z = np.empty((len(theta), resampling.m))
     Z[order] = np.concatenate(_work(share, range(len(shares)), n_jobs))
     return Z
+
+
+def _first_rule(
+    theta: FloatArray,
+    candidates_at: Callable[[FloatArray], Candidates],
+    statistic: PreparedStatistic,
+    paths: Paths | None,
+) -> Rule:
+    """Make the rule at one θ, which tells kind and size of all, once for each statistic."""
+    known = {} if paths is None else paths._rules
+    if statistic not in known:
+        known[statistic] = statistic.rule(candidates_at(theta[:1]))
+    return known[statistic]
 
 
 def serpentine(theta: FloatArray) -> IntArray:

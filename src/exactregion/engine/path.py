@@ -75,12 +75,9 @@ class Path:
     ----------
     ground : Ground
         The uniforms.
-    here : ndarray, optional
-        Some thresholds of the last candidate, to tell how far the next one is.
     """
 
     ground: Ground
-    here: FloatArray | None = None
     _walkers: list[_Walker] = field(default_factory=list, repr=False)
 
     @property

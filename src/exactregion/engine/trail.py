@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -45,18 +46,18 @@ class Trail:
         Runs of candidates near each other are walked from the path that stands nearest; None where
         drawing all labels anew would cost less.
         """
-        some = candidates.probabilities[:, ::SPARE]
-        flips = self._flips(np.diff(some, axis=0))
-        runs = np.flatnonzero(flips > self.jump) + 1
-        starts, stops = [0, *runs.tolist()], [*runs.tolist(), len(some)]
+        some = np.ascontiguousarray(candidates.probabilities[:, ::SPARE])
+        flips = self._flips(some[1:], some[:-1])
+        runs = (np.flatnonzero(flips > self.jump) + 1).tolist()
+        starts, stops = [0, *runs], [*runs, len(some)]
         walked, drawn = self.cost(candidates.probabilities, rule, starts)
         if walked > drawn:
             return None
         route = Route.of(self.ground, candidates, rule)
         for start, stop in zip(starts, stops, strict=True):
-            path = self._path_near(some[start])
-            path.follow(route, start, stop)
-            path.here = some[stop - 1].copy()
+            which = self._nearest(some[start])
+            self.paths[which].follow(route, start, stop)
+            self._places[which] = some[stop - 1]
         return rule.merge([leg.out for leg in route.legs])
 
     def cost(
@@ -69,9 +70,11 @@ class Trail:
         """
         m, (T, n) = self.ground.resampling.m, probabilities.shape
         some = probabilities[:, ::SPARE]
-        flips = self._flips(np.diff(some, axis=0, prepend=some[:1]))
-        for start in starts:
-            flips[start] = self._distances(some[start]).min(initial=flips[start])
+        flips = self._flips(some, np.concatenate([some[:1], some[:-1]]))
+        if self.paths:
+            for start in starts:
+                nearest = self._flips(self._places[: len(self.paths)], some[start]).min()
+                flips[start] = nearest if start == 0 else min(flips[start], nearest)
         walked = drawn = 0.0
         for term in rule.terms:
             r = term.projection.width
@@ -86,24 +89,26 @@ class Trail:
         size = self.paths[0].size if self.paths else 0
         return max(size, 2**14) / BYTES_A_FLIP
 
-    def _flips(self, differences: FloatArray) -> FloatArray:
-        """Estimate the labels that flip where probabilities differ so: one number a row."""
-        flips: FloatArray = self.ground.resampling.m * SPARE * np.abs(differences).sum(axis=1)
+    @cached_property
+    def _places(self) -> FloatArray:
+        """Some probabilities at which each path stands, to tell how far others are."""
+        return np.zeros((MOST_PATHS, len(range(0, len(self.ground.resampling.sample), SPARE))))
+
+    def _flips(self, here: FloatArray, there: FloatArray) -> FloatArray:
+        """Estimate the labels that flip between probabilities: one number a row."""
+        flips: FloatArray = self.ground.resampling.m * SPARE * np.abs(here - there).sum(axis=-1)
         return flips
 
-    def _distances(self, here: FloatArray) -> FloatArray:
-        known = [path.here for path in self.paths if path.here is not None]
-        return self._flips(np.array(known) - here) if known else np.empty(0)
-
-    def _path_near(self, here: FloatArray) -> Path:
+    def _nearest(self, here: FloatArray) -> int:
         """Choose the path that stands nearest; a copy of it where that is far and there is room."""
-        if not self.paths:
+        number = len(self.paths)
+        if number == 0:
             self.paths.append(Path(self.ground))
-            return self.paths[0]
-        distances = self._distances(here)
-        nearest = self.paths[int(distances.argmin())]
-        room = min(MOST_PATHS, MOST_BYTES // max(1, nearest.size))
-        if distances.min() > self.jump and len(self.paths) < room:
-            nearest = nearest.copy()
-            self.paths.append(nearest)
-        return nearest
+            return 0
+        distances = self._flips(self._places[:number], here)
+        nearest = int(distances.argmin())
+        room = min(MOST_PATHS, MOST_BYTES // max(1, self.paths[nearest].size))
+        if distances[nearest] <= self.jump or number >= room:
+            return nearest
+        self.paths.append(self.paths[nearest].copy())
+        return number

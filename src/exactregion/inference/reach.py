@@ -23,6 +23,7 @@ from exactregion.search import (
     full_grid,
     largest,
     most_compatible,
+    passing_infinity,
     refined_grid,
 )
 from exactregion.search.extremes import Functionals
@@ -119,9 +120,14 @@ def _reach(
     window: Window,
     probes: tuple[Probe, ...],
     rng: np.random.Generator,
+    *,
+    known: FloatArray,
     **options: Any,
 ) -> tuple[Reach, FloatArray]:
-    """Find the smallest and largest values of g over the members, and members that have them."""
+    """Find the smallest and largest values of g over the members, and members that have them.
+
+    Members that are known already are where a few functionals are looked at for poles.
+    """
     begun, asked = time.perf_counter(), sum(probe.evaluations for probe in probes)
 
     def both_ways(theta: FloatArray) -> FloatArray:
@@ -131,6 +137,9 @@ def _reach(
     ends = largest(both_ways, inside, window, rng, **options)
     upper, lower = np.split(ends.bound, 2)
     top, bottom = np.split(ends.reached, 2)
+    if len(upper) <= FEW:
+        endless = passing_infinity(g, inside, window, np.vstack([known, ends.members]))
+        upper, lower = np.where(endless, np.inf, upper), np.where(endless, np.inf, lower)
     with np.errstate(invalid="ignore"):
         gaps = np.nan_to_num(np.maximum(upper - top, lower - bottom), nan=0.0, posinf=0.0)
     asked = sum(probe.evaluations for probe in probes) - asked
@@ -163,6 +172,7 @@ def joint_reach(region: ConfidenceRegion, g: Functionals, width: int) -> Reach |
             found.window,
             (probe,),
             rng,
+            known=members,
             radius=depth.radius,
             members=members[np.abs(members).max(axis=1) < NEAR],
             walkers=JOINT_WALKERS if width <= FEW else 1,
@@ -212,9 +222,10 @@ def focused_reach(
         window,
         (probe, joint),
         rng,
+        known=found.members(),
         radius=depth.radius,
         walkers=WALKERS,
-        proposals=8,
+        proposals=6,
     )
     return reach
 

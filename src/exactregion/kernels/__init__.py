@@ -29,6 +29,7 @@ __all__ = [
     "Poisson",
     "Precomputed",
     "SettledKernel",
+    "VectorKernel",
     "as_kernel",
     "scales_of",
 ]

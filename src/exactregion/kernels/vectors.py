@@ -9,7 +9,7 @@ from numbers import Real
 from typing import Literal
 
 import numpy as np
-from scipy.spatial.distance import cdist
+from scipy.spatial.distance import cdist, pdist
 from scipy.special import gammaln, kve
 
 from exactregion._typing import FloatArray
@@ -26,6 +26,9 @@ LABEL_DISTANCE = 2.0
 MEDIAN_POINTS = 1000
 """The median distance is taken over at most this many distinct inputs."""
 
+USUAL_SHARE = 0.5
+"""The usual bandwidth is this share of the median distance: `validation/parts/defaults.py`."""
+
 
 @dataclass(frozen=True)
 class VectorKernel(Kernel):
@@ -34,11 +37,14 @@ class VectorKernel(Kernel):
     Parameters
     ----------
     bandwidth : float, optional
-        In standardised units unless the statistic has ``standardize=False``. By default the median
-        distance between distinct inputs.
+        In standardised units unless the statistic has ``standardize=False``. By default half the
+        median distance between distinct inputs.
+    multiple : float
+        A factor for the default bandwidth: 2 for twice as wide.
     """
 
     bandwidth: float | None = None
+    multiple: float = 1.0
 
     def __post_init__(self) -> None:
         """Check the bandwidth."""
@@ -46,8 +52,13 @@ class VectorKernel(Kernel):
             isinstance(self.bandwidth, Real) and 0 < float(self.bandwidth) < np.inf
         ):
             raise InvalidValueError(
-                "The 'bandwidth' parameter must be a positive number, or None for the median "
+                "The 'bandwidth' parameter must be a positive number, or None for half the median "
                 f"distance. Got {self.bandwidth!r} instead."
+            )
+        if not (isinstance(self.multiple, Real) and 0 < float(self.multiple) < np.inf):
+            raise InvalidValueError(
+                f"The 'multiple' parameter must be a positive number. Got {self.multiple!r} "
+                "instead."
             )
 
     @abstractmethod
@@ -61,13 +72,17 @@ class VectorKernel(Kernel):
     def median_distance(self, distinct: Distinct, points: FloatArray) -> float:
         """Median distance of two trials at different inputs."""
         kept = np.unique(np.linspace(0, len(points) - 1, MEDIAN_POINTS).round().astype(np.int64))
-        distances = cdist(points[kept], points[kept], self.metric)
-        pairs = np.outer(distinct.weights[kept], distinct.weights[kept])
+        distances, weights = pdist(points[kept], self.metric), distinct.weights[kept]
         apart = distances > 0
         if not apart.any():
             return 1.0
+        if (weights == weights[0]).all():
+            middle = (np.count_nonzero(apart) - 1) // 2
+            return float(np.partition(distances[apart], middle)[middle])
+        one, other = np.triu_indices(len(kept), 1)
+        pairs = (weights[one] * weights[other])[apart]
         order = np.argsort(distances[apart], kind="stable")
-        mass = np.cumsum(pairs[apart][order])
+        mass = np.cumsum(pairs[order])
         return float(distances[apart][order][np.searchsorted(mass, mass[-1] / 2)])
 
     @property
@@ -79,8 +94,17 @@ class VectorKernel(Kernel):
         """Choose scales, and the bandwidth where the user did not."""
         centre, scale = scales_of(distinct, standardize=standardize)
         points = (numeric(distinct.points) - centre) / scale
-        width = self.bandwidth or self.median_distance(distinct, points)
+        width = self.bandwidth
+        if width is None:
+            width = USUAL_SHARE * self.multiple * self._median_of(distinct, points, standardize)
         return SettledVectorKernel(replace(self, bandwidth=width), centre, scale)
+
+    def _median_of(self, distinct: Distinct, points: FloatArray, standardize: bool) -> float:
+        """Take the median distance, once for all kernels that want it."""
+        key = self.metric, standardize
+        if key not in distinct.medians:
+            distinct.medians[key] = self.median_distance(distinct, points)
+        return distinct.medians[key]
 
     def on(self, inputs: Inputs, *, standardize: bool) -> BoundKernel:
         """Scale the inputs and settle the bandwidth."""
@@ -168,7 +192,7 @@ class Laplacian(VectorKernel):
     Parameters
     ----------
     bandwidth : float, optional
-        The median distance by default.
+        Half the median distance by default.
     norm : {1, 2}
         1 is the product over columns, 2 the Euclidean form.
     """
@@ -207,7 +231,7 @@ class Matern(VectorKernel):
     Parameters
     ----------
     bandwidth : float, optional
-        The median distance by default.
+        Half the median distance by default.
     nu : float
         Smoothness: 1/2 is the Euclidean Laplacian; ∞ would be the Gaussian.
     """

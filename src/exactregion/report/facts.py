@@ -151,7 +151,7 @@ def _code(name: str, call: str) -> str:
 def _test_call(result: ExactTestResult) -> str:
     asked = result.question
     calibration = asked.kind == "calibration"
-    usual = repr(as_statistic("omnibus" if calibration else "discrepancy"))
+    usual = repr(as_statistic("omnibus" if calibration else "multiscale"))
     settings = [] if asked.statistic == usual else ["statistic=statistic"]
     settings += [f"n_resamples={result.n_resamples}", *_seed(asked.seed)]
     call = "calibration_test(y_true, y_prob" if calibration else "model_test(candidate, X, y"

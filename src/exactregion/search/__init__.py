@@ -4,6 +4,7 @@ from exactregion.search.depth import Depth, radius_of
 from exactregion.search.extremes import Extremes, largest
 from exactregion.search.grid import Grid, box_around, full_grid, refined_grid
 from exactregion.search.outline import Outline, explore
+from exactregion.search.poles import passing_infinity
 from exactregion.search.rays import Rays
 from exactregion.search.window import Probe, Window, most_compatible
 
@@ -20,6 +21,7 @@ __all__ = [
     "full_grid",
     "largest",
     "most_compatible",
+    "passing_infinity",
     "radius_of",
     "refined_grid",
 ]

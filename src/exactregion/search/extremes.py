@@ -25,7 +25,7 @@ OUTWARDS = 2e-3
 WIDER, NARROWER = 1.5, 0.5
 """What becomes of the steps where one was accepted, and where none was."""
 
-HOPE = 4.0
+HOPE = 2.0
 """A walker that is this many steps behind the best of its functional is left behind."""
 
 RUNAWAY = 1e4
@@ -161,7 +161,10 @@ class _Ascent:
         )
         ends = rays.directions * rays.inner[:, None]
         if self.alone:
-            self.best, self.reached = ends, self.at(ends)[self.own, self.own]
+            values = self.at(ends)[self.own, self.own]
+            behind = values < self.middle  # past a pole of the functional, say
+            self.best = np.where(behind[:, None], origin, ends)
+            self.reached = np.where(behind, self.middle, values)
         else:
             known = [origin[:1], ends, *([] if members is None else [members])]
             z = np.vstack(known)

@@ -18,7 +18,7 @@ FAR = 2.0**16
 ENOUGH = 4e-3
 """Tolerance that is good enough for ranks: beside what the seed does to them, it does not count."""
 
-BEYOND = (1.15, 1.4, 2.0, 3.0, 5.0)
+BEYOND = (1.3, 2.5)
 """Where to look for further pieces past the first rejected point, in multiples of it."""
 
 

@@ -16,6 +16,10 @@ from exactregion.statistics.score import information_of, logit_gradient
 __all__ = ["information_at", "likely_parameters"]
 
 MAX_STEPS = 60
+
+ENOUGH = 1e-3
+"""Where the likelihood gains less, the climb ends: towards a step function it never would."""
+
 RANDOM_STARTS = 8
 
 
@@ -100,7 +104,7 @@ def _climb(model: Model, sample: Sample, theta: FloatArray) -> tuple[float, Floa
         value = log_likelihood(proposal)
         if value > reached:
             gained, theta, reached, damping = value - reached, proposal, value, damping / 5
-            if gained < 1e-9 * (1 + abs(reached)):
+            if gained < ENOUGH:
                 break
         else:
             damping *= 5

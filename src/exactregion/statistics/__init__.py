@@ -2,7 +2,8 @@
 
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.statistics.base import Candidates, Custom, PreparedStatistic, Rule, Statistic, Term
-from exactregion.statistics.combined import Combined, Omnibus
+from exactregion.statistics.combined import Combined, Multiscale, Omnibus
+from exactregion.statistics.curvature import Curvature
 from exactregion.statistics.discrepancy import Discrepancy
 from exactregion.statistics.embedding import Embedding
 from exactregion.statistics.neighborhood import Neighborhood
@@ -13,9 +14,11 @@ __all__ = [
     "STATISTIC_NAMES",
     "Candidates",
     "Combined",
+    "Curvature",
     "Custom",
     "Discrepancy",
     "Embedding",
+    "Multiscale",
     "Neighborhood",
     "Omnibus",
     "PreparedStatistic",
@@ -29,8 +32,10 @@ __all__ = [
 
 _BY_NAME: dict[str, type[Statistic]] = {
     "combined": Combined,
+    "curvature": Curvature,
     "discrepancy": Discrepancy,
     "embedding": Embedding,
+    "multiscale": Multiscale,
     "neighborhood": Neighborhood,
     "omnibus": Omnibus,
     "score": Score,

@@ -28,7 +28,7 @@ class Discrepancy(Statistic):
     kernel : str, Kernel or callable
         The kernel; Gaussian by default.
     bandwidth : float, optional
-        The median distance by default.
+        Half half the median distance by default.
     standardize : bool
         Scale inputs by their own spread; False keeps the user's units, as the paper does.
     """
@@ -51,7 +51,7 @@ class Discrepancy(Statistic):
         return self._prepared(inputs, m, brief=False)
 
     def prepare_briefly(self, inputs: Inputs, m: int) -> PreparedStatistic:
-        """Factor it without the features that together weigh no more than one row."""
+        """Factor it without the features that weigh less than one row of data does."""
         return self._prepared(inputs, m, brief=True)
 
     def _prepared(self, inputs: Inputs, m: int, *, brief: bool) -> PreparedStatistic:

@@ -42,7 +42,7 @@ class Neighborhood(Statistic):
     kernel : str, Kernel or callable, optional
         Use a kernel smoother, w_j(x) = k(x, x_j) / Σ_l k(x, x_l), instead of nearest neighbours.
     bandwidth : float, optional
-        Of the kernel; the median distance by default.
+        Of the kernel; half the median distance by default.
     standardize : bool
         Scale inputs by their own spread; False keeps the user's units, as the paper does.
     measure : {"empirical", "uniform"}

@@ -30,10 +30,20 @@ from exactregion.statistics.measures import Whitened
 from exactregion.statistics.streamed import StreamRule, StreamTerm, Survey
 from exactregion.threads import single_thread
 
-__all__ = ["Score", "information_of", "logit_gradient", "whitening_of"]
+__all__ = [
+    "PowersOfLogit",
+    "Score",
+    "information_of",
+    "logit_gradient",
+    "powers_of_logit",
+    "whitening_of",
+]
 
 SINGULAR = 1e-12
 """Share of the largest information that every direction has at least."""
+
+MOST_POWER = 400
+"""Gradients that vanish are made larger by no more than this power of two, or they overflow."""
 
 THREADED_SIZE = 16
 """Information matrices above this size are decomposed with one thread, to the same last bit."""
@@ -59,14 +69,10 @@ class Score(Statistic):
 
     def stream(self, survey: Survey, m: int) -> StreamRule:
         """Take the gradient (1, logit p) of the recalibration family, the only one that streams."""
-        if survey.reach is None:
-            raise no_family_error()
-        unit = grid_unit(survey.reach, survey.extent, m)
-        power = _power_for(on_grid(survey.reach, unit)[None])
-        gradient = _LogitGradient(unit, power, precision_of(survey.extent))
+        gradient = PowersOfLogit.of(survey, m, degree=1)
 
         def measure(centre: FloatArray, information: FloatArray | None) -> Whitened:
-            return Whitened(centre, _whitening(np.asarray(information)[None], power))
+            return Whitened(centre, gradient.whitening(information))
 
         return StreamRule((StreamTerm(gradient, measure),))
 
@@ -95,22 +101,43 @@ def logit_gradient(candidates: Candidates) -> FloatArray:
     return np.broadcast_to(np.where(usable, own, 0.0), (len(P), *own.shape[1:]))
 
 
+def powers_of_logit(p: FloatArray, degree: int) -> FloatArray:
+    """1, logit p, … in a new last axis; zero at a certainty, where the logit is infinite."""
+    usable = (p > 0) & (p < 1)
+    with np.errstate(divide="ignore"):
+        score = np.where(usable, logit(p), 0.0)
+    return np.stack([usable * 1.0, *(score**power for power in range(1, degree + 1))], axis=-1)
+
+
 @dataclass(frozen=True, eq=False)
-class _LogitGradient:
-    """The gradient (1, logit p) of the recalibration family at calibration."""
+class PowersOfLogit:
+    """The gradient (1, logit p, …) of a family of calibration curves, for rows in pieces."""
 
     unit: FloatArray
     power: FloatArray
     precision: Any
 
+    @classmethod
+    def of(cls, survey: Survey, m: int, *, degree: int) -> PowersOfLogit:
+        """Choose the grid by the largest logit."""
+        if survey.reach is None:
+            raise no_family_error()
+        largest = survey.reach[1]
+        reach = np.array([survey.reach[0], *(largest**k for k in range(1, degree + 1))])
+        unit = grid_unit(reach, survey.extent, m)
+        return cls(unit, _power_for(on_grid(reach, unit)[None]), precision_of(survey.extent))
+
     def features(self, X: FloatArray, p: FloatArray) -> FloatArray:
-        usable = (p > 0) & (p < 1)
-        with np.errstate(divide="ignore"):
-            gradient = np.stack([usable * 1.0, np.where(usable, logit(p), 0.0)], axis=-1)
-        values: FloatArray = on_grid(gradient, self.unit)
+        """Compute the gradient of a block of rows: shape (b, degree + 1)."""
+        values: FloatArray = on_grid(powers_of_logit(p, len(self.unit) - 1), self.unit)
         return values.astype(self.precision, copy=False)
 
+    def whitening(self, information: FloatArray | None) -> FloatArray:
+        """W with WᵀW the inverse of the information: shape (1, d, d)."""
+        return _whitening(np.asarray(information)[None], self.power)
+
     def information(self, Phi: FloatArray, p: FloatArray, trials: IntArray) -> FloatArray:
+        """Sum up the information of a block of rows."""
         gradient = np.ascontiguousarray((Phi * self.power).T)[None]
         information = _information_of_block(gradient, (trials * p * (1 - p))[None])
         return np.asarray(information[0])
@@ -158,7 +185,7 @@ def whitening_of(gradient: FloatArray, P: FloatArray, inputs: Inputs) -> FloatAr
 def _power_for(largest: FloatArray) -> FloatArray:
     """Choose powers of two by which squares of gradients neither overflow nor vanish."""
     _, exponent = np.frexp(largest.astype(np.float64))
-    return np.asarray(np.ldexp(1.0, -exponent))
+    return np.asarray(np.ldexp(1.0, np.minimum(-exponent, MOST_POWER)))
 
 
 def _whitening(information: FloatArray, power: FloatArray) -> FloatArray:

@@ -1,0 +1,53 @@
+"""What mkdocs does besides: formulas as MathML, and a folder and a command for the examples."""
+
+import html
+import os
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+import showing  # noqa: F401  the examples import it, and this folder is on the path only now
+from latex2mathml.converter import convert
+from mkdocs.exceptions import PluginError
+
+FORMULA = re.compile(
+    r'<(?P<tag>span|div) class="arithmatex">\\[(\[](?P<latex>.*?)\\[)\]]</(?P=tag)>', re.DOTALL
+)
+EXECUTED = re.compile(r'^(?P<fence> *`{3,}(?:python|console) exec="on".*)$', re.MULTILINE)
+
+folders = []
+
+
+def on_startup(command, dirty):
+    """Let the examples find the command of this environment, and draw without a screen."""
+    beside = str(Path(sys.executable).parent)
+    os.environ["PATH"] = os.pathsep.join([beside, os.environ["PATH"]])
+    os.environ |= {"COLUMNS": "80", "NO_COLOR": "1", "MPLBACKEND": "Agg"}
+
+
+def on_page_markdown(markdown, page, config, files):
+    """Give the examples of each page an empty folder of their own."""
+    folders.append(tempfile.TemporaryDirectory())
+    return EXECUTED.sub(rf'\g<fence> workdir="{folders[-1].name}"', markdown)
+
+
+def on_page_content(html, page, config, files):
+    """Write formulas as MathML, which browsers show without a script."""
+    return FORMULA.sub(lambda found: mathml(found, page.file.src_uri), html)
+
+
+def on_post_build(config):
+    """Take the folders of the examples away."""
+    while folders:
+        folders.pop().cleanup()
+
+
+def mathml(found, source):
+    """Turn one formula into MathML; a command that is not known fails the build."""
+    latex = html.unescape(found["latex"]).strip()
+    display = "block" if found["tag"] == "div" else "inline"
+    answer = convert(latex, display=display)
+    if "\\" in html.unescape(answer):
+        raise PluginError(f"{source}: latex2mathml does not know a command of {latex!r}")
+    return f'<div class="formula">{answer}</div>' if display == "block" else answer

@@ -1,0 +1,170 @@
+"""The documentation builds strictly and offline, runs all its examples, and opens in a browser."""
+
+import ast
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from browser.conftest import browser  # noqa: F401  a fixture
+
+import exactregion as er
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted((ROOT / "docs").rglob("*.md"))
+FENCE = re.compile(r"^(?P<indent> *)```(?P<language>\w*)(?P<options>[^`\n]*)$", re.MULTILINE)
+INSTALLING = "python3 -m venv"
+LOADED = re.compile(
+    r'<(?:script|img|iframe|source|video|audio|object|embed)\b[^>]*?(?:src|data)=["\']?(?:https?:)?//'
+    r'|<link\b[^>]*rel=["\']?(?:stylesheet|preload|preconnect|icon|manifest)[^>]*href=["\']?(?:https?:)?//'
+    r'|<link\b[^>]*href=["\']?(?:https?:)?//[^>]*rel=["\']?(?:stylesheet|preload|preconnect|icon|manifest)'
+    r"|url\(['\"]?(?:https?:)?//|@import ['\"]?(?:https?:)?//"
+)
+
+
+def fences(page):
+    """Give the blocks of a page: indent, language, options and text of each."""
+    text = page.read_text(encoding="utf8")
+    found = list(FENCE.finditer(text))
+    assert len(found) % 2 == 0, "a block is not closed"
+    return [
+        (start["indent"], start["language"], start["options"], text[start.end() : stop.start()])
+        for start, stop in zip(found[::2], found[1::2], strict=True)
+    ]
+
+
+def build(folder, *options):
+    # not --quiet, which keeps warnings from --strict
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-d", folder]
+    env = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(
+        [*command, *options], cwd=ROOT, env=env, capture_output=True, text=True, check=False
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory):
+    """Build the site once; workers of one run share it."""
+    shared = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+    folder, said = shared / "site", shared / "site.said"
+    try:
+        (shared / "site.begun").mkdir()
+    except FileExistsError:
+        wait_for(said)
+    else:
+        code, output = build(folder)
+        (shared / "site.part").write_text(f"{code}\n{output}", encoding="utf8")
+        (shared / "site.part").rename(said)
+    code, *output = said.read_text(encoding="utf8").splitlines()
+    assert code == "0", "\n".join(output)
+    return folder
+
+
+def wait_for(path, seconds=900):
+    for _ in range(seconds * 5):
+        if path.exists():
+            return
+        time.sleep(0.2)
+    raise TimeoutError(f"{path.name} did not appear")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_every_example_of_a_page_is_run(page):
+    """By execution at build time, or as a doctest in tests/unit/test_readme.py."""
+    for indent, language, options, text in fences(page):
+        executed = 'exec="on"' in options
+        if language in {"python", "py"}:
+            assert executed, text
+        if language == "pycon":
+            assert indent + options == "", text
+        if language in {"console", "bash", "sh", "shell"}:
+            assert executed or INSTALLING in text or "make " in text, text
+
+
+def test_python_blocks_of_the_readme_name_what_exists():
+    """They are for data that are not there, so they cannot be run."""
+    blocks = [text for _, language, _, text in fences(ROOT / "README.md") if language == "python"]
+    for node in ast.walk(ast.parse("\n".join(blocks))):
+        if isinstance(node, ast.Attribute) and getattr(node.value, "id", None) == "er":
+            assert hasattr(er, node.attr)
+
+
+def test_pages_load_nothing_from_elsewhere(site):
+    files = [path for path in site.rglob("*") if path.suffix in {".html", ".css"}]
+    assert len(files) > len(PAGES)
+    found = {path.name: LOADED.findall(path.read_text(encoding="utf8")) for path in files}
+    assert {name: loaded for name, loaded in found.items() if loaded} == {}
+
+
+def test_formulas_are_mathml(site):
+    texts = [path.read_text(encoding="utf8") for path in site.rglob("*.html")]
+    assert sum("<math" in text for text in texts) >= 4
+    assert not any('class="arithmatex"' in text for text in texts)
+
+
+def test_figures_have_words_for_who_cannot_see_them(site):
+    texts = [path.read_text(encoding="utf8") for path in site.rglob("*.html")]
+    images = [image for text in texts for image in re.findall(r"<img\b[^>]*>", text)]
+    assert len(images) >= 10
+    assert [image[:80] for image in images if not re.search(r'alt="[^"]{15,}"', image)] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "fails"),
+    [
+        ('```python exec="on"\nprint(1 + 1)\n```\n\n$$x_1^2$$', False),
+        ('```python exec="on"\nraise ValueError\n```', True),
+        ('```console exec="on"\n$ exactregion fit nothing.csv\n```', True),
+        ("$\\nosuchcommand{x}$", True),
+        ("[a page](that_is_not_there.md)", True),
+    ],
+    ids=["good page", "failing python", "failing command", "unknown formula", "broken link"],
+)
+def test_what_is_wrong_fails_the_build(tmp_path, text, fails):
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "index.md").write_text(text, encoding="utf8")
+    settings = tmp_path / "mkdocs.yml"
+    settings.write_text(
+        f"INHERIT: {ROOT / 'mkdocs.yml'}\ndocs_dir: pages\nnav: [index.md]\n"
+        f"hooks: [{ROOT / 'docs' / 'hooks.py'}]\n",
+        encoding="utf8",
+    )
+    code, output = build(tmp_path / "site", "-f", str(settings))
+    assert (code != 0) is fails, output
+
+
+@pytest.mark.parametrize(
+    "name", ["index", "quickstart", "tutorials/predictions", "theory/index", "reference/regions"]
+)
+@pytest.mark.parametrize("width", [1280, 380])
+def test_pages_open_without_errors_or_requests(site, browser, name, width):  # noqa: F811
+    errors, requests = [], []
+    context = browser.new_context(viewport={"width": width, "height": 900})
+    page = context.new_page()
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda said: said.type in {"error", "warning"} and errors.append(said.text))
+    page.on("request", lambda request: requests.append(request.url))
+    page.goto((site / f"{name}.html").as_uri())
+    page.wait_for_selector("input.md-search__input", state="attached")
+    too_wide = page.evaluate("document.documentElement.scrollWidth > window.innerWidth")
+    context.close()
+    assert errors == []
+    assert [url for url in requests if not url.startswith(("file:", "data:", "blob:"))] == []
+    assert not too_wide
+
+
+def test_search_finds_pages_without_a_server(site, browser):  # noqa: F811
+    page = browser.new_page()
+    page.goto((site / "index.html").as_uri())
+    page.click("input.md-search__input")
+    page.keyboard.type("separated", delay=20)
+    page.wait_for_selector(".md-search-result__link", timeout=20_000)
+    found = page.eval_on_selector_all(".md-search-result__link", "all => all.map(a => a.href)")
+    page.close()
+    assert any("separated_data.html" in url for url in found)
