@@ -55,6 +55,14 @@ audit: venv ## Run the long validity studies
 bench: venv ## Measure speed, as ratios within one run
 	$(BIN)/python benchmarks/ratios.py --largest 10000000
 
+.PHONY: study
+study: venv ## Run the study that README and docs quote, where it stopped (STUDY=--full: hours)
+	$(BIN)/python -m validation $(STUDY)
+
+.PHONY: docs
+docs: venv ## Build the documentation in build/site, running every example
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
 .PHONY: constraints
 constraints: ## Pin the newest versions that resolve, in constraints.txt
 	rm -rf $(SCRATCH)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import warnings
 
+import pandas as pd
 from joblib import Parallel, delayed
 from rich.console import Console
 from rich.progress import (
@@ -19,6 +20,8 @@ from rich.table import Table
 
 from validation.parts import PARTS
 from validation.study import Part, Task
+
+MOST_COLUMNS = 14
 
 
 def main() -> None:
@@ -73,11 +76,14 @@ def _quietly(task: Task) -> None:
         task.run()
 
 
-def _show(title: str, table: object) -> None:
+def _show(title: str, table: pd.DataFrame) -> None:
+    if len(table.columns) > MOST_COLUMNS:
+        Console().print(f"{title}: in validation/results, too wide to be shown")
+        return
     shown = Table(title=title, title_justify="left")
-    for column in table.columns:  # type: ignore[attr-defined]
+    for column in table.columns:
         shown.add_column(str(column))
-    for row in table.itertuples(index=False):  # type: ignore[attr-defined]
+    for row in table.itertuples(index=False):
         shown.add_row(*(f"{v:.4g}" if isinstance(v, float) else str(v) for v in row))
     Console().print(shown)
 

@@ -233,7 +233,7 @@ def calibration_belt(
     >>> a_third_of_the_odds = p / (p + 3 * (1 - p))
     >>> belt = er.calibration_belt(y, a_third_of_the_odds, n_resamples=199, rng=0)
     >>> belt.pvalue
-    0.005
+    0.01
     >>> [departure.side for departure in belt.departures]
     ['above']
     """

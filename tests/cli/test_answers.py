@@ -110,7 +110,7 @@ def test_test_by_formula_looks_at_the_columns_of_its_right_side(run, save, sites
 
 def test_fail_below(run, save, sites):
     path = save(sites.to_csv(index=False))
-    ask = ("test", path, "--outcome", "y", "--inputs", "p", *FEW)
+    ask = ("test", path, "--outcome", "y", "--inputs", "p", "--statistic", "discrepancy", *FEW)
     assert run(*ask, "--probability", "q", "--fail-below", "0.025").code == 1  # at or below
     assert run(*ask, "--probability", "q").code == 0
     done = run(*ask, "--probability", "p", "--fail-below", "2.5%")

@@ -184,16 +184,16 @@ def test_a_large_data_set_does_not_cost_the_whole_gram_matrix():
     ("kernel", "metric"),
     [(Gaussian(), "euclidean"), (Laplacian(), "cityblock"), (Laplacian(norm=2), "euclidean")],
 )
-def test_default_bandwidth_is_the_median_distance(kernel, metric):
+def test_default_bandwidth_is_half_the_median_distance(kernel, metric):
     median = np.sort(pdist(POINTS, metric))[32]  # the middle one of 66 pairs, from below
-    settled = type(kernel)(**{**vars(kernel), "bandwidth": median})
+    settled = type(kernel)(**{**vars(kernel), "bandwidth": median / 2})
     np.testing.assert_allclose(gram_of(kernel, POINTS), gram_of(settled, POINTS), rtol=1e-12)
 
 
-def test_default_bandwidth_is_over_pairs_of_trials_at_different_inputs():
+def test_default_bandwidth_is_half_the_median_over_trials_at_different_inputs():
     # 64 pairs at distance 1, 8 at 4, 8 at 5, and those at distance 0 left out
     K = gram_of(Gaussian(), [0.0] * 8 + [1.0] * 8 + [5.0])
-    np.testing.assert_allclose(K[0], np.exp(-np.array([0, 1, 25]) / 2))
+    np.testing.assert_allclose(K[0], np.exp(-np.array([0, 1, 25]) / (2 * 0.5**2)))
 
 
 @pytest.mark.parametrize("kernel", [Gaussian(), Laplacian(), Matern()])
@@ -204,6 +204,50 @@ def test_repeated_rows_are_the_same_as_counts(kernel, standardize):
     grouped = gram_of(kernel, points, counts, standardize=standardize)
     repeated = gram_of(kernel, np.repeat(points, times, axis=0), standardize=standardize)
     np.testing.assert_allclose(grouped, repeated, rtol=1e-12)
+
+
+@pytest.mark.parametrize("multiple", [0.25, 1, 2.0])
+@pytest.mark.parametrize("kernel", [Gaussian, Laplacian, Matern])
+def test_a_multiple_is_of_the_default_bandwidth(kernel, multiple):
+    metric = "cityblock" if kernel is Laplacian else "euclidean"
+    width = multiple * np.sort(pdist(POINTS, metric))[32] / 2
+    np.testing.assert_allclose(
+        gram_of(kernel(multiple=multiple), POINTS), gram_of(kernel(width), POINTS), rtol=1e-12
+    )
+
+
+def test_a_multiple_leaves_a_bandwidth_of_the_user_alone():
+    np.testing.assert_array_equal(
+        gram_of(Gaussian(0.7, multiple=3.0), POINTS), gram_of(Gaussian(0.7), POINTS)
+    )
+
+
+@pytest.mark.parametrize("multiple", [0, -1.0, "wide", None, np.nan, np.inf, 1j])
+def test_multiple_must_be_positive(multiple):
+    with pytest.raises(InvalidValueError, match=r"'multiple'.*positive number. Got"):
+        Gaussian(multiple=multiple)
+
+
+def test_the_median_is_computed_once_for_each_distance_and_unit(monkeypatch):
+    asked = []
+    compute = Gaussian.median_distance
+
+    def counting(self, distinct, points):
+        asked.append(self.metric)
+        return compute(self, distinct, points)
+
+    monkeypatch.setattr(vectors.VectorKernel, "median_distance", counting)
+    inputs = inputs_of(POINTS * [1.0, 3.0])
+    for kernel in (Gaussian(), Gaussian(multiple=2), Matern(), Laplacian(norm=2), Gaussian(1.0)):
+        kernel.on(inputs, standardize=True)
+    assert asked == ["euclidean"]
+    Laplacian().on(inputs, standardize=True)
+    assert asked == ["euclidean", "cityblock"]
+    own = Gaussian().on(inputs, standardize=False)
+    assert asked == ["euclidean", "cityblock", "euclidean"]
+    fresh = Gaussian().on(inputs_of(POINTS * [1.0, 3.0]), standardize=False)
+    every = np.arange(12)
+    np.testing.assert_array_equal(own.gram.columns(every), fresh.gram.columns(every))
 
 
 def test_equal_inputs_have_bandwidth_one():

@@ -242,7 +242,7 @@ def calibration(y=Y, p=P, **settings):
 
 def test_predictions_are_their_own_input():
     result = calibration(statistic="discrepancy")
-    assert same(result, run(P, P))
+    assert same(result, run(P, P, statistic="discrepancy"))
 
 
 def test_the_default_is_omnibus_at_the_identity_of_recalibration():

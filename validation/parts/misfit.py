@@ -16,21 +16,19 @@ from validation.peers.calibration import NAMES, peers
 from validation.rejections import answer, draw_rates, losses, power_table, size_table
 from validation.study import Case, generator
 
-OURS = "exactregion discrepancy (default)"
+OURS = "exactregion multiscale (default)"
 CALIBRATION = "exactregion calibration_test"
 RESAMPLES = 199
 
 
 def statistics() -> dict[str, Any]:
-    """Give what `model_test` is asked with: the default, other statistics, and several at once."""
+    """Give what `model_test` is asked with: the default, and the algorithms of the paper."""
     make = er.statistics
-    narrow = make.Discrepancy(bandwidth=0.5)
     return {
-        OURS: make.Discrepancy(),
-        "exactregion discrepancy, narrow": narrow,
+        OURS: make.Multiscale(),
+        "exactregion discrepancy": make.Discrepancy(),
         "exactregion embedding": make.Embedding(),
         "exactregion neighborhood": make.Neighborhood(),
-        "exactregion three combined": make.Omnibus(make.Discrepancy(), narrow, make.Neighborhood()),
     }
 
 

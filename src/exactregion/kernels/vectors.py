@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from numbers import Real
 from typing import Literal
 
@@ -30,7 +30,7 @@ USUAL_SHARE = 0.5
 """The usual bandwidth is this share of the median distance: `validation/parts/defaults.py`."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class VectorKernel(Kernel):
     """A kernel on numeric inputs with a bandwidth; a subclass supplies `between`.
 
@@ -44,7 +44,7 @@ class VectorKernel(Kernel):
     """
 
     bandwidth: float | None = None
-    multiple: float = 1.0
+    multiple: float = field(default=1.0, kw_only=True)
 
     def __post_init__(self) -> None:
         """Check the bandwidth."""
@@ -60,6 +60,15 @@ class VectorKernel(Kernel):
                 f"The 'multiple' parameter must be a positive number. Got {self.multiple!r} "
                 "instead."
             )
+
+    def __repr__(self) -> str:
+        """Show the settings; the multiple where it is not one."""
+        shown = [
+            f"{setting.name}={getattr(self, setting.name)!r}"
+            for setting in fields(self)
+            if setting.name != "multiple" or self.multiple != 1
+        ]
+        return f"{type(self).__name__}({', '.join(shown)})"
 
     @abstractmethod
     def between(self, A: FloatArray, B: FloatArray, label_distance: float = 0.0) -> FloatArray:
@@ -185,7 +194,7 @@ class Gaussian(VectorKernel):
         return np.asarray(self.between(A, B) * (share / 2))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Laplacian(VectorKernel):
     """k(x, x') = exp(-‖x - x'‖ / bandwidth), with the 1-norm (a product kernel) or the 2-norm.
 
@@ -222,7 +231,7 @@ class Laplacian(VectorKernel):
         return np.asarray(np.exp(-distances / _settled(self.bandwidth)))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Matern(VectorKernel):
     """Matérn kernel of smoothness ν, with the length scale as bandwidth.
 

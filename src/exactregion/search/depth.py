@@ -40,7 +40,12 @@ class Depth:
     @property
     def radius(self) -> float:
         """Where the end is expected, in standard errors."""
-        return radius_of(self.accepted.coverage, self.d)
+        return radius_of(self._end, self.d)
+
+    @property
+    def _end(self) -> float:
+        """Share of the ranks up to the end: less than one, past which there is no radius."""
+        return min(self.accepted.high / self.accepted.m, 1 - 0.25 / self.accepted.m)
 
     def __call__(self, ranks: IntArray) -> FloatArray:
         """Give the depth of each rank."""
@@ -48,10 +53,10 @@ class Depth:
 
     @cached_property
     def _table(self) -> FloatArray:
-        m, high = self.accepted.m, self.accepted.high
+        m = self.accepted.m
         ranks = np.arange(m + 1)
         share = np.clip((ranks - 0.5) / m, 0.25 / m, None)
-        end = np.clip(high / m, None, 1 - 0.25 / m)
-        depth = 1 - np.sqrt(gammaincinv(self.d / 2, share) / gammaincinv(self.d / 2, end))
+        end = gammaincinv(self.d / 2, self._end)
+        depth = 1 - np.sqrt(gammaincinv(self.d / 2, share) / end)
         # nothing is known about how far a rank below the lowest accepted one is
         return np.where(ranks < self.accepted.low, 0.0, depth)

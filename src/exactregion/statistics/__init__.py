@@ -2,10 +2,11 @@
 
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.statistics.base import Candidates, Custom, PreparedStatistic, Rule, Statistic, Term
-from exactregion.statistics.combined import Combined, Multiscale, Omnibus
+from exactregion.statistics.combined import Combined, Omnibus
 from exactregion.statistics.curvature import Curvature
 from exactregion.statistics.discrepancy import Discrepancy
 from exactregion.statistics.embedding import Embedding
+from exactregion.statistics.multiscale import Multiscale
 from exactregion.statistics.neighborhood import Neighborhood
 from exactregion.statistics.score import Score
 from exactregion.statistics.spiegelhalter import Spiegelhalter

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from exactregion._typing import FloatArray
 from exactregion.errors import InvalidTypeError, InvalidValueError
-from exactregion.kernels import VectorKernel, as_kernel
 from exactregion.sample import Inputs
 from exactregion.statistics.base import Candidates, PreparedStatistic, Rule, Statistic
 from exactregion.statistics.curvature import Curvature
@@ -20,10 +18,7 @@ from exactregion.statistics.score import Score
 from exactregion.statistics.spiegelhalter import Spiegelhalter
 from exactregion.statistics.streamed import StreamRule, Survey
 
-__all__ = ["Combined", "Multiscale", "Omnibus"]
-
-MULTIPLES = (0.25, 0.5, 1.0, 2.0)
-"""Bandwidths of `Multiscale`, in multiples of the usual one."""
+__all__ = ["Combined", "Omnibus"]
 
 NARROW = 0.125
 """Bandwidth of the narrow kernel of `Omnibus`, in units of the spread of each input."""
@@ -195,40 +190,3 @@ class Omnibus(_Sum):
         smaller = [np.searchsorted(np.sort(row), row) for row in Z]
         m = Z.shape[-1]
         return np.asarray(m / (m - np.array(smaller).reshape(Z.shape)))
-
-
-class Multiscale(Omnibus):
-    """Algorithm III with kernels of several widths, of which the clearest decides.
-
-    Which bandwidth has power depends on the kind of misfit, which nobody knows beforehand: a wide
-    kernel finds shifts, a narrow one waves and bumps. Here `Omnibus` has one of each, a quarter, a
-    half, once and twice as wide as usual: nobody has to choose, and ranks are as exact.
-
-    Parameters
-    ----------
-    kernel : str or Kernel
-        A kernel with a bandwidth; Gaussian by default.
-    standardize : bool
-        Scale inputs by their own spread; False keeps the user's units.
-    """
-
-    def __init__(self, kernel: Any = "gaussian", *, standardize: bool = True) -> None:
-        made = as_kernel(kernel)
-        if not isinstance(made, VectorKernel):
-            raise InvalidValueError(
-                "The 'kernel' parameter of Multiscale must be one with a bandwidth, such as "
-                f"'gaussian'. Got {kernel!r} instead."
-            )
-        self.kernel, self.standardize = kernel, standardize
-        super().__init__(
-            *(
-                Discrepancy(replace(made, multiple=multiple), standardize=standardize)
-                for multiple in MULTIPLES
-            )
-        )
-
-    def __repr__(self) -> str:
-        """Show the kernel where it is not the usual one."""
-        kernel = [] if self.kernel == "gaussian" else [repr(self.kernel)]
-        units = [] if self.standardize else ["standardize=False"]
-        return f"Multiscale({', '.join(kernel + units)})"

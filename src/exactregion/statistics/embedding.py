@@ -34,7 +34,7 @@ class Embedding(Statistic):
     kernel : str, Kernel or callable
         The kernel; Gaussian by default.
     bandwidth : float, optional
-        Half half the median distance by default.
+        Half the median distance by default.
     standardize : bool
         Scale inputs by their own spread; False keeps the user's units, as the paper does.
     """

@@ -174,7 +174,8 @@ def test_a_region_and_a_test_agree_on_many_rows():
         "logistic", statistic="discrepancy", n_resamples=39, rng=3, confidence_level=0.9
     ).fit(X, Y)
     found = region.evaluate([0.0, 1.0, 0.0])
-    tested = er.model_test(found.probabilities, X, Y, n_resamples=39, rng=3)
+    ask = {"statistic": "discrepancy", "n_resamples": 39, "rng": 3}
+    tested = er.model_test(found.probabilities, X, Y, **ask)
     assert tested.rank == found.rank
     np.testing.assert_array_equal(np.delete(found.Z, found.seat), tested.null_distribution)
 

@@ -93,8 +93,9 @@ def test_rows_keep_the_users_order():
     """The library sorts the rows; probabilities must follow the outcomes they belong to."""
     x = np.array([3.0, 1.0, 2.0, 0.0])
     y = np.array([1, 0, 1, 0])
-    right = er.model_test(y.astype(float), x, y, n_resamples=19, rng=0)
-    wrong = er.model_test(1.0 - y, x, y, n_resamples=19, rng=0)
+    ask = {"statistic": "discrepancy", "n_resamples": 19, "rng": 0}
+    right = er.model_test(y.astype(float), x, y, **ask)
+    wrong = er.model_test(1.0 - y, x, y, **ask)
     assert right.statistic == 0
     assert wrong.statistic > 0
 

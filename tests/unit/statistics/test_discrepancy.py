@@ -24,9 +24,10 @@ def test_it_is_the_squared_norm_of_the_residuals(values_of, kernel):
     np.testing.assert_allclose(Z, formula(kernel.between(X, X), SUCCESSES, P), rtol=1e-6)
 
 
-def test_standardised_inputs_and_median_distance_are_the_default(values_of):
+def test_standardised_inputs_and_half_the_median_distance_are_the_default(values_of):
     scaled = (X - X.mean(axis=0)) / X.std(axis=0)
-    kernel = Gaussian(np.sort(np.hypot(*(scaled[:, None] - scaled)[np.triu_indices(15, 1)].T))[52])
+    distances = np.hypot(*(scaled[:, None] - scaled)[np.triu_indices(15, 1)].T)
+    kernel = Gaussian(np.sort(distances)[52] / 2)
     Z = values_of(Discrepancy(), X, SUCCESSES, P)
     np.testing.assert_allclose(Z, formula(kernel.between(scaled, scaled), SUCCESSES, P), rtol=1e-6)
 

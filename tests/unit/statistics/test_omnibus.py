@@ -5,7 +5,15 @@ import pytest
 
 import exactregion as er
 from exactregion.errors import InvalidValueError
-from exactregion.statistics import Combined, Custom, Discrepancy, Omnibus, Score, Spiegelhalter
+from exactregion.statistics import (
+    Combined,
+    Curvature,
+    Custom,
+    Discrepancy,
+    Omnibus,
+    Score,
+    Spiegelhalter,
+)
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=16)
@@ -38,8 +46,8 @@ def test_equal_data_sets_tie(values_of):
 
 
 def test_defaults_and_errors():
-    assert Omnibus().statistics[:2] == (Score(), Spiegelhalter())
-    assert Omnibus().weights == (1, 1, 0.5, 0.5)
+    assert Omnibus().statistics[:3] == (Score(), Spiegelhalter(), Curvature())
+    assert Omnibus().weights == (1, 1, 0.5, 0.5, 0.5)
     assert repr(Omnibus(Score())) == "Omnibus(Score(), weights=(1.0,))"
     with pytest.raises(InvalidValueError, match="'weights' parameter of Omnibus"):
         Omnibus(Score(), weights=(1, 2))
