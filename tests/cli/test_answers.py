@@ -109,8 +109,8 @@ def test_test_by_formula_looks_at_the_columns_of_its_right_side(run, save, sites
 
 
 def test_fail_below(run, save, sites):
-    path = save(sites.to_csv(index=False))
-    ask = ("test", path, "--outcome", "y", "--inputs", "p", "--statistic", "discrepancy", *FEW)
+    path = save(sites.assign(q=sites["p"] ** 3).to_csv(index=False))
+    ask = ("test", path, "--outcome", "y", "--inputs", "p", *FEW)
     assert run(*ask, "--probability", "q", "--fail-below", "0.025").code == 1  # at or below
     assert run(*ask, "--probability", "q").code == 0
     done = run(*ask, "--probability", "p", "--fail-below", "2.5%")
