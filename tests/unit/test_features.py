@@ -6,8 +6,15 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from exactregion.factors import EXACT_POINTS, NYSTROEM_RANK, NYSTROEM_TOLERANCE, factor
+from exactregion.factors import (
+    EXACT_POINTS,
+    NYSTROEM_RANK,
+    NYSTROEM_TOLERANCE,
+    factor,
+    leading,
+)
 from exactregion.features import (
+    BRIEF_TRIALS,
     PROBABILITY_BITS,
     CandidateFeatures,
     Labels,
@@ -15,6 +22,7 @@ from exactregion.features import (
     grid_unit,
 )
 from exactregion.kernels import CallableKernel, Gaussian, Laplacian, Matern, Poisson, Precomputed
+from exactregion.landmarks import FEW_FEATURES, kernel_features
 from exactregion.resampling import BLOCK_ROWS, MAX_RESAMPLES, blocks
 from exactregion.sample import Sample
 
@@ -300,8 +308,148 @@ def test_the_last_of_many_features_are_left_out():
     """A rough kernel in many dimensions: all but a thousandth of its trace is kept."""
     x = np.random.default_rng(0).normal(size=(300, 4))
     inputs = Sample.from_data(x, np.arange(300) % 2).inputs
-    kernel = Gaussian().on(inputs, standardize=True)
+    kernel = Gaussian(multiple=2).on(inputs, standardize=True)
     found = factor(kernel.gram, kernel.points.weights)
     assert 64 < found.shape[1] < 150
     left = 1 - (found**2).sum() / kernel.gram.diagonal.sum()
     assert 0 <= left <= 1e-3
+
+
+# --- the leading features -----------------------------------------------------------------------
+
+
+def weighted_sizes(Phi, weights):
+    return weights @ Phi**2
+
+
+def test_leading_features_are_those_of_the_weighted_trace():
+    rng = np.random.default_rng(9)
+    Phi, weights = rng.normal(size=(40, 6)) * np.arange(1, 7), rng.integers(1, 9, 40).astype(float)
+    rotation = leading(Phi, weights)
+    np.testing.assert_allclose(rotation.T @ rotation, np.eye(6), atol=1e-12)
+    rotated = Phi @ rotation
+    np.testing.assert_allclose(rotated @ rotated.T, Phi @ Phi.T, atol=1e-10)
+    G = (rotated * weights[:, None]).T @ rotated
+    np.testing.assert_allclose(G, np.diag(np.diag(G)), atol=1e-9 * np.trace(G))
+    assert (np.diff(weighted_sizes(rotated, weights)) < 0).all()
+    singular = np.linalg.svd(Phi * np.sqrt(weights)[:, None], compute_uv=False)
+    np.testing.assert_allclose(weighted_sizes(rotated, weights), singular**2)
+
+
+@pytest.mark.parametrize(
+    ("limits", "kept"),
+    [
+        ({}, 4),
+        ({"left_out": 0.9}, 4),
+        ({"left_out": 1.1}, 3),
+        ({"left_out": 4.9}, 3),
+        ({"left_out": 5.1}, 2),
+        ({"left_out": 1e9}, 1),
+        ({"least": 0.9}, 4),
+        ({"least": 1.1}, 3),
+        ({"least": 3.9}, 3),
+        ({"least": 4.1}, 2),
+        ({"least": 1e9}, 1),
+        ({"left_out": 1.1, "least": 4.1}, 2),
+        ({"left_out": 5.1, "least": 1.1}, 2),
+    ],
+)
+def test_features_that_weigh_little_are_dropped(limits, kept):
+    """Four features that have 1, 4, 9 and 16 of the weighted trace; half of each by weight two."""
+    Phi = np.diag(np.sqrt([9.0, 1.0, 16.0, 4.0]) / np.sqrt(2))
+    rotated = Phi @ leading(Phi, np.full(4, 2.0), **limits)
+    np.testing.assert_allclose(weighted_sizes(rotated, np.full(4, 2.0)), [16, 9, 4, 1][:kept])
+
+
+# --- brief features -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("trials", [None, 13])
+@pytest.mark.parametrize("n", [50, 300])
+def test_sums_of_brief_features_are_exact_in_single_precision(n, trials):
+    rng = np.random.default_rng(10)
+    trials = np.ones(n, dtype=int) if trials is None else rng.integers(1, trials, n)
+    values, inputs = some_features(n, trials=trials)
+    features = SharedFeatures.rounded(values, inputs.distinct, inputs, 1000, brief=True)
+    assert features.brief
+    assert features.values.dtype == np.float32
+    assert (np.abs(features.values - values) <= features.unit / 2).all()
+    exact = features.values.astype(float)
+    for successes in (trials, rng.integers(0, trials + 1)):
+        total = np.zeros(5, dtype=np.float32)
+        for row in rng.permutation(np.repeat(np.arange(n), successes)):
+            total += features.values[row]
+        assert total.dtype == np.float32
+        np.testing.assert_array_equal(total.astype(float), successes @ exact)
+
+
+def test_the_brief_grid_has_room_for_the_largest_sum():
+    """All rows at the largest value: the sum is below 2²⁴ units, and not below 2²² of them."""
+    for n in (33, 64, 1000, BRIEF_TRIALS):
+        inputs = inputs_of(np.arange(float(n)))
+        features = SharedFeatures.rounded(
+            np.full((n, 1), 0.99), inputs.distinct, inputs, M, brief=True
+        )
+        units = float(features.values.astype(float).sum() / features.unit[0])
+        assert 2**22 < units <= 2**24
+
+
+def test_many_trials_and_sparse_features_are_not_brief():
+    for n, brief in ((BRIEF_TRIALS, True), (BRIEF_TRIALS + 1, False)):
+        values, inputs = some_features(n, r=2)
+        features = SharedFeatures.rounded(values, inputs.distinct, inputs, M, brief=True)
+        assert features.brief is brief
+        assert features.values.dtype == (np.float32 if brief else np.float64)
+    thin = sparse.csr_array(np.eye(9))
+    inputs = inputs_of(np.arange(9.0))
+    assert not SharedFeatures.rounded(thin, inputs.distinct, inputs, M, brief=True).brief
+    values, inputs = some_features(9)
+    assert not SharedFeatures.rounded(values, inputs.distinct, inputs, M).brief
+
+
+def test_points_and_centres_of_brief_features_are_exact():
+    values, inputs = some_features(200)
+    features = SharedFeatures.rounded(values, inputs.distinct, inputs, M, brief=True)
+    K = np.random.default_rng(11).integers(0, 2, (2, M, 200)).astype(float)
+    points = np.zeros((5, 2, M))
+    features.add(points, K, slice(0, 200))
+    exact = features.values.astype(float)
+    np.testing.assert_array_equal(points[:, 1], exact.T @ K[1].T)
+    P = np.random.default_rng(12).random((2, 200))
+    same = SharedFeatures(exact, features.unit)
+    np.testing.assert_array_equal(features.centre(P, inputs), same.centre(P, inputs))
+    np.testing.assert_array_equal(features.centre(P, inputs)[:, 0], exact_centre(same, P[0], inputs))
+
+
+@pytest.mark.parametrize("n", [60, 150])
+def test_a_brief_kernel_leaves_out_what_weighs_less_than_a_row(n):
+    rng = np.random.default_rng(13)
+    inputs = inputs_of(rng.normal(size=(n, 4)), rng.integers(1, 4, n))
+    whole = kernel_features(Gaussian(), inputs, M, standardize=True)
+    brief = kernel_features(Gaussian(), inputs, M, standardize=True, brief=True)
+    assert not whole.brief
+    assert brief.brief
+    assert whole.width > FEW_FEATURES
+    assert 1 <= brief.width < whole.width
+    weights = inputs.trials.astype(float)
+    scaled = whole.values * np.sqrt(weights)[:, None]
+    sizes = np.linalg.svd(scaled, compute_uv=False) ** 2
+    row = sizes.sum() / weights.sum()
+    assert brief.width == np.count_nonzero(sizes >= row)
+    np.testing.assert_allclose(
+        weighted_sizes(brief.values.astype(float), weights), sizes[: brief.width], rtol=1e-3
+    )
+    # what is left out is what the singular vectors past the last say
+    left = scaled @ scaled.T
+    kept = brief.values.astype(float) * np.sqrt(weights)[:, None]
+    gap = np.linalg.norm(left - kept @ kept.T, 2)
+    assert gap == pytest.approx(sizes[brief.width], rel=1e-2)
+
+
+def test_few_features_are_kept_as_they_are():
+    inputs = inputs_of(np.linspace(0, 1, 300))
+    whole = kernel_features(Gaussian(), inputs, M, standardize=True)
+    brief = kernel_features(Gaussian(), inputs, M, standardize=True, brief=True)
+    assert whole.width <= FEW_FEATURES
+    assert not brief.brief
+    np.testing.assert_array_equal(brief.values, whole.values)

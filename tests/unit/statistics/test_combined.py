@@ -7,11 +7,14 @@ from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.models import Logistic
 from exactregion.statistics import (
     Combined,
+    Curvature,
     Custom,
     Discrepancy,
     Embedding,
     Neighborhood,
+    Omnibus,
     Score,
+    Spiegelhalter,
 )
 
 RNG = np.random.default_rng(0)
@@ -115,3 +118,67 @@ def test_a_fixed_candidate_has_no_score_but_other_parts(values_of):
 
 def test_repr_shows_parts_and_weights():
     assert repr(Combined(Score(), weights=(2.0,))) == "Combined(Score(), weights=(2.0,))"
+
+
+# --- the common scale ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("m", [2, 9, 1000])
+@pytest.mark.parametrize("spread", [0, 1, 40, 300])
+def test_the_scale_does_not_depend_on_the_order_to_the_last_bit(m, spread):
+    rng = np.random.default_rng([m, spread])
+    Z = rng.random((4, m)) * 10.0 ** rng.uniform(-spread, spread / 2, (4, m))
+    Z[1, ::3] = np.inf
+    scaled = Combined._scaled(Z)
+    for _ in range(20):
+        order = rng.permutation(m)
+        np.testing.assert_array_equal(Combined._scaled(Z[:, order]), scaled[:, order])
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e-9, 1.0, 1e9, 1e300])
+def test_the_scale_is_the_mean(unit):
+    Z = unit * np.random.default_rng(0).chisquare(2, (3, 1000))
+    np.testing.assert_allclose(
+        Combined._scaled(Z), Z / Z.mean(axis=1, keepdims=True), rtol=1e-9, atol=0
+    )
+
+
+def test_rows_are_scaled_apart_and_infinities_left_out():
+    inf = np.inf
+    Z = np.array([[1.0, 3.0, inf, 0.0], [inf, inf, inf, inf], [0.0, 0, 0, 0], [inf, 0, 0, 0]])
+    expected = [[0.75, 2.25, inf, 0], [inf, inf, inf, inf], [0, 0, 0, 0], [inf, 0, 0, 0]]
+    np.testing.assert_array_equal(Combined._scaled(Z), expected)
+    for row, alone in zip(Z, expected, strict=True):
+        np.testing.assert_array_equal(Combined._scaled(row[None])[0], alone)
+
+
+def test_equal_data_sets_tie_whatever_the_others_are(values_of):
+    twice = np.vstack([SUCCESSES, SUCCESSES[:4]])
+    Z = values_of(Combined(), X, twice, P, family=FAMILY)
+    np.testing.assert_array_equal(Z[:4], Z[9:])
+
+
+# --- usual parts --------------------------------------------------------------------------------
+
+
+def test_usual_parts_and_weights():
+    assert Combined().statistics == (Score(), Discrepancy())
+    assert Combined().weights == (1, 0.3)
+    kernels = Discrepancy(), Discrepancy(bandwidth=0.125)
+    assert Omnibus().statistics == (Score(), Spiegelhalter(), Curvature(), *kernels)
+    assert Omnibus().weights == (1, 1, 0.5, 0.5, 0.5)
+
+
+def test_omnibus_of_its_usual_parts(values_of):
+    p = np.linspace(0.1, 0.9, 16)
+    parts = *Omnibus().statistics[:3], Discrepancy("gaussian"), Discrepancy(bandwidth=1 / 8)
+    named = Omnibus(*parts, weights=(1, 1, 0.5, 0.5, 0.5))
+    Z = values_of(Omnibus(), X, SUCCESSES, p, family=FAMILY)
+    np.testing.assert_array_equal(values_of(named, X, SUCCESSES, p, family=FAMILY), Z)
+    without = Omnibus(*parts[:2], *parts[3:], weights=(1, 1, 0.5, 0.5))
+    assert not np.array_equal(values_of(without, X, SUCCESSES, p, family=FAMILY), Z)
+
+
+def test_rows_that_must_be_told_apart_are_not_put_together():
+    assert Omnibus().collapses
+    assert not Omnibus(Curvature(), Custom(lambda labels, p, X: labels.sum(axis=1))).collapses
