@@ -418,7 +418,9 @@ def test_points_and_centres_of_brief_features_are_exact():
     P = np.random.default_rng(12).random((2, 200))
     same = SharedFeatures(exact, features.unit)
     np.testing.assert_array_equal(features.centre(P, inputs), same.centre(P, inputs))
-    np.testing.assert_array_equal(features.centre(P, inputs)[:, 0], exact_centre(same, P[0], inputs))
+    np.testing.assert_array_equal(
+        features.centre(P, inputs)[:, 0], exact_centre(same, P[0], inputs)
+    )
 
 
 @pytest.mark.parametrize("n", [60, 150])

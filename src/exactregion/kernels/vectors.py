@@ -202,6 +202,8 @@ class Laplacian(VectorKernel):
     ----------
     bandwidth : float, optional
         Half the median distance by default.
+    multiple : float
+        A factor for the default bandwidth.
     norm : {1, 2}
         1 is the product over columns, 2 the Euclidean form.
     """
@@ -241,6 +243,8 @@ class Matern(VectorKernel):
     ----------
     bandwidth : float, optional
         Half the median distance by default.
+    multiple : float
+        A factor for the default bandwidth.
     nu : float
         Smoothness: 1/2 is the Euclidean Laplacian; ∞ would be the Gaussian.
     """

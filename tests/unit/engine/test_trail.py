@@ -19,7 +19,7 @@ from exactregion.statistics.measures import FromCentre, Whitened
 FOCUSED = Focused(lambda theta: np.eye(theta.shape[1])[1] + 0.1 * theta)
 
 
-def region_of(kind="labels", model="logistic", statistic="combined", n=60, d=3, m=40):
+def region_of(kind="labels", *, model="logistic", statistic="combined", n=60, d=3, m=40):
     rng = np.random.default_rng([n, d, m])
     x = rng.normal(size=(n, d))
     y = rng.random(n) < 0.5
@@ -145,7 +145,7 @@ def test_brief_features_and_the_score_walk_together(monkeypatch, kind, n, d):
     assert isinstance(score.projection, CandidateFeatures)
     assert isinstance(kernel.projection, SharedFeatures)
     assert kernel.projection.brief
-    assert 32 < state.sample.inputs.distinct.weights.size
+    assert state.sample.inputs.distinct.weights.size > 32
     (walker,) = own.paths[0]._walkers
     assert [state.dtype for state in walker.states] == [np.float64, np.float32]
 
@@ -282,8 +282,7 @@ def test_no_more_memory_than_allowed(monkeypatch, model, room):
     monkeypatch.setattr(trail, "MOST_BYTES", most)
     own = trail_of(region)
     for theta in busy_places(4, number=9):
-        theta = np.vstack([theta, theta[-1:] + 0.01])  # noqa: PLW2901
-        walked, drawn = walk(own, region, theta)
+        walked, drawn = walk(own, region, np.vstack([theta, theta[-1:] + 0.01]))
         np.testing.assert_array_equal(walked, drawn)
     assert len(own.paths) == max(1, int(room))
     assert sum(path.size for path in own.paths) <= max(most, one.paths[0].size)
@@ -295,8 +294,8 @@ def test_calls_and_workers_with_few_or_many_paths(monkeypatch, most, n_jobs):
     monkeypatch.setattr(trail, "MOST_PATHS", most)
     region = region_of()
     state, paths = region._fitted, Paths(asked=WORTH_SORTING)
-    for theta in busy_places(4, rounds=12):
-        theta = np.repeat(theta, 12, axis=0)  # noqa: PLW2901
+    for some in busy_places(4, rounds=12):
+        theta = np.repeat(some, 12, axis=0)
         theta += 1e-3 * np.random.default_rng(1).normal(size=theta.shape)
         Z = statistics_of_many(
             theta,

@@ -39,7 +39,13 @@ def even_odds(theta):
 def test_slopes_of_both_signs_have_every_even_odds():
     assert passes(even_odds) == [True]
     assert passes(lambda theta: -even_odds(theta)) == [True]
-    assert passes(lambda theta: 1e-3 * even_odds(theta) + 7) == [True]
+
+
+@pytest.mark.parametrize(("offset", "unit"), [(7.0, 1e-3), (-300.0, 1.0), (2000.0, 0.01), (0, 1e3)])
+def test_doses_far_from_zero_pass_infinity_all_the_same(offset, unit):
+    """Such as years: they change sign at the pole, and back again just beside it."""
+    assert passes(lambda theta: offset + unit * even_odds(theta)) == [True]
+    assert passes(lambda theta: offset + unit * even_odds(theta), centre=(0.3, 1.4)) == [False]
 
 
 def test_slopes_of_one_sign_have_not():
@@ -122,6 +128,14 @@ def test_even_odds_are_open_on_both_sides_where_slopes_have_both_signs(flat, joi
 
 
 @pytest.mark.parametrize("joint", [False, True])
+def test_years_of_even_odds_are_open_too(joint):
+    x = 2000 + np.linspace(-1, 1, 30)
+    region = er.ConfidenceRegion("logistic", n_resamples=99, rng=0).fit(x, np.arange(30) % 3 == 0)
+    year = region.functional(lambda theta: -theta[0] / theta[1], joint=joint)
+    assert (year.lower, year.upper) == (-np.inf, np.inf)
+
+
+@pytest.mark.parametrize("joint", [False, True])
 def test_even_odds_have_ends_where_slopes_have_one_sign(steep, joint):
     assert steep.functional(lambda theta: theta[1], joint=joint).lower > 0
     dose = steep.functional(lambda theta: -theta[0] / theta[1], joint=joint)
@@ -150,8 +164,10 @@ def test_the_start_of_near_step_data_is_modest(core, seed):
     assert np.abs(theta).max() < 1e4
 
 
-def test_the_estimate_of_near_step_data_is_modest():
-    rng = np.random.default_rng(0)
+@pytest.mark.parametrize("seed", [0, 1, 4])
+def test_the_estimate_of_near_step_data_is_modest(seed):
+    """Where nothing is left to learn about the slope, a step of a standard error has no end."""
+    rng = np.random.default_rng(seed)
     level = np.repeat(np.arange(-3.0, 4.0), 8)
     correct = np.where(level > 0, True, rng.random(56) < 0.5)
     correct[-1] = False
@@ -160,3 +176,4 @@ def test_the_estimate_of_near_step_data_is_modest():
     assert np.isfinite(region.estimate_).all()
     assert np.abs(region.estimate_).max() < 1e4
     assert 0 <= region.estimate_[2] <= 1
+    assert region.status_ == "unbounded"  # a step fits
