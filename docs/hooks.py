@@ -7,7 +7,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-import showing  # noqa: F401  the examples import it, and this folder is on the path only now
+import showing  # noqa: F401  the examples import these two, and this folder is on the path only now
+import studied  # noqa: F401
 from latex2mathml.converter import convert
 from mkdocs.exceptions import PluginError
 

@@ -29,7 +29,7 @@ import pandas as pd
 
 from exactregion.files import write_whole
 
-__all__ = ["Case", "Part", "Task", "generator"]
+__all__ = ["Case", "Part", "Task", "generator", "records_of"]
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "validation" / "results"
@@ -96,6 +96,17 @@ class Task:
         write_whole(self.shard, lambda file: frame.to_parquet(file, index=False))
 
 
+def records_of(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Give a table as plain records, with six digits."""
+    records: list[dict[str, Any]] = json.loads(table.to_json(orient="records", double_precision=6))
+    return records
+
+
+def _lines(table: pd.DataFrame) -> str:
+    """Write a table with a record a line, so that changes can be read."""
+    return ",\n".join(json.dumps(record, ensure_ascii=False) for record in records_of(table))
+
+
 def _task(module: str, *parts: Any) -> Task:
     from importlib import import_module
 
@@ -141,10 +152,8 @@ class Part:
             lambda file: frame.to_parquet(file, index=False, compression="zstd"),
         )
         tables: dict[str, pd.DataFrame] = self.module.tables(frame)
-        text = json.dumps(
-            {name: json.loads(table.to_json(orient="records")) for name, table in tables.items()},
-            indent=1,
-        )
+        rows = [f"{json.dumps(name)}: [\n{_lines(table)}\n]" for name, table in tables.items()]
+        text = "{\n" + ",\n".join(rows) + "\n}"
         write_whole(RESULTS / f"{self.name}.json", lambda file: file.write(f"{text}\n".encode()))
         self.draw(tables)
         return tables

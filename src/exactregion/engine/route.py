@@ -89,7 +89,7 @@ class Leg:
     changing : ndarray of shape (T, r, n) or None
         Features that differ from candidate to candidate.
     alone : bool
-        Whether there is one candidate, whose features may never come again.
+        Whether these are features of one θ, which may never come again.
     measure : tuple
         How, centre (T, r), W (T, s, r), scale.
     out : ndarray of shape (T, m)
@@ -116,7 +116,7 @@ class Leg:
                 constant = np.ascontiguousarray(changing[0].T)
         brief = isinstance(projection, SharedFeatures) and projection.brief
         precision = np.float32 if brief else np.float64
-        alone = changing is not None and T == 1
+        alone = changing is not None and (T == 1 or len(once(changing)) > 1)
         measure = _written_out(term.measure, T)
         return cls(constant, precision, changing, alone, measure, np.empty((T, m)))
 

@@ -47,11 +47,14 @@ def passing_infinity(
     with np.errstate(all="ignore"):
         values = functionals(window.theta(z.reshape(-1, members.shape[1])))
     values = values.reshape(PLACES, len(members), -1)
+    # from their middle: doses far from zero change sign close to the pole, twice between places
+    middle = np.array([_middle_of(column) for column in values.reshape(-1, values.shape[-1]).T])
+    values = values - middle
     turns = np.sign(values[1:]) * np.sign(values[:-1]) < 0
     found = np.zeros(values.shape[-1], dtype=np.bool_)
     for which in np.flatnonzero(turns.any(axis=(0, 1))):
         step, member = np.nonzero(turns[:, :, which])
-        ways = _Ways(functionals, window, members[member], int(which))
+        ways = _Ways(functionals, window, members[member], int(which), middle[which])
         before, after = ways.close_in(shares[step], shares[step + 1])
         huge = HUGE * (1 + float(np.nanmedian(np.abs(values[:, :, which]))))
         poles = (np.abs(ways.at(before)) > huge) & (np.abs(ways.at(after)) > huge)
@@ -62,8 +65,13 @@ def passing_infinity(
     return found
 
 
+def _middle_of(values: FloatArray) -> float:
+    finite = values[np.isfinite(values)]
+    return float(np.median(finite)) if len(finite) else 0.0
+
+
 class _Ways:
-    """Straight ways from the origin, along which one functional changes sign."""
+    """Straight ways from the origin, along which one functional passes its middle."""
 
     def __init__(
         self,
@@ -71,15 +79,17 @@ class _Ways:
         window: Window,
         ends: FloatArray,
         which: int,
+        middle: float,
     ) -> None:
-        self.functionals, self.window, self.ends, self.which = functionals, window, ends, which
+        self.functionals, self.window, self.ends = functionals, window, ends
+        self.which, self.middle = which, middle
 
     def theta(self, share: FloatArray) -> FloatArray:
         return self.window.theta(self.ends * share[:, None])
 
     def at(self, share: FloatArray) -> FloatArray:
         with np.errstate(all="ignore"):
-            return np.asarray(self.functionals(self.theta(share))[:, self.which])
+            return np.asarray(self.functionals(self.theta(share))[:, self.which] - self.middle)
 
     def close_in(self, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Halve the ways, always keeping the change of sign."""

@@ -15,6 +15,9 @@ from exactregion.statistics.score import information_of, logit_gradient
 
 __all__ = ["information_at", "likely_parameters"]
 
+LEAST = 1e-4
+"""Where a parameter has less information than this share of what it has elsewhere, it has that."""
+
 MAX_STEPS = 60
 
 ENOUGH = 1e-3
@@ -30,19 +33,32 @@ def likely_parameters(model: Model, sample: Sample) -> FloatArray:
     where the data are separated, and matter little elsewhere.
     """
     d = model.n_parameters(sample.inputs.X)
-    bounds = model.bounds
-    starts = [_middle(bounds), *_random_starts(bounds, d)]
-    fits = [_climb(model, sample, start) for start in starts]
-    best = max(fits, key=lambda fit: fit[0])
-    return best[1]
+    fits = [_climb(model, sample, start) for start in _starts(model, d)]
+    enough = max(value for value, _ in fits) - ENOUGH
+    likely = [theta for value, theta in fits if value >= enough]
+    return min(likely, key=lambda theta: float(np.abs(theta).max()))
 
 
 def information_at(model: Model, sample: Sample, theta: FloatArray) -> FloatArray:
-    """Fisher information at one θ: shape (d, d)."""
+    """Fisher information at one θ, with a floor where it all but vanishes: shape (d, d).
+
+    Towards a step function it does, and steps of a standard error would lead out of all bounds.
+    """
+    elsewhere = [np.diag(_information(model, sample, at)) for at in _starts(model, len(theta))]
+    information = _information(model, sample, theta)
+    missing = LEAST * np.max(elsewhere, axis=0) - np.diag(information)
+    return information + np.diag(np.maximum(missing, 0.0))
+
+
+def _information(model: Model, sample: Sample, theta: FloatArray) -> FloatArray:
     candidates = _candidates(model, sample, theta)
     gradient = logit_gradient(candidates)
     information: FloatArray = information_of(gradient, candidates.probabilities, sample.inputs)[0]
     return information
+
+
+def _starts(model: Model, d: int) -> list[FloatArray]:
+    return [_middle(model.bounds), *_random_starts(model.bounds, d)]
 
 
 def _candidates(model: Model, sample: Sample, theta: FloatArray) -> Candidates:

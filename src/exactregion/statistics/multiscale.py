@@ -56,15 +56,10 @@ class Multiscale(Statistic):
     def together(self) -> Omnibus:
         """The statistic that it is made of."""
         kernel: Any = as_kernel(self.kernel)
-        return Omnibus(
-            *(
-                Discrepancy(
-                    replace(kernel, multiple=kernel.multiple * multiple),
-                    standardize=self.standardize,
-                )
-                for multiple in MULTIPLES
-            )
-        )
+        setting = "multiple" if kernel.bandwidth is None else "bandwidth"
+        widths = [{setting: share * getattr(kernel, setting)} for share in MULTIPLES]
+        kernels = [replace(kernel, **width) for width in widths]
+        return Omnibus(*(Discrepancy(own, standardize=self.standardize) for own in kernels))
 
     @property
     def collapses(self) -> bool:

@@ -187,6 +187,8 @@ def test_small_steps_stay_on_one_path():
     for theta in np.split(way, 20):
         walked, drawn = walk(own, region, theta)
         np.testing.assert_array_equal(walked, drawn)
+        last = region._candidates(theta[-1:]).probabilities[0, :: trail.SPARE]
+        np.testing.assert_array_equal(own._places[0], last)
     assert len(own.paths) == 1
 
 

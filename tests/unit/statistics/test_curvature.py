@@ -6,6 +6,10 @@ from scipy.optimize import fsolve
 from scipy.special import expit, logit
 
 import exactregion as er
+from exactregion.candidates import statistics_at_once
+from exactregion.ranking import rank_of
+from exactregion.resampling import Draws, fresh_entropy
+from exactregion.sample import Sample
 from exactregion.statistics import Curvature, Score
 
 RNG = np.random.default_rng(0)
@@ -142,9 +146,11 @@ def test_rows_in_pieces_have_the_rank_of_rows_in_memory(tmp_path, kind):
     np.save(tmp_path / "p.npy", p)
     np.save(tmp_path / "y.npy", y)
     mapped = (np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in "yp")
-    settings = {"statistic": "curvature", "n_resamples": 19, "rng": 0}
-    streamed = er.calibration_test(*mapped, **settings)
-    in_memory = er.calibration_test(y, p, **settings)
-    assert streamed.rank == in_memory.rank
-    assert streamed.statistic == in_memory.statistic > 0
-    np.testing.assert_array_equal(streamed.null_distribution, in_memory.null_distribution)
+    streamed = er.calibration_test(*mapped, statistic="curvature", n_resamples=19, rng=0)
+    sample, draws = Sample.from_data(p, y), Draws(19, fresh_entropy(0))
+    prepared = Curvature().prepare(sample.inputs, 20)
+    in_order = p[sample.inputs.order]
+    Z = statistics_at_once(sample, in_order, prepared, draws, calibration=True)
+    assert streamed.rank == rank_of(Z, draws.seat)
+    assert streamed.statistic > 0
+    np.testing.assert_array_equal(streamed.null_distribution, np.delete(Z, draws.seat))

@@ -97,7 +97,7 @@ def test_repr_gives_it_back(values_of, statistic):
     "kernel", [Precomputed(np.eye(25)), Poisson(), "poisson", lambda a, b: float(a @ b)]
 )
 def test_kernels_without_a_bandwidth_have_one_scale_only(kernel):
-    with pytest.raises(InvalidValueError, match="'kernel' parameter of Multiscale.*bandwidth.*Got"):
+    with pytest.raises(InvalidValueError, match=r"'kernel'.*of Multiscale.*bandwidth.*Got"):
         Multiscale(kernel)
 
 
