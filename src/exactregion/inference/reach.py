@@ -223,6 +223,7 @@ def focused_reach(
         (probe, joint),
         rng,
         known=found.members(),
+        members=found.members() if window is found.window else None,
         radius=depth.radius,
         walkers=WALKERS,
         proposals=6,

@@ -25,6 +25,9 @@ OUTWARDS = 2e-3
 WIDER, NARROWER = 1.5, 0.5
 """What becomes of the steps where one was accepted, and where none was."""
 
+TRIED = 6
+"""Points known beforehand that are asked for, as a start of the last walker."""
+
 HOPE = 2.0
 """A walker that is this many steps behind the best of its functional is left behind."""
 
@@ -84,7 +87,7 @@ def largest(
     radius : float
         Where the boundary is expected, in the window's coordinates.
     members : ndarray of shape (M, d), optional
-        Coordinates z of members known already.
+        Coordinates z of members known already, or of points that may be.
     walkers : int
         Number of ascents a functional.
     proposals, rounds : int
@@ -165,6 +168,8 @@ class _Ascent:
             behind = values < self.middle  # past a pole of the functional, say
             self.best = np.where(behind[:, None], origin, ends)
             self.reached = np.where(behind, self.middle, values)
+            if members is not None and len(members):
+                self.start_from(members)
         else:
             known = [origin[:1], ends, *([] if members is None else [members])]
             z = np.vstack(known)
@@ -173,6 +178,19 @@ class _Ascent:
         # what the radius is worth at the most compatible point, in the functional's own unit
         slope = np.linalg.norm(self.gradient(origin), axis=1)
         self.unit = np.maximum(slope * self.radius, 1e-3 * np.abs(self.middle) + 1e-300)
+
+    def start_from(self, known: FloatArray) -> None:
+        """Let the last walker of each functional start from the best point that is known."""
+        values = self.at(known)
+        last = self.own[self.walkers - 1 :: self.walkers]
+        best = np.argsort(-values[:, last], axis=0)[:TRIED]
+        kept = self.keeps(known[best.ravel()]).reshape(best.shape)
+        first = np.argmax(kept, axis=0)
+        chosen = best[first, np.arange(len(last))]
+        reached = values[chosen, last]
+        better = kept.any(axis=0) & (reached > self.reached[last])
+        self.best[last[better]] = known[chosen[better]]
+        self.reached[last[better]] = reached[better]
 
     def climb(self, rng: np.random.Generator, proposals: int) -> bool:
         """Try random steps uphill from each best member; say whether any are worth more."""
