@@ -128,9 +128,9 @@ class StreamTest:
         if rule is None:
             raise InvalidTypeError(
                 "The 'statistic' parameter must be one that takes rows in pieces, since these are "
-                "not in memory: 'discrepancy' or 'embedding' with a kernel that has a name, or "
-                "'spiegelhalter'; for calibration also 'omnibus' or 'score'. "
-                f"Got {self.statistic!r} instead."
+                "not in memory: 'multiscale', 'discrepancy' or 'embedding' with a kernel that has "
+                "a name, or 'spiegelhalter'; for calibration also 'omnibus', 'score' or "
+                f"'curvature'. Got {self.statistic!r} instead."
             )
         plan = Plan(tuple(term.columns for term in rule.terms), survey.extent, self.draws)
         sums = self.source.total(_Add(reader, plan, classes), watch.advance, self.n_jobs)

@@ -138,7 +138,7 @@ def _check_question(
     if parameters is None and draws.statistic in NEED_PARAMETERS:
         raise InvalidValueError(
             f"--statistic {draws.statistic} needs the --parameters of a family. For other "
-            "probabilities there are discrepancy, embedding and neighborhood."
+            "probabilities there are multiscale, discrepancy, embedding and neighborhood."
         )
     if len(probability or ()) > 1 and (output.plot or output.report):
         option = "--plot" if output.plot else "--report"

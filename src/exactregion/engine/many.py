@@ -37,7 +37,7 @@ class Paths:
 
     asked: int = 0
     _ground: Ground | None = field(default=None, repr=False)
-    _rules: dict[PreparedStatistic, Rule] = field(default_factory=dict, repr=False)
+    _rules: list[tuple[PreparedStatistic, Rule]] = field(default_factory=list, repr=False)
     _free: list[Trail] = field(default_factory=list, repr=False)
     _lock: Lock = field(default_factory=Lock, repr=False)
 
@@ -132,11 +132,17 @@ def _first_rule(
     statistic: PreparedStatistic,
     paths: Paths | None,
 ) -> Rule:
-    """Make the rule at one θ, which tells kind and size of all, once for each statistic."""
-    known = {} if paths is None else paths._rules
-    if statistic not in known:
-        known[statistic] = statistic.rule(candidates_at(theta[:1]))
-    return known[statistic]
+    """Make the rule at one θ, which tells kind and size of all, once for each statistic.
+
+    A search asks two of them in turn: no more are kept.
+    """
+    known = [] if paths is None else paths._rules
+    for own, rule in list(known):
+        if own is statistic:
+            return rule
+    rule = statistic.rule(candidates_at(theta[:1]))
+    known[:] = [*known[-1:], (statistic, rule)]
+    return rule
 
 
 def serpentine(theta: FloatArray) -> IntArray:

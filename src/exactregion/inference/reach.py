@@ -174,7 +174,8 @@ def joint_reach(region: ConfidenceRegion, g: Functionals, width: int) -> Reach |
             rng,
             known=members,
             radius=depth.radius,
-            members=members[np.abs(members).max(axis=1) < NEAR],
+            # far out is no good to climb from, but tells a few functionals that they have no end
+            members=members if width <= FEW else members[np.abs(members).max(axis=1) < NEAR],
             walkers=JOINT_WALKERS if width <= FEW else 1,
             proposals=8 if width <= FEW else 3,
         )
@@ -197,7 +198,7 @@ def focused_reach(
     found = outline(region)
     m = state.accepted.m
     spent = max(1, int(NUISANCE * m))
-    depth = Depth(AcceptedRanks(m, 1, round(state.accepted.coverage * m) + spent), 1)
+    depth = Depth(AcceptedRanks(m, 1, min(m, round(state.accepted.coverage * m) + spent)), 1)
     nuisance = Depth(AcceptedRanks(m, 1, m - spent), len(found.estimate))
     statistic = Focused(gradient).prepare(state.sample.inputs, m)
     joint = probe_of(region)
@@ -216,14 +217,18 @@ def focused_reach(
         window = _start_inside(region, inside, probe, found.window, rng)
     if window is None:
         return None
+    # members of the joint region, in these coordinates
+    theta = found.window.theta(found.members())
+    z = np.linalg.solve(window.axes, (theta - window.origin).T).T
+    known = np.asarray(z, dtype=np.float64)
     reach, _ = _reach(
         g,
         inside,
         window,
         (probe, joint),
         rng,
-        known=found.members(),
-        members=found.members() if window is found.window else None,
+        known=known,
+        members=known,
         radius=depth.radius,
         walkers=WALKERS,
         proposals=6,

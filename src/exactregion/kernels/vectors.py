@@ -110,7 +110,7 @@ class VectorKernel(Kernel):
 
     def _median_of(self, distinct: Distinct, points: FloatArray, standardize: bool) -> float:
         """Take the median distance, once for all kernels that want it."""
-        key = self.metric, standardize
+        key = type(self).median_distance, self.metric, standardize
         if key not in distinct.medians:
             distinct.medians[key] = self.median_distance(distinct, points)
         return distinct.medians[key]

@@ -126,6 +126,11 @@ def _check_gradient(model: Model, batch: FloatArray, X: FloatArray) -> None:
         "The gradient of a model must have shape (T, n, d), "
         f"{(*P.shape, batch.shape[1])}. Got {own.shape} instead.",
     )
+    _require(
+        not model.has_constant_gradient or np.allclose(own, own[:1]),
+        "The gradient of a model that 'has_constant_gradient' must be the same for every θ. "
+        "Got different ones instead.",
+    )
     with np.errstate(all="ignore"):
         numerical = Model.differentiate(model, batch, X)
     inner = (P > 1e-3) & (P < 1 - 1e-3)

@@ -103,8 +103,11 @@ class Logistic(LinearModel):
 
     @property
     def has_constant_gradient(self) -> bool:
-        """Whether the gradient of the logit is the same for every θ: it is (1, x)."""
-        return True
+        """Whether the gradient of the logit is the same for every θ: it is (1, x).
+
+        Not so for a subclass, which may have another link.
+        """
+        return type(self) is Logistic
 
     def inverse_link(self, eta: FloatArray) -> FloatArray:
         """Compute the logistic function."""

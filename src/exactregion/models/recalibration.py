@@ -36,8 +36,11 @@ class Recalibration(Model):
 
     @property
     def has_constant_gradient(self) -> bool:
-        """Whether the gradient of the logit is the same for every θ: it is (1, logit p)."""
-        return True
+        """Whether the gradient of the logit is the same for every θ: it is (1, logit p).
+
+        Not so for a subclass, which may have another link.
+        """
+        return type(self) is Recalibration
 
     def check_inputs(self, X: Any) -> None:
         """Check that inputs are probabilities."""

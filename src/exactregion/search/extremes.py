@@ -68,11 +68,11 @@ def largest(
 ) -> Extremes:
     """Maximise each of G functionals over the members that `inside` accepts.
 
-    First along the efficient direction (the gradient in the window's coordinates) by bisection,
-    then by random steps that keep membership and increase the functional, narrower where none is
-    accepted. Several walkers a functional start in different directions, since regions of few data
-    are ragged and an ascent may end in a corner; a single one shares its members with the other
-    functionals. The end is the first rejected point past the best member, so that it errs outwards.
+    First along the efficient direction (the gradient in the window's coordinates), then by random
+    steps that keep membership and increase the functional, narrower where none is accepted. Several
+    walkers a functional start in different directions, since regions of few data are ragged and an
+    ascent may end in a corner; a single one shares its members with the other functionals. The end
+    is the first rejected point past the best member, so that it errs outwards.
 
     Parameters
     ----------

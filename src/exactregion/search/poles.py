@@ -20,7 +20,10 @@ PLACES = 17
 
 HALVINGS = 45
 HUGE = 1e6
-"""A change of sign that is this large after so many halvings is no zero."""
+"""A change of sign that is this large after so many halvings, beside what is usual, is no zero."""
+
+USUAL = 1e-3
+"""Usual is the median, or this share of the largest: whatever the unit."""
 
 
 def passing_infinity(
@@ -56,7 +59,7 @@ def passing_infinity(
         step, member = np.nonzero(turns[:, :, which])
         ways = _Ways(functionals, window, members[member], int(which), middle[which])
         before, after = ways.close_in(shares[step], shares[step + 1])
-        huge = HUGE * (1 + float(np.nanmedian(np.abs(values[:, :, which]))))
+        huge = HUGE * _usual_size(values[:, :, which])
         poles = (np.abs(ways.at(before)) > huge) & (np.abs(ways.at(after)) > huge)
         if poles.any():
             sides = np.concatenate([ways.theta(before)[poles], ways.theta(after)[poles]])
@@ -68,6 +71,11 @@ def passing_infinity(
 def _middle_of(values: FloatArray) -> float:
     finite = values[np.isfinite(values)]
     return float(np.median(finite)) if len(finite) else 0.0
+
+
+def _usual_size(values: FloatArray) -> float:
+    sizes = np.abs(values[np.isfinite(values)])
+    return max(float(np.median(sizes)), USUAL * float(sizes.max()))
 
 
 class _Ways:

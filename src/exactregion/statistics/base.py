@@ -88,8 +88,8 @@ def no_family_error() -> InvalidValueError:
     """Make the error for a score that is asked of a fixed candidate."""
     return InvalidValueError(
         "The 'statistic' parameter must not use the score for a fixed candidate, which "
-        "has no parameters. Got 'score' or 'combined' instead: use 'discrepancy', "
-        "'embedding' or 'neighborhood', or a ConfidenceRegion of a family."
+        "has no parameters. Got 'score', 'combined' or 'omnibus' instead: use 'multiscale', "
+        "'discrepancy', 'embedding' or 'neighborhood', or a ConfidenceRegion of a family."
     )
 
 

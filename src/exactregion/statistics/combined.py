@@ -153,10 +153,11 @@ class Combined(_Sum):
         """
         known = np.isfinite(Z)
         finite = Z if known.all() else np.where(known, Z, 0.0)
-        _, exponent = np.frexp(finite.max(axis=-1, keepdims=True))
+        _, exponent = np.frexp(np.abs(finite).max(axis=-1, keepdims=True))
         bits = 53 - Z.shape[-1].bit_length() - exponent
-        total = np.ldexp(np.rint(np.ldexp(finite, bits)).sum(axis=-1, keepdims=True), -bits)
-        mean = total / np.maximum(known.sum(axis=-1, keepdims=True), 1)
+        total = np.rint(np.ldexp(finite, bits)).sum(axis=-1, keepdims=True)
+        number = np.maximum(known.sum(axis=-1, keepdims=True), 1)
+        mean = np.ldexp(total / number, -bits)  # the sum itself may be too large
         return np.asarray(Z / np.where(mean > 0, mean, 1.0))
 
 

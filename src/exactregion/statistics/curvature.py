@@ -38,8 +38,10 @@ class Curvature(Statistic):
         """Remember the number of data sets: nothing else comes before the candidate."""
         return _PreparedCurvature(m)
 
-    def stream(self, survey: Survey, m: int) -> StreamRule:
-        """Take 1, logit p and its square."""
+    def stream(self, survey: Survey, m: int) -> StreamRule | None:
+        """Take 1, logit p and its square, where a first look told how large they are."""
+        if survey.reach is None:
+            return None
         gradient = PowersOfLogit.of(survey, m, degree=2)
 
         def measure(centre: FloatArray, information: FloatArray | None) -> Whitened:
@@ -62,6 +64,8 @@ class _PreparedCurvature(PreparedStatistic):
 
 def _along_square(W: FloatArray) -> FloatArray:
     """Find the direction I⁻¹ e₃ for WᵀW = I⁻¹, zero where l² says nothing of its own: (T, 1, 3)."""
+    largest = np.abs(W).max(axis=(1, 2), keepdims=True)
+    W = W / np.where(largest > 0, largest, 1.0)  # all but certain rows: its squares would overflow
     direction = np.einsum("ta,tab->tb", W[:, :, 2], W)
     size = np.abs(direction).max(axis=-1, keepdims=True)
     unit = direction / np.where(size > 0, size, 1.0)
