@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-__all__ = ["RESULTS", "ROOT", "read", "shown"]
+__all__ = ["RESULTS", "ROOT", "folded", "read", "shown", "with_limits"]
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "validation" / "results"
@@ -25,6 +25,21 @@ def shown(table, columns=None, digits=2):
     lines = [head, ["---"] * len(head)]
     lines += [[_cell(value, digits) for value in row] for row in table.itertuples(index=False)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def with_limits(table, rate="rate", low="low", high="high", digits=2):
+    """Write a rate and its limits in one column."""
+    pairs = zip(table[rate], table[low], table[high], strict=True)
+    written = [
+        None if pd.isna(value) else f"{value:.{digits}f} [{down:.{digits}f}, {up:.{digits}f}]"
+        for value, down, up in pairs
+    ]
+    return table.assign(**{rate: written})
+
+
+def folded(title, text):
+    """Fold text away under a title, until somebody wants to see it."""
+    return f'??? note "{title}"\n\n' + "\n".join(f"    {line}" for line in text.splitlines())
 
 
 def _cell(value, digits):
