@@ -147,6 +147,7 @@ class Part:
         frame = pd.concat([pd.read_parquet(shard) for shard in done], ignore_index=True)
         RESULTS.mkdir(parents=True, exist_ok=True)
         where = RESULTS if len(frame) <= MANY else SHARDS
+        (RESULTS / f"{self.name}.parquet").unlink(missing_ok=True)  # of a smaller study
         write_whole(
             where / f"{self.name}.parquet",
             lambda file: frame.to_parquet(file, index=False, compression="zstd"),

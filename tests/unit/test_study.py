@@ -66,8 +66,10 @@ def test_tables_are_made_of_what_is_done(part, tmp_path):
 
 
 def test_many_records_are_not_kept_beside_the_tables(part, tmp_path, monkeypatch):
-    monkeypatch.setattr(study, "MANY", 9)
     run(part)
+    part.finish()
+    assert (tmp_path / "results" / "counting.parquet").exists()
+    monkeypatch.setattr(study, "MANY", 9)
     part.finish()
     assert not (tmp_path / "results" / "counting.parquet").exists()
     assert (tmp_path / "shards" / "counting.parquet").exists()

@@ -97,7 +97,10 @@ def _laplace(truth: Truth, X: np.ndarray, y: np.ndarray) -> dict[str, float]:
     jacobian = np.diag([p_hat * (1 - p_hat), -1 / slope**2])
     apart = truth.theta - np.array([p_hat, 1 / slope])
     spread = jacobian @ linear.covariance @ jacobian
-    wald = float(apart @ np.linalg.solve(spread, apart))
+    try:
+        wald = float(apart @ np.linalg.solve(spread, apart))
+    except np.linalg.LinAlgError:  # a slope so large that its scale has no variance left
+        wald = np.nan
     return _distances(wald, linear.deviance(there), exists=True)
 
 

@@ -18,8 +18,8 @@ from exactregion._typing import FloatArray, IntArray
 from exactregion.errors import InvalidValueError
 from exactregion.features import (
     add_products,
-    centre_of_block,
     precision_of,
+    probability_bits,
     probability_mass,
 )
 from exactregion.landmarks import sample_rows, sampled
@@ -200,12 +200,16 @@ class Sums:
 
 def sums_of(stretch: Stretch, plan: Plan) -> Sums:
     """Sum over one stretch, block after block."""
+    from exactregion.engine import steps  # Numba is slow to import
+
     width = sum(plan.widths)
     points = np.zeros((plan.draws.m, width + 1))
     centre = np.zeros(width)
     information = [np.zeros((own, own)) for own in plan.widths]
     wanted = [False] * len(plan.columns)
     buffers = _Buffers.for_plan(plan)
+    unit = np.concatenate([*(columns.unit for columns in plan.columns), [1.0]])
+    precision = 2.0 ** probability_bits(plan.extent)
     with single_thread():
         for rows in blocks(len(stretch.p)):
             X, p, trials = stretch.X[rows], stretch.p[rows], stretch.trials[rows]
@@ -215,11 +219,11 @@ def sums_of(stretch: Stretch, plan: Plan) -> Sums:
                 if own is not None:
                     information[term] += own
                     wanted[term] = True
-            sign = (p == 0) * 1.0 - (p == 1) * 1.0
-            Phi = np.column_stack([*parts, sign.astype(parts[0].dtype)])
-            unit = np.concatenate([columns.unit for columns in plan.columns])
-            mass = probability_mass(p, trials, plan.extent)
-            centre += centre_of_block(Phi[:, :-1], mass[None], unit)[:, 0]
+            Phi = buffers.Phi[: len(p)]
+            np.concatenate(parts, axis=1, out=Phi[:, :width])
+            np.subtract(p == 0, p == 1, out=Phi[:, width], dtype=Phi.dtype)
+            # the last column, of certainties, comes along so that the features stay contiguous
+            centre += steps.centres(p[None], trials, precision, Phi, unit, BLOCK_ROWS)[0, :width]
             number = stretch.index * (SORT_ROWS // BLOCK_ROWS) + rows.start // BLOCK_ROWS
             block = _Block(number, p, trials, stretch.successes[rows])
             _add_points(points, Phi, block, plan.draws, buffers)
@@ -230,12 +234,13 @@ def sums_of(stretch: Stretch, plan: Plan) -> Sums:
 
 @dataclass(frozen=True, eq=False)
 class _Buffers:
-    """Room for the uniforms and the successes of a group of data sets in a block.
+    """Room for the features of a block, the uniforms and the successes of a group of data sets.
 
     Made once a stretch: where memory is given back to the system at once, as Dask's workers do,
     new room for every product would cost more than the product.
     """
 
+    Phi: FloatArray
     U: FloatArray | None
     K: FloatArray
 
@@ -244,9 +249,10 @@ class _Buffers:
         """Make room for all data sets where rows are counts: these are made a row at a time."""
         m = plan.draws.m
         precision = precision_of(plan.extent)
+        Phi = np.empty((BLOCK_ROWS, sum(plan.widths) + 1), dtype=precision)
         if plan.extent.row_trials <= 1:
-            return cls(None, np.empty(min(m, GROUP) * BLOCK_ROWS, dtype=precision))
-        return cls(np.empty(m * BLOCK_ROWS), np.empty(m * BLOCK_ROWS, dtype=precision))
+            return cls(Phi, None, np.empty(min(m, GROUP) * BLOCK_ROWS, dtype=precision))
+        return cls(Phi, np.empty(m * BLOCK_ROWS), np.empty(m * BLOCK_ROWS, dtype=precision))
 
     @property
     def group(self) -> int:
