@@ -1,7 +1,6 @@
-"""A browser, and pages to open in it."""
+"""Pages to open in a browser."""
 
 import os
-import shutil
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,41 +9,10 @@ import pytest
 
 import exactregion as er
 
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-
 EVIL = (
     "<script>window.__xss = 1</script>\"><img src=x onerror='window.__xss = 1'>"
     " $$x^2$$ {{ 7 * 7 }} </script> é"
 )
-
-
-def missing(reason):
-    if os.environ.get("EXACTREGION_REQUIRE_BROWSER") == "1":
-        pytest.fail(f"EXACTREGION_REQUIRE_BROWSER is set, but {reason}")
-    pytest.skip(reason)
-
-
-@pytest.fixture(scope="session")
-def browser():
-    program = shutil.which("chromium")
-    if program is None:
-        missing("there is no chromium on this machine to open reports with")
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        missing("playwright is not installed")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 def region_of(X, y, **settings):

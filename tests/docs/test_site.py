@@ -9,7 +9,6 @@ import time
 from pathlib import Path
 
 import pytest
-from browser.conftest import browser  # noqa: F401  a fixture
 
 import exactregion as er
 
@@ -143,7 +142,7 @@ def test_what_is_wrong_fails_the_build(tmp_path, text, fails):
     "name", ["index", "quickstart", "tutorials/predictions", "theory/index", "reference/regions"]
 )
 @pytest.mark.parametrize("width", [1280, 380])
-def test_pages_open_without_errors_or_requests(site, browser, name, width):  # noqa: F811
+def test_pages_open_without_errors_or_requests(site, browser, name, width):
     errors, requests = [], []
     context = browser.new_context(viewport={"width": width, "height": 900})
     page = context.new_page()
@@ -159,7 +158,7 @@ def test_pages_open_without_errors_or_requests(site, browser, name, width):  # n
     assert not too_wide
 
 
-def test_search_finds_pages_without_a_server(site, browser):  # noqa: F811
+def test_search_finds_pages_without_a_server(site, browser):
     page = browser.new_page()
     page.goto((site / "index.html").as_uri())
     page.click("input.md-search__input")
