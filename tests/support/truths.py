@@ -106,9 +106,11 @@ STATISTICS = {
     "smoother": er.statistics.Neighborhood(kernel="gaussian"),
     "embedding": er.statistics.Embedding(),
     "discrepancy": er.statistics.Discrepancy(),
+    "multiscale": er.statistics.Multiscale(),
     "score": er.statistics.Score(),
     "omnibus": er.statistics.Omnibus(),
     "spiegelhalter": er.statistics.Spiegelhalter(),
+    "curvature": er.statistics.Curvature(),
     "combined": er.statistics.Combined(),
     "callable": lambda labels, p, X: (labels * (1 + np.arange(len(p)) % 2)).sum(axis=1) ** 2,
 }
