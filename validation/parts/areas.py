@@ -30,7 +30,7 @@ CASES = [
 ]
 YARDSTICK = "likelihood_ratio"
 GUARANTEES = {YARDSTICK: "asymptotic", "stripes": "at least"}
-COLOURS = {"exact": VERMILION, "asymptotic": BLUE, "at least": GREY}
+COLOURS = {"exact": BLUE, "asymptotic": VERMILION, "at least": GREY}
 
 
 def statistics(name: str, n: int = setting.N_ROWS) -> dict[str, Any]:

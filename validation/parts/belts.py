@@ -50,7 +50,7 @@ RMS = {
 }
 """What val.prob of the R package rms and the GiViTI belt of R say about pima's predictions."""
 
-COLOURS = {OURS: VERMILION, "calibration-belt": BLUE, "relplot": GREY}
+COLOURS = {OURS: BLUE, "calibration-belt": VERMILION, "relplot": GREY}
 MARKERS = {OURS: "o", "calibration-belt": "s", "relplot": "^"}
 
 

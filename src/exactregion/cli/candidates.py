@@ -26,7 +26,7 @@ from exactregion.cli.options import (
     with_options,
 )
 from exactregion.cli.output import Page
-from exactregion.cli.regions import fitted_region, test_member
+from exactregion.cli.regions import fitted_region, tested_member
 from exactregion.cli.targets import Targets
 from exactregion.cli.values import check_draws, read_alpha, statistic_name
 from exactregion.errors import InvalidValueError
@@ -94,7 +94,7 @@ def try_candidates(
     for name in probability or ():
         check_probabilities(asked.table, asked.frame, name)
     found = (
-        _test_member(asked, outcome, family, parameters, draws)
+        _tested_member(asked, outcome, family, parameters, draws)
         if parameters is not None
         else _test_columns(asked, probability or [], draws)
     )
@@ -162,7 +162,7 @@ def _test_columns(asked: Asked, names: list[str], draws: Draws) -> list[_Found]:
     ]
 
 
-def _test_member(
+def _tested_member(
     asked: Asked, outcome: Outcome, family: Family, parameters: str, draws: Draws
 ) -> list[_Found]:
     region = fitted_region(asked, outcome, family, draws, accepted_ranks=(1, draws.resamples + 1))
@@ -170,7 +170,7 @@ def _test_member(
     values = ", ".join(
         f"{name} = {value:g}" for name, value in zip(region.parameter_names_, theta, strict=True)
     )
-    return [_found(f"{family.model}: {values}", test_member(region, theta))]
+    return [_found(f"{family.model}: {values}", tested_member(region, theta))]
 
 
 def _found(name: str, result: ExactTestResult) -> _Found:

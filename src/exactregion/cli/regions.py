@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from exactregion.region import ConfidenceRegion
     from exactregion.result import ExactTestResult
 
-__all__ = ["Answers", "Wishes", "fitted_region", "test_member"]
+__all__ = ["Answers", "Wishes", "fitted_region", "tested_member"]
 
 
 def fitted_region(
@@ -59,7 +59,7 @@ def fitted_region(
     return er.ConfidenceRegion(model, **settings).fit(asked.X, asked.outcomes.y)
 
 
-def test_member(region: ConfidenceRegion, theta: list[float]) -> ExactTestResult:
+def tested_member(region: ConfidenceRegion, theta: list[float]) -> ExactTestResult:
     """Test one member of a family.
 
     Parameters

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from exactregion.region import ConfidenceRegion
     from exactregion.result import ExactTestResult
 
-__all__ = ["belt_facts", "code_of", "region_facts", "test_facts"]
+__all__ = ["belt_facts", "code_of", "region_facts", "result_facts"]
 
 MOST_NAMES = 12
 LONGEST = 160
@@ -26,7 +26,7 @@ LONGEST = 160
 Facts = list[tuple[str, str]]
 
 
-def test_facts(result: ExactTestResult) -> Facts:
+def result_facts(result: ExactTestResult) -> Facts:
     """List what a test was asked."""
     asked = result.question
     judged = [] if asked.kind == "calibration" else [("Inputs", _listed(asked.inputs))]

@@ -10,7 +10,7 @@ from bokeh.models import ColumnDataSource
 from exactregion import wording
 from exactregion._typing import FloatArray
 from exactregion.plotting.null import FARTHEST, NullDisplay
-from exactregion.report.facts import code_of, test_facts
+from exactregion.report.facts import code_of, result_facts
 from exactregion.report.figures import add_glyph, limits_around, new_figure
 from exactregion.report.groups import Groups, group_by_prediction
 from exactregion.report.parts import Figure, Key, Page, Pointer, Section, Table
@@ -37,7 +37,7 @@ def page_of_test(result: ExactTestResult, title: str | None = None) -> Page:
         answer=wording.answer_of_test(result),
         guarantee=wording.guarantee_of_test(result),
         verdict="against" if result.pvalue <= wording.SURPRISE else "fits",
-        facts=test_facts(result),
+        facts=result_facts(result),
         sections=[
             Section(
                 "How odd the outcomes are",

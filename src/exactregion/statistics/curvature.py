@@ -25,8 +25,8 @@ class Curvature(Statistic):
     """The score of (logit p)², apart from what a shift and a stretch of the logit explain, squared.
 
     Z_i = (e₃ᵀ I⁻¹ s_i)² with s_i = Σ_j (1, l_j, l_j²) (k_ij - t_j p_j), l = logit p, and I the
-    information of the three. A model that lacks an interaction or a square, and is fitted as well
-    as it can be, has a calibration curve that bends.
+    information of the three, up to a factor that all data sets share. A model that lacks an
+    interaction or a square, and is fitted as well as it can be, has a calibration curve that bends.
     """
 
     @property
