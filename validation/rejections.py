@@ -159,7 +159,8 @@ def _panel(axis: Any, table: pd.DataFrame, tests: list[str], *, power: bool) -> 
     axis.axvline(LEVEL, color="#666666", lw=0.8, ls="--", zorder=1)
     axis.set_yticks(range(len(tests)), tests, fontsize=8)
     axis.set_ylim(-0.6, len(tests) - 0.4)
-    axis.set_xlim((-0.02, 1.02) if power else (-0.006, None))
+    if power:
+        axis.set_xlim(-0.02, 1.02)
     axis.tick_params(axis="x", labelsize=8)
     axis.spines[["top", "right"]].set_visible(False)
 
