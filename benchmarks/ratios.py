@@ -18,8 +18,8 @@ import numpy as np
 from literal import literal_2, literal_3
 
 import exactregion as er
-from exactregion.experiments import setting
-from exactregion.files import write_whole
+from exactregion.data.files import write_whole
+from exactregion.paper import setting
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
@@ -118,9 +118,9 @@ def monte_carlo(region, data, third):
 
 def parts(region, third):
     """What one θ costs in pieces that nobody can avoid when labels are drawn anew each time."""
-    m, n = region._fitted.resampling.m, len(region._fitted.sample)
+    m, n = region.fitted_.resampling.m, len(region.fitted_.sample)
     rng = np.random.Generator(np.random.SFC64(0))
-    phi = rng.normal(size=(n, region._fitted.statistic.features.width))
+    phi = rng.normal(size=(n, region.fitted_.statistic.features.width))
     labels = rng.choice([0.0, 1.0], size=(m, n))
     uniforms, product = timed(
         lambda: [rng.random((m - 1, n)) for _ in range(100)],

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from exactregion.data.sample import Inputs
 from exactregion.kernels import Gaussian
-from exactregion.sample import Inputs
 from exactregion.statistics import (
     Combined,
     Curvature,

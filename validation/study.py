@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from exactregion.files import write_whole
+from exactregion.data.files import write_whole
 
 __all__ = ["Case", "Part", "Task", "generator", "records_of"]
 

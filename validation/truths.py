@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from exactregion.experiments.setting import LOCATIONS, TRUTH
 from exactregion.models import LaplaceMixture, Logistic, Model, Probit, Psychometric
+from exactregion.paper.setting import LOCATIONS, TRUTH
 
 __all__ = ["GUESS", "Truth", "label", "truth_of"]
 

@@ -11,18 +11,18 @@ import numpy as np
 from scipy.special import logit
 
 from exactregion._typing import FloatArray, IntArray
+from exactregion.data.reading import read_outcomes, read_predictions
 from exactregion.errors import InvalidValueError
-from exactregion.inference.curves import LOGIT_END, probability_at
-from exactregion.inference.results import Band
 from exactregion.models import Recalibration
-from exactregion.reading import read_outcomes, read_predictions
 from exactregion.region import ConfidenceRegion
+from exactregion.region.bands import LOGIT_END, probability_at
+from exactregion.region.ranges import positive_stretches
+from exactregion.region.results import Band
+from exactregion.region.window import Window
 from exactregion.resampling import RNGLike, fresh_entropy, integer_seed
-from exactregion.result import ExactTestResult
-from exactregion.search import Window
 from exactregion.statistics import Statistic
-from exactregion.stretches import positive_stretches
 from exactregion.testing import calibration_test
+from exactregion.testing.result import ExactTestResult
 
 if TYPE_CHECKING:
     import pandas as pd

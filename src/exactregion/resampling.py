@@ -16,8 +16,8 @@ import numpy as np
 from scipy.special import betainc
 
 from exactregion._typing import FloatArray, IntArray
+from exactregion.data.sample import BLOCK_ROWS, Sample, blocks
 from exactregion.errors import InvalidTypeError, InvalidValueError
-from exactregion.sample import BLOCK_ROWS, Sample, blocks
 
 __all__ = [
     "BLOCK_ROWS",

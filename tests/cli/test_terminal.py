@@ -237,7 +237,9 @@ def test_examples_of_the_front_page_run(run, tmp_path, monkeypatch):
 
 def test_demo_and_paper_are_called(run, tmp_path, monkeypatch):
     told = []
-    monkeypatch.setattr("exactregion.demo.story", lambda out, progress: f"story {out} {progress}")
+    monkeypatch.setattr(
+        "exactregion.cli.demo.story", lambda out, progress: f"story {out} {progress}"
+    )
     monkeypatch.chdir(tmp_path)
     assert run("demo", "--out", "there", "--quiet").out == "story there False\n"
 
@@ -246,7 +248,7 @@ def test_demo_and_paper_are_called(run, tmp_path, monkeypatch):
         told.append((str(out), seed))
         return [out / "paper.png"]
 
-    monkeypatch.setattr("exactregion.experiments.paper.run", experiment)
+    monkeypatch.setattr("exactregion.paper.paper.run", experiment)
     done = run("paper", "--out", "figures", "--seed", "4")
     assert (done.code, done.out, done.err) == (0, "figures/paper.png\n", "working …\n")
     assert told == [("figures", 4)]

@@ -10,7 +10,7 @@ from support.truths import STATISTICS
 from threadpoolctl import threadpool_limits
 
 import exactregion as er
-from exactregion.sample import SORT_ROWS
+from exactregion.data.sample import SORT_ROWS
 
 BUILT_IN = [name for name in STATISTICS if name != "callable"]
 every_statistic = pytest.mark.parametrize("statistic", BUILT_IN)

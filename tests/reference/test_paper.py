@@ -10,7 +10,7 @@ import pytest
 from scipy.integrate import quad_vec
 
 import exactregion as er
-from exactregion import features
+from exactregion.features import grid as features
 
 N, M, SIGMA, K_NEAREST = 30, 20, 0.5, 5
 THETAS = [(0.5, 1.0), (0.4, 1.3), (0.7, 0.6), (0.2, 2.5)]

@@ -144,7 +144,7 @@ def many_ranks_under(truth, n, statistic, repetitions, first_seed=0):
     region = er.ConfidenceRegion(
         truth.model, statistic=statistic, confidence_level=0.9, n_resamples=M - 1, rng=0
     ).fit(X, y)
-    state = region._fitted
+    state = region.fitted_
     inputs = state.sample.inputs
     candidates = region._candidates(state.model.as_batch(truth.theta, len(truth.theta))[0])
     ranks = []

@@ -168,7 +168,7 @@ def test_memory_maps_of_many_rows_are_not_summarised(tmp_path, monkeypatch):
     searched = []
 
     def not_searched(region, p):
-        searched.append(len(region._fitted.sample))
+        searched.append(len(region.fitted_.sample))
         raise InterruptedError
 
     monkeypatch.setattr(er.calibration, "_belt", not_searched)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist, pdist
 
+from exactregion.data.sample import Sample
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.kernels import (
     CallableKernel,
@@ -17,7 +18,6 @@ from exactregion.kernels import (
     vectors,
 )
 from exactregion.kernels.vectors import LABEL_DISTANCE
-from exactregion.sample import Sample
 from exactregion.statistics import Discrepancy
 
 RNG = np.random.default_rng(0)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from exactregion.data.sample import Sample
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.resampling import (
     BLOCK_ROWS,
@@ -14,7 +15,6 @@ from exactregion.resampling import (
     check_n_resamples,
     fresh_entropy,
 )
-from exactregion.sample import Sample
 
 FALSE_ALARM = 1e-9
 

@@ -5,7 +5,7 @@ import pytest
 from support.truths import TRUTHS, assert_uniform, ranks_under
 
 import exactregion as er
-from exactregion import membership
+from exactregion.region import fitted as membership
 from exactregion.resampling import Resampling
 from exactregion.statistics import Discrepancy, Statistic
 

@@ -16,8 +16,8 @@ import pandas as pd
 from scipy.stats import chi2
 
 import exactregion as er
-from exactregion.experiments import setting
-from exactregion.experiments.study import study
+from exactregion.paper import setting
+from exactregion.paper.study import study
 from validation.drawing import BLUE, GREY, VERMILION, panels
 from validation.rates import limits
 from validation.study import Case

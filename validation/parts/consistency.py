@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 
 import exactregion as er
-from exactregion.experiments import setting
-from exactregion.experiments.study import enclosing_box, likelihood_ratio
+from exactregion.paper import setting
+from exactregion.paper.study import enclosing_box, likelihood_ratio
 from validation.drawing import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, panels
 from validation.parts.areas import title_of
 from validation.rates import limits

@@ -22,8 +22,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit, logit
 
+from exactregion.data.sample import Sample
 from exactregion.ranking import pvalue_of, rank_of
-from exactregion.sample import Sample
 from exactregion.statistics import Candidates, Combined, Neighborhood, Omnibus, Statistic
 from validation.rules import WEIGHTS, Rules, rules_for
 from validation.study import Case, generator

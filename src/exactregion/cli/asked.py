@@ -13,8 +13,8 @@ from exactregion.cli.columns import (
 )
 from exactregion.cli.options import Outcome, Reading
 from exactregion.cli.outcomes import Outcomes, read_outcomes
+from exactregion.data.tables import Table
 from exactregion.errors import InvalidValueError
-from exactregion.tables import Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -192,7 +192,7 @@ def _check_choice(columns: Columns) -> None:
 
 
 def _by_formula(table: Table, formula: str, columns: Columns, settings: dict[str, Any]) -> Asked:
-    from exactregion.formula import columns_of, parse_formula
+    from exactregion.data.formula import columns_of, parse_formula
 
     names = list(dict.fromkeys(table.columns))
     sides = [
@@ -211,8 +211,8 @@ def _by_formula(table: Table, formula: str, columns: Columns, settings: dict[str
 def _outcomes_by_formula(
     table: Table, frame: pd.DataFrame, formula: str, options: Outcome
 ) -> Outcomes:
-    from exactregion.design import Design
-    from exactregion.reading import read_outcomes as read_any
+    from exactregion.data.design import Design
+    from exactregion.data.reading import read_outcomes as read_any
 
     design = Design.from_formula(formula, frame)
     name = str(getattr(design.outcomes, "name", ""))

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from exactregion.data.tables import did_you_mean, shown_names
 from exactregion.errors import InvalidValueError
-from exactregion.tables import did_you_mean, shown_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,7 +53,7 @@ def inputs_of(region: ConfidenceRegion) -> pd.DataFrame:
 
     if region.design_ is not None:
         return region.design_.data[list(region.design_.columns)]
-    inputs = region._fitted.sample.inputs
+    inputs = region.fitted_.sample.inputs
     return pd.DataFrame(inputs.matrix, columns=list(inputs.names))
 
 

@@ -29,14 +29,14 @@ from exactregion.cli.output import Page, interval, interval_records
 from exactregion.cli.pieces import Pieces
 from exactregion.cli.targets import Targets
 from exactregion.cli.values import check_draws, read_alpha, read_level, statistic_name
+from exactregion.engine.progress import showing
 from exactregion.errors import InvalidValueError
-from exactregion.progress import Stage, planned
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from exactregion.calibration import CalibrationBelt
-    from exactregion.result import ExactTestResult
+    from exactregion.testing.result import ExactTestResult
 
 __all__ = ["EXAMPLES", "calibrate"]
 
@@ -48,7 +48,6 @@ Examples:
 
 CALIBRATED = {"intercept": "0", "slope": "1"}
 
-STAGES = (Stage("belt", 6000), Stage("intervals", 5500, 0.4))
 """How much the searches ask, roughly."""
 
 MANY_GROUPS = 50
@@ -206,11 +205,9 @@ def _belt(
             f"Column {probability!r} holds only 0 and 1, which leave no room for a belt. "
             "Add --test-only."
         )
-    with planned(STAGES, show=show) as plan:
-        with plan.stage("belt"):
-            belt = er.calibration_belt(asked.outcomes.y, p, **settings)
-        with plan.stage("intervals"):
-            _ = belt.intervals
+    with showing("belt", show=show):
+        belt = er.calibration_belt(asked.outcomes.y, p, **settings)
+        _ = belt.intervals
     return belt
 
 
@@ -222,7 +219,7 @@ def _page(
     belt: CalibrationBelt | None,
     groups: pd.DataFrame | None,
 ) -> Page:
-    from exactregion.wording import (
+    from exactregion.plotting.wording import (
         answer_of_belt,
         answer_of_test,
         guarantee_of_belt,

@@ -32,7 +32,7 @@ from exactregion.cli.values import check_draws, read_alpha, statistic_name
 from exactregion.errors import InvalidValueError
 
 if TYPE_CHECKING:
-    from exactregion.result import ExactTestResult
+    from exactregion.testing.result import ExactTestResult
 
 __all__ = ["EXAMPLES", "try_candidates"]
 
@@ -179,7 +179,7 @@ def _found(name: str, result: ExactTestResult) -> _Found:
 
 
 def _page(asked: Asked, found: list[_Found], draws: Draws) -> Page:
-    from exactregion.wording import answer_of_test, guarantee_of_test
+    from exactregion.plotting.wording import answer_of_test, guarantee_of_test
 
     page = Page()
     page.heading("Can these probabilities be true?")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from exactregion.cli.options import Reading
 from exactregion.cli.output import note
+from exactregion.data.tables import Table, read_table
 from exactregion.errors import InvalidValueError
-from exactregion.tables import Table, read_table
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,7 +13,7 @@ from exactregion.cli.options import flag
 from exactregion.cli.output import Page, note, print_json
 from exactregion.cli.targets import check_folder, check_packages, check_target
 from exactregion.cli.values import check_choice, check_seed
-from exactregion.files import write_whole
+from exactregion.data.files import write_whole
 
 __all__ = ["DATASETS_EXAMPLES", "DEMO_EXAMPLES", "PAPER_EXAMPLES", "datasets", "demo", "paper"]
 
@@ -107,7 +107,7 @@ def paper(
 
     Writes paper.png, paper.pdf and paper.json.
     """
-    from exactregion.experiments import paper as experiment
+    from exactregion.paper import paper as experiment
 
     check_seed(seed)
     check_packages("--plot", "The figure")
@@ -124,7 +124,7 @@ def demo(
     quiet: Quiet = False,
 ) -> None:
     """Tell what 23 flights say about O-rings and cold, in the terminal and two pictures."""
-    from exactregion import demo as tale
+    from exactregion.cli import demo as tale
 
     check_folder(out, tale.PICTURES, force=force)
     sys.stdout.write(tale.story(out, progress=not quiet) + "\n")

@@ -30,9 +30,9 @@ from exactregion.cli.output import Page
 from exactregion.cli.regions import Answers, Wishes, fitted_region
 from exactregion.cli.targets import Targets
 from exactregion.cli.values import check_draws, read_alpha, read_level, statistic_name
+from exactregion.data.tables import check_file
 from exactregion.errors import InvalidValueError
-from exactregion.tables import check_file
-from exactregion.wording import percent
+from exactregion.plotting.wording import percent
 
 if TYPE_CHECKING:
     from exactregion.region import ConfidenceRegion
@@ -158,7 +158,7 @@ def show(
     check_file(file)
     region = er.load(file)
     region.n_jobs = jobs
-    sample = region._fitted.sample
+    sample = region.fitted_.sample
     successes, trials = int(sample.successes.sum()), sample.inputs.total
     page = Page()
     page.heading(f"Which {_family(region)} curves fit?")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from exactregion.cli.at import inputs_of, read_place, shown, typical
+from exactregion.data.tables import did_you_mean, shown_names
 from exactregion.errors import InvalidValueError
-from exactregion.tables import did_you_mean, shown_names
 
 if TYPE_CHECKING:
     from exactregion._typing import FloatArray
@@ -83,7 +83,7 @@ def half_way(region: ConfidenceRegion, text: str) -> HalfWay:
     family = type(region.model_).__name__
     if family not in PREDICTOR:
         raise InvalidValueError("--ed50 goes with --model logistic, probit and cloglog only.")
-    names = region._fitted.sample.inputs.names
+    names = region.fitted_.sample.inputs.names
     name = max((known for known in names if _begins(text, known)), key=len, default=None)
     if name is None:
         wrong = text.partition(",")[0]
@@ -124,7 +124,7 @@ def _own_columns(region: ConfidenceRegion, name: str) -> list[str]:
     design = region.design_
     if design is None:
         return [name]
-    from exactregion.formula import columns_of, parse_formula
+    from exactregion.data.formula import columns_of, parse_formula
 
     _, right = parse_formula(design.formula, list(design.data.columns))
     columns = {

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from exactregion.cli.options import Outcome
+from exactregion.data.tables import Table, did_you_mean
 from exactregion.errors import InvalidValueError
-from exactregion.tables import Table, did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from exactregion.cli.errors import printable
-from exactregion.wording import interval_text, number
+from exactregion.plotting.wording import interval_text, number
 
 if TYPE_CHECKING:
     import pandas as pd

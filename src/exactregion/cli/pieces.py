@@ -10,9 +10,9 @@ from typing import Any
 
 from exactregion.cli.asked import check_outcome_apart
 from exactregion.cli.options import Draws, Outcome
+from exactregion.data.tables import check_file
 from exactregion.errors import InvalidValueError, MissingDependencyError
-from exactregion.result import ExactTestResult
-from exactregion.tables import check_file
+from exactregion.testing.result import ExactTestResult
 
 __all__ = ["Pieces"]
 

@@ -13,17 +13,17 @@ from exactregion.cli.families import Family, family_of
 from exactregion.cli.halfway import half_way
 from exactregion.cli.options import Draws, Outcome
 from exactregion.cli.output import INTERVAL_KEYS, Page, interval, interval_records
-from exactregion.progress import Stage, planned
-from exactregion.wording import answer_of_region, guarantee_of_region, percent
+from exactregion.engine.progress import showing
+from exactregion.plotting.wording import answer_of_region, guarantee_of_region, percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pandas as pd
 
-    from exactregion.inference import Band, Interval
     from exactregion.region import ConfidenceRegion
-    from exactregion.result import ExactTestResult
+    from exactregion.region.results import Band, Interval
+    from exactregion.testing.result import ExactTestResult
 
 __all__ = ["Answers", "Wishes", "fitted_region", "tested_member"]
 
@@ -69,10 +69,10 @@ def tested_member(region: ConfidenceRegion, theta: list[float]) -> ExactTestResu
     theta : list of float
         Parameters of the member.
     """
-    from exactregion.result import ExactTestResult, Question
+    from exactregion.testing.result import ExactTestResult, Question
 
     evaluation = region.evaluate(theta)
-    sample = region._fitted.sample
+    sample = region.fitted_.sample
     question = Question(
         kind="model",
         statistic=str(region.statistic),
@@ -142,32 +142,15 @@ class Answers:
             Show progress.
         """
         region = self.region
-        with planned(self._stages(), show=show) as plan:
-            with plan.stage("region"):
-                self.pvalue = float(region.pvalue(region.estimate_))
-            with plan.stage("intervals"):
-                self._intervals = region.intervals()
+        with showing("region", show=show):
+            self.pvalue = float(region.pvalue(region.estimate_))
+            self._intervals = region.intervals()
             if self._wishes.joint:
-                with plan.stage("joint intervals"):
-                    self._joint = region.intervals(joint=True)
+                self._joint = region.intervals(joint=True)
             for half in self._halves:
-                with plan.stage("ED50"):
-                    self._ed50.append(region.functional(half, half.name))
+                self._ed50.append(region.functional(half, half.name))
             if self._places is not None:
-                with plan.stage("band"):
-                    self._band = region.band(self._places.frame)
-
-    def _stages(self) -> list[Stage]:
-        """Guess how much each search asks: measured on data sets of 23 to 189 rows."""
-        d = len(self.region.parameter_names_)
-        places = 0 if self._places is None else len(self._places.given)
-        return [
-            Stage("region", 600 + 300 * d),
-            Stage("intervals", 3200 * d, 0.4),
-            Stage("joint intervals", 3500 * d if self._wishes.joint else 0),
-            *(Stage("ED50", 2400, 0.5) for _ in self._halves),
-            Stage("band", 3000 * min(places, 3)),
-        ]
+                self._band = region.band(self._places.frame)
 
     def tell(self, page: Page) -> None:
         """Put tables and sentences on a page.

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from exactregion.cli.options import Output
 from exactregion.cli.output import note
+from exactregion.data.files import write_whole
+from exactregion.engine.progress import showing
 from exactregion.errors import InvalidValueError, MissingDependencyError
-from exactregion.files import write_whole
-from exactregion.progress import Stage, planned
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -140,17 +140,12 @@ class Targets:
         if self._save is not None:
             self._done(result.save(self._save))
         d = len(getattr(result, "parameter_names_", ()))
-        work = 5000 * d + 1000
         wanted = {"picture": self._output.plot, "report": self._output.report}
-        stages = [Stage(label, work) for label, path in wanted.items() if d and path is not None]
-        with planned(stages, show=self._output.talks and bool(stages)) as plan:
+        with showing("picture", show=self._output.talks and d > 0):
             if self._output.plot is not None:
-                with plan.stage("picture"):
-                    figure = _figure(result)
-                _write_figure(figure, self._output.plot)
+                _write_figure(_figure(result), self._output.plot)
             if self._output.report is not None:
-                with plan.stage("report"):
-                    result.report(self._output.report)
+                result.report(self._output.report)
         for path in wanted.values():
             if path is not None:
                 self._done(path)

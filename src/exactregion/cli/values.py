@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from exactregion.cli.options import Draws
+from exactregion.data.tables import did_you_mean
 from exactregion.errors import InvalidValueError
 from exactregion.statistics import STATISTIC_NAMES
-from exactregion.tables import did_you_mean
 
 __all__ = [
     "check_choice",

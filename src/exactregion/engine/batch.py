@@ -9,7 +9,7 @@ import numpy as np
 from exactregion._typing import FloatArray
 from exactregion.engine.certainty import Certainties
 from exactregion.errors import InvalidTypeError, InvalidValueError
-from exactregion.features import Projection
+from exactregion.features.grid import Projection
 from exactregion.resampling import BLOCK_ROWS, Resampling, blocks
 from exactregion.statistics.base import Candidates, PreparedStatistic, Rule
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from exactregion._typing import FloatArray
-from exactregion.features import CandidateFeatures
+from exactregion.features.grid import CandidateFeatures
 from exactregion.statistics.base import Candidates
 
 __all__ = ["Certainties"]

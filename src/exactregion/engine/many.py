@@ -13,12 +13,12 @@ from threading import Lock
 import numpy as np
 
 from exactregion._typing import FloatArray, IntArray
+from exactregion.data.workers import number_of
 from exactregion.engine.batch import check_numbers, fitting, statistics_of
 from exactregion.engine.certainty import Certainties
 from exactregion.engine.path import can_walk
 from exactregion.engine.route import Ground
 from exactregion.engine.trail import Trail
-from exactregion.engine.workers import number_of
 from exactregion.resampling import Resampling
 from exactregion.statistics.base import Candidates, PreparedStatistic, Rule
 

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import betainc
 
 from exactregion._typing import FloatArray, IntArray
-from exactregion.features import CandidateFeatures, SharedFeatures, once, probability_bits
+from exactregion.features.grid import CandidateFeatures, SharedFeatures, once, probability_bits
 from exactregion.resampling import BLOCK_ROWS, Resampling, blocks
 from exactregion.statistics.base import Candidates, Rule, Term
 from exactregion.statistics.measures import FromCentre, FromMean, Whitened

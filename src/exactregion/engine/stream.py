@@ -15,18 +15,18 @@ import numpy as np
 from scipy.special import logit
 
 from exactregion._typing import FloatArray, IntArray
+from exactregion.data.sample import BLOCK_ROWS, SORT_ROWS, Extent, Sample, Shared, blocks
 from exactregion.errors import InvalidValueError
-from exactregion.features import (
+from exactregion.features.grid import (
     add_products,
     precision_of,
     probability_bits,
     probability_mass,
 )
-from exactregion.landmarks import sample_rows, sampled
+from exactregion.features.landmarks import sample_rows, sampled
+from exactregion.features.threads import single_thread
 from exactregion.resampling import Draws, place_successes
-from exactregion.sample import BLOCK_ROWS, SORT_ROWS, Extent, Sample, Shared, blocks
 from exactregion.statistics.streamed import Columns, StreamRule, Survey
-from exactregion.threads import single_thread
 
 __all__ = [
     "BINS",

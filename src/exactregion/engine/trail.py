@@ -11,7 +11,7 @@ import numpy as np
 from exactregion._typing import FloatArray
 from exactregion.engine.path import Path
 from exactregion.engine.route import Ground, Route
-from exactregion.features import CandidateFeatures
+from exactregion.features.grid import CandidateFeatures
 from exactregion.statistics.base import Candidates, Rule
 
 __all__ = ["Trail"]

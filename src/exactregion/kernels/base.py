@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from exactregion._typing import FloatArray, IntArray
-from exactregion.sample import Distinct, Inputs
+from exactregion.data.sample import Distinct, Inputs
 
 __all__ = ["BoundKernel", "Gram", "Kernel", "SettledKernel"]
 

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from exactregion._typing import FloatArray
+from exactregion.data.sample import Inputs
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.kernels.base import BoundKernel, Gram, Kernel
-from exactregion.sample import Inputs
 
 __all__ = ["CallableKernel", "Precomputed"]
 

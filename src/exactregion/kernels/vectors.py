@@ -13,10 +13,10 @@ from scipy.spatial.distance import cdist, pdist
 from scipy.special import gammaln, kve
 
 from exactregion._typing import FloatArray
+from exactregion.data.reading import numeric
+from exactregion.data.sample import Distinct, Inputs
 from exactregion.errors import InvalidValueError
 from exactregion.kernels.base import BoundKernel, Gram, Kernel, SettledKernel
-from exactregion.reading import numeric
-from exactregion.sample import Distinct, Inputs
 
 __all__ = ["Gaussian", "Laplacian", "Matern", "Poisson", "VectorKernel", "scales_of"]
 

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from exactregion._typing import FloatArray
+from exactregion.data.reading import numeric, read_inputs
 from exactregion.errors import InvalidTypeError, InvalidValueError, ModelError
-from exactregion.reading import numeric, read_inputs
 
 __all__ = ["Bounds", "Model", "as_matrix", "check_probabilities"]
 

@@ -8,10 +8,10 @@ import narwhals as nw
 import numpy as np
 
 from exactregion._typing import FloatArray
+from exactregion.data.frames import as_pandas, is_number
+from exactregion.data.reading import from_native
 from exactregion.errors import InvalidTypeError, InvalidValueError, NotFittedError
-from exactregion.frames import as_pandas, is_number
 from exactregion.models.base import as_matrix, check_probabilities
-from exactregion.reading import from_native
 
 __all__ = ["fixed_probabilities", "is_asked"]
 

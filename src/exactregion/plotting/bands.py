@@ -6,18 +6,17 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from exactregion import wording
 from exactregion._typing import BoolArray, FloatArray, IntArray
+from exactregion.data.reading import numeric, read_inputs, read_outcomes
 from exactregion.errors import InvalidTypeError, InvalidValueError
-from exactregion.plotting import canvas
-from exactregion.reading import numeric, read_inputs, read_outcomes
-from exactregion.stretches import positive_stretches
+from exactregion.plotting import canvas, wording
+from exactregion.region.ranges import positive_stretches
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from exactregion.inference import Band
+    from exactregion.region.results import Band
 
 __all__ = ["BandDisplay"]
 

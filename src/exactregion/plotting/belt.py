@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from exactregion import wording
 from exactregion._typing import FloatArray, IntArray
+from exactregion.data.sample import Sample
 from exactregion.models import fixed_probabilities
-from exactregion.plotting import canvas
-from exactregion.sample import Sample
+from exactregion.plotting import canvas, wording
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from exactregion._typing import FloatArray
 from exactregion.errors import InvalidTypeError, InvalidValueError, MissingDependencyError
-from exactregion.search import Outline, box_around
+from exactregion.region.grid import box_around
+from exactregion.region.outline import Outline
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

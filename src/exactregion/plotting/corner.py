@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from exactregion import wording
 from exactregion._typing import FloatArray
 from exactregion.errors import InvalidValueError
-from exactregion.plotting import canvas
-from exactregion.search import Outline, Window, radius_of
-from exactregion.search.rays import trace
+from exactregion.plotting import canvas, wording
+from exactregion.region.depth import radius_of
+from exactregion.region.outline import Outline
+from exactregion.region.rays import trace
+from exactregion.region.window import Window
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from exactregion import wording
 from exactregion._typing import FloatArray
-from exactregion.plotting import canvas
+from exactregion.plotting import canvas, wording
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from exactregion.result import ExactTestResult
+    from exactregion.testing.result import ExactTestResult
 
 __all__ = ["NullDisplay"]
 

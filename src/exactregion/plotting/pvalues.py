@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from exactregion import wording
 from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.errors import InvalidValueError
-from exactregion.plotting import canvas
+from exactregion.plotting import canvas, wording
 from exactregion.ranking import pvalue_of
-from exactregion.search import Grid
-from exactregion.stretches import runs
+from exactregion.region.grid import Grid
+from exactregion.region.ranges import runs
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

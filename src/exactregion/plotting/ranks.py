@@ -8,12 +8,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy import ndimage
 
-from exactregion import wording
 from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.errors import InvalidValueError
-from exactregion.plotting import canvas
+from exactregion.plotting import canvas, wording
 from exactregion.ranking import pvalue_of
-from exactregion.search import Grid
+from exactregion.region.grid import Grid
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

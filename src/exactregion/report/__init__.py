@@ -9,14 +9,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from exactregion.data.files import write_whole
 from exactregion.errors import MissingDependencyError
-from exactregion.files import write_whole
 
 if TYPE_CHECKING:
     from exactregion.calibration import CalibrationBelt
     from exactregion.region import ConfidenceRegion
     from exactregion.report.parts import Page
-    from exactregion.result import ExactTestResult
+    from exactregion.testing.result import ExactTestResult
 
 __all__ = ["write_belt_report", "write_region_report", "write_test_report"]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from bokeh.models import ColumnDataSource, PlainText
 
-from exactregion import wording
+from exactregion.plotting import wording
 from exactregion.report.curves import Curves
 from exactregion.report.figures import add_glyph, limits_around, new_figure, shortened
 from exactregion.report.inputs import Column
@@ -99,7 +99,7 @@ def _draw_estimate(plot: Any, region: ConfidenceRegion, curves: Curves) -> Key:
 
 
 def _draw_data(plot: Any, region: ConfidenceRegion, column: Column) -> Key:
-    sample = region._fitted.sample
+    sample = region.fitted_.sample
     trials, successes = (
         sample.inputs.to_user_order(values) for values in (sample.inputs.trials, sample.successes)
     )

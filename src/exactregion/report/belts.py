@@ -8,7 +8,7 @@ import numpy as np
 from bokeh.layouts import column
 from bokeh.models import ColumnDataSource
 
-from exactregion import wording
+from exactregion.plotting import wording
 from exactregion.plotting.belt import BINS
 from exactregion.report.facts import belt_facts, code_of
 from exactregion.report.figures import add_glyph, new_figure

@@ -9,7 +9,9 @@ import numpy as np
 
 from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.plotting.canvas import box_of
-from exactregion.search import Grid, Outline, Probe, full_grid, refined_grid
+from exactregion.region.grid import Grid, full_grid, refined_grid
+from exactregion.region.outline import Outline
+from exactregion.region.window import Probe
 
 if TYPE_CHECKING:
     from exactregion.region import ConfidenceRegion
@@ -106,7 +108,7 @@ def _line(region: ConfidenceRegion, outline: Outline) -> Line:
 
 
 def _surface(region: ConfidenceRegion, outline: Outline) -> Surface:
-    state = region._fitted
+    state = region.fitted_
     work = len(state.sample) * state.resampling.m
     side, levels = next((side, levels) for most, side, levels in SIDES if work <= most)
     slant = _slant(outline)
@@ -118,7 +120,7 @@ def _surface(region: ConfidenceRegion, outline: Outline) -> Surface:
     def theta_at(places: FloatArray) -> FloatArray:
         return places + slant * places[:, 1:] * [1, 0]
 
-    probe = Probe(lambda places: region._judge(theta_at(places)), window.bounds)
+    probe = Probe(lambda places: region.fitted_.ranks(theta_at(places)), window.bounds)
     even = full_grid(probe, state.accepted, box, side)
     fine = refined_grid(probe, state.accepted, box, levels=levels)
     places = np.stack(np.meshgrid(*even.axes, indexing="ij"), axis=-1).reshape(-1, 2)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from exactregion import wording
 from exactregion._typing import IntArray
 from exactregion._version import __version__
 from exactregion.models.linear import LinearModel
+from exactregion.plotting import wording
 from exactregion.report.figures import shortened
 from exactregion.resampling import integer_seed
 from exactregion.statistics import STATISTIC_NAMES, as_statistic
@@ -16,7 +16,7 @@ from exactregion.statistics import STATISTIC_NAMES, as_statistic
 if TYPE_CHECKING:
     from exactregion.calibration import CalibrationBelt
     from exactregion.region import ConfidenceRegion
-    from exactregion.result import ExactTestResult
+    from exactregion.testing.result import ExactTestResult
 
 __all__ = ["belt_facts", "code_of", "region_facts", "result_facts"]
 
@@ -40,7 +40,7 @@ def result_facts(result: ExactTestResult) -> Facts:
 
 def region_facts(region: ConfidenceRegion) -> Facts:
     """List what a region was asked."""
-    state = region._fitted
+    state = region.fitted_
     sample = state.sample
     return [
         *_data_facts(sample.successes, sample.inputs.trials),
@@ -68,9 +68,9 @@ def belt_facts(belt: CalibrationBelt) -> Facts:
 
 
 def _input_facts(region: ConfidenceRegion) -> Facts:
-    design = region._fitted.design
+    design = region.fitted_.design
     if design is None:
-        return [("Inputs", _listed(region._fitted.sample.inputs.names))]
+        return [("Inputs", _listed(region.fitted_.sample.inputs.names))]
     return [("Formula", shortened(design.formula, LONGEST)), ("Inputs", _listed(design.columns))]
 
 
@@ -129,7 +129,7 @@ def _level(region: ConfidenceRegion) -> str:
 def code_of(asked: ExactTestResult | ConfidenceRegion | CalibrationBelt) -> str:
     """Write the lines of Python that make the report again."""
     from exactregion.calibration import CalibrationBelt
-    from exactregion.result import ExactTestResult
+    from exactregion.testing.result import ExactTestResult
 
     if isinstance(asked, ExactTestResult):
         return _code("result", _test_call(asked))
@@ -137,7 +137,7 @@ def code_of(asked: ExactTestResult | ConfidenceRegion | CalibrationBelt) -> str:
         settings = _settings(asked.region, seed=asked.test.question.seed)
         return _code("belt", f"er.calibration_belt(y_true, y_prob, {settings})")
     settings = _settings(asked, seed=integer_seed(asked.rng))
-    design, model = asked._fitted.design, _model_code(asked)
+    design, model = asked.fitted_.design, _model_code(asked)
     if design is not None:
         call = f"from_formula({design.formula!r}, data, model={model}, {settings})"
         return _code("region", f"er.ConfidenceRegion.{call}")

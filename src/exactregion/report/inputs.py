@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from exactregion import wording
 from exactregion._typing import FloatArray
-from exactregion.reading import numeric
+from exactregion.data.reading import numeric
+from exactregion.plotting import wording
 from exactregion.report.figures import shortened
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class Column:
 
 def columns_of(region: ConfidenceRegion) -> list[Column]:
     """Give the inputs that vary: those of the formula, or of X; none where X holds objects."""
-    state = region._fitted
+    state = region.fitted_
     inputs = state.sample.inputs
     table: Mapping[str, Any]
     if state.design is not None:
@@ -105,7 +105,7 @@ def _column(name: str, values: npt.NDArray[Any]) -> Column:
 
 def as_inputs(region: ConfidenceRegion, rows: Mapping[str, npt.NDArray[Any]]) -> Any:
     """Put columns together as the family takes them: a matrix like that of the fit."""
-    state = region._fitted
+    state = region.fitted_
     if state.design is not None:
         import pandas as pd
 

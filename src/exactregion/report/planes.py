@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from bokeh.models import ColumnDataSource, LinearColorMapper
 
-from exactregion import wording
 from exactregion._typing import FloatArray
+from exactregion.plotting import wording
 from exactregion.plotting.canvas import accepted_pvalues
 from exactregion.ranking import pvalue_of
+from exactregion.region.ranges import runs
 from exactregion.report.candidates import Cloud, Line, Pointable, Surface
 from exactregion.report.figures import THEMES, add_glyph, label_of, new_figure, shortened
 from exactregion.report.parts import Figure, Key
-from exactregion.stretches import runs
 
 if TYPE_CHECKING:
     from exactregion.region import ConfidenceRegion

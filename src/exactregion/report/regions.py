@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from exactregion import wording
+from exactregion.plotting import wording
 from exactregion.report.bands import band_figure
 from exactregion.report.candidates import Cloud, Line, Surface, pointable
 from exactregion.report.curves import MOST_INPUTS, Curves, curves_along_inputs
@@ -24,7 +24,7 @@ __all__ = ["page_of_region"]
 
 def page_of_region(region: ConfidenceRegion, title: str | None = None) -> Page:
     """Gather the page of a region."""
-    with region._watching("report"):
+    with region._progress("report"):
         points = pointable(region)
         curves = curves_along_inputs(region, points.theta)
         focused, joint = region.intervals(), region.intervals(joint=True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exactregion import wording
+from exactregion.plotting import wording
 from exactregion.report.figures import shortened
 from exactregion.report.parts import Table
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from bokeh.models import ColumnDataSource
 
-from exactregion import wording
 from exactregion._typing import FloatArray
+from exactregion.plotting import wording
 from exactregion.plotting.null import FARTHEST, NullDisplay
 from exactregion.report.facts import code_of, result_facts
 from exactregion.report.figures import add_glyph, limits_around, new_figure
@@ -16,7 +16,7 @@ from exactregion.report.groups import Groups, group_by_prediction
 from exactregion.report.parts import Figure, Key, Page, Pointer, Section, Table
 
 if TYPE_CHECKING:
-    from exactregion.result import ExactTestResult
+    from exactregion.testing.result import ExactTestResult
 
 __all__ = ["groups_figure", "groups_table", "page_of_test"]
 

@@ -6,13 +6,13 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from exactregion.data.files import write_whole
 from exactregion.errors import (
     ExactRegionError,
     FileAccessError,
     FileFormatError,
     InvalidTypeError,
 )
-from exactregion.files import write_whole
 from exactregion.saving.archive import UNREADABLE, pack, unpack
 from exactregion.saving.content import describe, rebuild
 

@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from exactregion._typing import IntArray
+from exactregion.data.sample import Sample
 from exactregion.errors import FileFormatError, InvalidValueError
 from exactregion.region import ConfidenceRegion
 from exactregion.resampling import Resampling, integer_seed
-from exactregion.sample import Sample
 from exactregion.saving.archive import Arrays
 from exactregion.saving.columns import decode_frame, encode_frame
 from exactregion.saving.own import describe_own, is_own, known_by, recognise, take_own
 from exactregion.saving.settings import decode, encode_called
 
 if TYPE_CHECKING:
-    from exactregion.design import Design
+    from exactregion.data.design import Design
 
 __all__ = ["describe", "rebuild"]
 
@@ -38,7 +38,7 @@ SAME = 1e-9
 def describe(region: ConfidenceRegion) -> tuple[dict[str, Any], Arrays]:
     """Say in JSON and arrays what a region was fitted with."""
     arrays: Arrays = {}
-    fitted_with = region._fitted.settings
+    fitted_with = region.fitted_.settings
     settings = {
         name: encode_called(f"The {name!r} parameter", fitted_with[name], name, arrays)
         for name in PLAIN
@@ -49,8 +49,8 @@ def describe(region: ConfidenceRegion) -> tuple[dict[str, Any], Arrays]:
     header = {
         "settings": settings,
         "parameter_names": list(region.parameter_names_),
-        "entropy": f"{region._fitted.resampling.entropy:032x}",
-        "data": _describe_data(region._fitted.sample, arrays),
+        "entropy": f"{region.fitted_.resampling.entropy:032x}",
+        "data": _describe_data(region.fitted_.sample, arrays),
         "formula": _describe_design(region.design_, arrays),
     }
     if is_own(settings["model"]) or is_own(settings["statistic"]):
@@ -113,11 +113,11 @@ def _fit(settings: dict[str, Any], data: Mapping[str, Any], arrays: Arrays) -> C
     pos_label = settings.pop("pos_label")
     region = ConfidenceRegion(**settings).fit(X, np.column_stack([successes, trials - successes]))
     region.pos_label = pos_label
-    state = region._fitted
-    region._state = replace(
+    state = region.fitted_
+    region._fitted = replace(
         state,
         sample=replace(state.sample, is_counts=is_counts, classes=classes),
-        settings=state.settings | {"pos_label": pos_label},
+        settings={**state.settings, "pos_label": pos_label},
     )
     return region
 
@@ -165,16 +165,16 @@ def _describe_design(design: Design | None, arrays: Arrays) -> dict[str, Any] | 
 
 def _restore_design(region: ConfidenceRegion, node: Mapping[str, Any], arrays: Arrays) -> None:
     """Read the formula on its columns again, so that it can be read on new ones."""
-    from exactregion.design import Design
+    from exactregion.data.design import Design
 
-    inputs = region._fitted.sample.inputs
+    inputs = region.fitted_.sample.inputs
     design = Design.from_formula(node["formula"], decode_frame(node["columns"], arrays))
     if design.names != inputs.names or not _alike(design.matrix.to_numpy(), inputs.user_rows):
         raise FileFormatError(
             f"the formula {design.formula!r} does not give the inputs that it gave when the region "
             "was saved, with another version of formulaic or of its columns"
         )
-    region._state = replace(region._fitted, design=design)
+    region._fitted = replace(region.fitted_, design=design)
 
 
 def _alike(found: Any, saved: Any) -> bool:
@@ -189,6 +189,6 @@ def _alike(found: Any, saved: Any) -> bool:
 def _restore_draws(region: ConfidenceRegion, entropy: Any) -> None:
     if not (isinstance(entropy, str) and re.fullmatch("[0-9a-f]{32}", entropy)):
         raise FileFormatError("it is damaged (entropy must be 32 hexadecimal digits)")
-    state = region._fitted
+    state = region.fitted_
     draws = Resampling(state.sample, state.resampling.n_resamples, int(entropy, 16))
-    region._state = replace(state, resampling=draws)
+    region._fitted = replace(state, resampling=draws)

@@ -15,9 +15,9 @@ import numpy as np
 from exactregion._typing import FloatArray
 from exactregion.errors import FileFormatError, InvalidValueError
 from exactregion.region import ConfidenceRegion
+from exactregion.region.start import likely_parameters
 from exactregion.saving.archive import Arrays
 from exactregion.saving.settings import UnsaveableError, encode
-from exactregion.search.start import likely_parameters
 
 __all__ = ["describe_own", "is_own", "known_by", "recognise", "take_own"]
 
@@ -48,7 +48,7 @@ def is_own(node: Any) -> bool:
 
 def known_by(region: ConfidenceRegion) -> Arrays:
     """Give a θ and its Z, to know model and statistic by when they are passed again."""
-    state = region._fitted
+    state = region.fitted_
     try:
         with np.errstate(all="ignore"):
             theta = likely_parameters(state.model, state.sample)

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from exactregion._typing import FloatArray
+from exactregion.data.sample import Inputs
 from exactregion.errors import InvalidTypeError, InvalidValueError
-from exactregion.features import Labels, Projection
+from exactregion.features.grid import Labels, Projection
 from exactregion.models.base import Model
-from exactregion.sample import Inputs
 from exactregion.statistics.streamed import StreamRule, Survey
 
 __all__ = [

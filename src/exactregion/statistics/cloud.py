@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from exactregion.features import SharedFeatures
+from exactregion.features.grid import SharedFeatures
 from exactregion.statistics.base import Candidates, PreparedStatistic, Rule, Term
 from exactregion.statistics.measures import FromMean
 

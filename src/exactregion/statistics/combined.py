@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from exactregion._typing import FloatArray
+from exactregion.data.sample import Inputs
 from exactregion.errors import InvalidTypeError, InvalidValueError
-from exactregion.sample import Inputs
 from exactregion.statistics.base import Candidates, PreparedStatistic, Rule, Statistic
 from exactregion.statistics.curvature import Curvature
 from exactregion.statistics.discrepancy import Discrepancy

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from exactregion._typing import FloatArray
-from exactregion.features import CandidateFeatures
-from exactregion.sample import Inputs
+from exactregion.data.sample import Inputs
+from exactregion.features.grid import CandidateFeatures
 from exactregion.statistics.base import Candidates, PreparedStatistic, Rule, Statistic, Term
 from exactregion.statistics.measures import Whitened
 from exactregion.statistics.score import PowersOfLogit, powers_of_logit, whitening_of

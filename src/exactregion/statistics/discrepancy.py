@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from exactregion.features import SharedFeatures
+from exactregion.data.sample import Inputs
+from exactregion.features.grid import SharedFeatures
+from exactregion.features.landmarks import Landmarks, kernel_features
 from exactregion.kernels import Precomputed, as_kernel
-from exactregion.landmarks import Landmarks, kernel_features
-from exactregion.sample import Inputs
 from exactregion.statistics.base import Candidates, PreparedStatistic, Rule, Statistic, Term
 from exactregion.statistics.measures import FromCentre
 from exactregion.statistics.streamed import FromPoint, StreamRule, StreamTerm, Survey

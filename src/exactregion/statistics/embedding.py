@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from exactregion.data.sample import Inputs
+from exactregion.features.landmarks import Landmarks, kernel_features
 from exactregion.kernels import Precomputed, as_kernel
-from exactregion.landmarks import Landmarks, kernel_features
-from exactregion.sample import Inputs
 from exactregion.statistics.base import PreparedStatistic, Statistic
 from exactregion.statistics.cloud import PreparedCloud
 from exactregion.statistics.measures import FromMean

@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from exactregion._typing import FloatArray
-from exactregion.sample import Inputs
+from exactregion.data.sample import Inputs
 
 __all__ = ["FromCentre", "FromMean", "Whitened", "squared_norms"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from exactregion.data.sample import Inputs
 from exactregion.errors import InvalidValueError
 from exactregion.kernels import VectorKernel, as_kernel
-from exactregion.sample import Inputs
 from exactregion.statistics.base import PreparedStatistic, Statistic
 from exactregion.statistics.combined import Omnibus
 from exactregion.statistics.discrepancy import Discrepancy

@@ -19,11 +19,11 @@ from scipy.spatial.distance import cdist
 from scipy.special import roots_legendre
 
 from exactregion._typing import FloatArray, IntArray
+from exactregion.data.reading import numeric
+from exactregion.data.sample import Distinct, Inputs
 from exactregion.errors import InvalidValueError
-from exactregion.features import SharedFeatures
+from exactregion.features.grid import SharedFeatures
 from exactregion.kernels import BoundKernel, Precomputed, as_kernel, scales_of
-from exactregion.reading import numeric
-from exactregion.sample import Distinct, Inputs
 from exactregion.statistics.base import PreparedStatistic, Statistic
 from exactregion.statistics.cloud import PreparedCloud
 

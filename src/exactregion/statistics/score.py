@@ -10,14 +10,15 @@ import numpy as np
 from scipy.special import logit
 
 from exactregion._typing import FloatArray, IntArray
-from exactregion.features import (
+from exactregion.data.sample import SORT_ROWS, Inputs, blocks
+from exactregion.features.grid import (
     CandidateFeatures,
     grid_unit,
     on_grid,
     once,
     precision_of,
 )
-from exactregion.sample import SORT_ROWS, Inputs, blocks
+from exactregion.features.threads import single_thread
 from exactregion.statistics.base import (
     Candidates,
     PreparedStatistic,
@@ -28,7 +29,6 @@ from exactregion.statistics.base import (
 )
 from exactregion.statistics.measures import Whitened
 from exactregion.statistics.streamed import StreamRule, StreamTerm, Survey
-from exactregion.threads import single_thread
 
 __all__ = [
     "PowersOfLogit",

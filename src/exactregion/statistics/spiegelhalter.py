@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from exactregion._typing import FloatArray, IntArray
-from exactregion.features import CandidateFeatures, grid_unit, on_grid, precision_of
-from exactregion.sample import Inputs
+from exactregion.data.sample import Inputs
+from exactregion.features.grid import CandidateFeatures, grid_unit, on_grid, precision_of
 from exactregion.statistics.base import Candidates, PreparedStatistic, Rule, Statistic, Term
 from exactregion.statistics.measures import FromCentre
 from exactregion.statistics.streamed import FromPoint, StreamRule, StreamTerm, Survey

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from exactregion._typing import FloatArray, IntArray
-from exactregion.sample import Distinct, Extent
+from exactregion.data.sample import Distinct, Extent
 from exactregion.statistics.measures import squared_norms
 
 __all__ = ["Columns", "FromPoint", "StreamRule", "StreamTerm", "Survey"]

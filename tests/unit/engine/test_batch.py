@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from exactregion.data.sample import Sample
 from exactregion.engine import check_batch, statistics_of, statistics_of_many
 from exactregion.errors import InvalidTypeError, InvalidValueError
-from exactregion.features import Labels
+from exactregion.features.grid import Labels
 from exactregion.models import Logistic, Probit
 from exactregion.resampling import BLOCK_ROWS, Resampling
-from exactregion.sample import Sample
 from exactregion.statistics import (
     Candidates,
     Combined,

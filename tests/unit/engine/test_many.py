@@ -7,9 +7,9 @@ import pytest
 from scipy.special import expit
 
 import exactregion as er
+from exactregion.data.sample import Sample
 from exactregion.errors import ExactRegionError
 from exactregion.kernels import Gaussian
-from exactregion.sample import Sample
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 2))

@@ -34,11 +34,11 @@ def region_of(kind, statistic, n=30, m=40):
 
 def both_engines(region, theta):
     """Z by the batch engine, and by walking."""
-    state = region._fitted
-    candidates = region._candidates(theta)
-    rule = state.statistic.rule(candidates)
+    state = region.fitted_
+    candidates = region.fitted_.candidates(theta)
+    rule = state.prepared.rule(candidates)
     assert can_walk(rule, state.resampling)
-    by_batch = statistics_of(candidates, state.resampling, state.statistic)
+    by_batch = statistics_of(candidates, state.resampling, state.prepared)
     return by_batch, Path(Ground(state.resampling)).statistics_of(candidates, rule)
 
 
@@ -72,13 +72,13 @@ def test_blocks_of_rows():
 def test_the_way_does_not_matter():
     """Whatever came before, and in which order, Z is the same."""
     region = region_of("labels", er.statistics.Combined())
-    state, theta = region._fitted, RNG.normal(size=(12, 3))
+    state, theta = region.fitted_, RNG.normal(size=(12, 3))
     path = Path(Ground(state.resampling))
 
     def along(order):
-        candidates = region._candidates(theta[order])
+        candidates = region.fitted_.candidates(theta[order])
         Z = np.empty((len(theta), state.resampling.m))
-        Z[order] = path.statistics_of(candidates, state.statistic.rule(candidates))
+        Z[order] = path.statistics_of(candidates, state.prepared.rule(candidates))
         return Z
 
     first = along(np.arange(12))
@@ -89,13 +89,13 @@ def test_the_way_does_not_matter():
 def test_a_walker_for_features_that_change_sometimes():
     """The score of a logistic model walks; a certainty changes its features, and it goes on."""
     region = region_of("labels", Score())
-    state, paths = region._fitted, Paths(asked=WORTH_SORTING)
+    state, paths = region.fitted_, Paths(asked=WORTH_SORTING)
     theta = RNG.normal(size=(20, 3))
     theta[7] = [1000.0, 0.0, 0.0]  # certain everywhere
 
     def ask(paths):
         return statistics_of_many(
-            theta, region._candidates, state.resampling, state.statistic, batch=1, paths=paths
+            theta, region.fitted_.candidates, state.resampling, state.prepared, batch=1, paths=paths
         )
 
     assert np.array_equal(ask(paths), ask(None))
@@ -104,17 +104,17 @@ def test_a_walker_for_features_that_change_sometimes():
 @pytest.mark.parametrize("n_jobs", [None, 1, 2, 3])
 def test_workers_and_calls(n_jobs):
     region = region_of("labels", er.statistics.Combined())
-    state, theta = region._fitted, RNG.normal(size=(150, 3))
+    state, theta = region.fitted_, RNG.normal(size=(150, 3))
     expected = statistics_of_many(
-        theta, region._candidates, state.resampling, state.statistic, batch=2**20
+        theta, region.fitted_.candidates, state.resampling, state.prepared, batch=2**20
     )
     paths = Paths()
     for size in (10, 40, 150):
         Z = statistics_of_many(
             theta[:size],
-            region._candidates,
+            region.fitted_.candidates,
             state.resampling,
-            state.statistic,
+            state.prepared,
             batch=2**20,
             n_jobs=n_jobs,
             paths=paths,
@@ -126,17 +126,17 @@ def test_workers_and_calls(n_jobs):
 
 def test_a_path_left_in_the_middle_is_not_used_again():
     region = region_of("labels", Discrepancy())
-    state, paths, calls = region._fitted, Paths(asked=WORTH_SORTING), itertools.count()
+    state, paths, calls = region.fitted_, Paths(asked=WORTH_SORTING), itertools.count()
 
     def candidates_at(theta):
         if next(calls) == 4:
             raise KeyboardInterrupt
-        return region._candidates(theta)
+        return region.fitted_.candidates(theta)
 
     def ask():
         theta = np.ones((40, 3)) * np.arange(40)[:, None] / 40
         return statistics_of_many(
-            theta, candidates_at, state.resampling, state.statistic, batch=1, paths=paths
+            theta, candidates_at, state.resampling, state.prepared, batch=1, paths=paths
         )
 
     with pytest.raises(KeyboardInterrupt):
@@ -147,20 +147,20 @@ def test_a_path_left_in_the_middle_is_not_used_again():
 
 def test_what_cannot_be_walked():
     region = region_of("labels", lambda labels, p, X: labels.sum(axis=1))
-    state = region._fitted
-    rule = state.statistic.rule(region._candidates(np.zeros((1, 3))))
+    state = region.fitted_
+    rule = state.prepared.rule(region.fitted_.candidates(np.zeros((1, 3))))
     assert not can_walk(rule, state.resampling)
     assert region.rank(RNG.normal(size=(50, 3))).shape == (50,)
 
 
 def test_far_jumps_are_drawn_and_near_ones_walked():
     region = region_of("labels", Discrepancy(), n=200, m=100)
-    state = region._fitted
+    state = region.fitted_
     trail = Trail(Ground(state.resampling))
 
     def walks(theta):
-        candidates = region._candidates(theta)
-        rule = state.statistic.rule(candidates)
+        candidates = region.fitted_.candidates(theta)
+        rule = state.prepared.rule(candidates)
         walked, drawn = trail.cost(candidates.probabilities, rule)
         return walked < drawn
 
@@ -181,12 +181,12 @@ def test_one_theta_after_the_other_keeps_one_walker():
     x = RNG.normal(size=40)
     region = er.ConfidenceRegion("probit", statistic="score", n_resamples=19, rng=0)
     region.fit(x, RNG.random(40) < 0.5)
-    state, paths = region._fitted, Paths(asked=WORTH_SORTING)
+    state, paths = region.fitted_, Paths(asked=WORTH_SORTING)
     for theta in RNG.normal(size=(30, 1, 2)):
         one = statistics_of_many(
-            theta, region._candidates, state.resampling, state.statistic, batch=1, paths=paths
+            theta, region.fitted_.candidates, state.resampling, state.prepared, batch=1, paths=paths
         )
-        again = statistics_of(region._candidates(theta), state.resampling, state.statistic)
+        again = statistics_of(region.fitted_.candidates(theta), state.resampling, state.prepared)
         assert np.array_equal(one, again)
     assert all(len(path._walkers) == 1 for path in paths._free[0].paths)
 

@@ -6,8 +6,8 @@ import sys
 import numpy as np
 import pytest
 
+from exactregion.data.sample import Sample
 from exactregion.kernels import Gaussian
-from exactregion.sample import Sample
 from exactregion.statistics import Discrepancy
 
 SCRIPT = """

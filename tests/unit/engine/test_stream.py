@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import exactregion as er
+from exactregion.data.sample import BLOCK_ROWS, SORT_ROWS, Extent, Sample
+from exactregion.data.workers import answers
 from exactregion.engine import statistics_of
 from exactregion.engine.stream import (
     BINS,
@@ -18,12 +20,10 @@ from exactregion.engine.stream import (
     sums_of,
     survey_of,
 )
-from exactregion.engine.workers import answers
 from exactregion.errors import InvalidValueError
 from exactregion.kernels import Matern, Poisson
 from exactregion.models import Recalibration
 from exactregion.resampling import Draws, Resampling
-from exactregion.sample import BLOCK_ROWS, SORT_ROWS, Extent, Sample
 from exactregion.statistics import (
     Candidates,
     Combined,

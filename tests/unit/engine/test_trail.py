@@ -11,7 +11,7 @@ from exactregion.engine.many import WORTH_SORTING
 from exactregion.engine.path import Path
 from exactregion.engine.route import Ground, Route, steps
 from exactregion.engine.trail import Trail
-from exactregion.features import CandidateFeatures, SharedFeatures
+from exactregion.features.grid import CandidateFeatures, SharedFeatures
 from exactregion.statistics import Combined, Discrepancy, Embedding, Neighborhood, Omnibus, Score
 from exactregion.statistics.focused import Focused
 from exactregion.statistics.measures import FromCentre, Whitened
@@ -48,16 +48,16 @@ def always_walked(monkeypatch):
 
 def walk(own, region, theta, statistic=None):
     """Z by this trail, and by the batch engine."""
-    state = region._fitted
-    statistic = statistic or state.statistic
-    candidates = region._candidates(theta)
+    state = region.fitted_
+    statistic = statistic or state.prepared
+    candidates = region.fitted_.candidates(theta)
     walked = own.statistics_of(candidates, statistic.rule(candidates))
     assert walked is not None
     return walked, statistics_of(candidates, state.resampling, statistic)
 
 
 def trail_of(region):
-    return Trail(Ground(region._fitted.resampling))
+    return Trail(Ground(region.fitted_.resampling))
 
 
 @pytest.mark.usefixtures("always_walked")
@@ -81,12 +81,12 @@ def test_same_bits_as_batch_from_several_standing_paths(kind, statistic):
 @pytest.mark.parametrize("kind", ["labels", "counts"])
 def test_joint_and_focused_statistics_share_a_trail(kind, model):
     region = region_of(kind, model=model)
-    state, own = region._fitted, trail_of(region)
+    state, own = region.fitted_, trail_of(region)
     focused = FOCUSED.prepare(state.sample.inputs, state.resampling.m)
     # far out, a cloglog model is certain, which is not walked
     size = 0.4 if model == "cloglog" else 1.0
     for turn, theta in enumerate(size * theta for theta in busy_places(4)):
-        for statistic in (state.statistic, focused)[:: 1 if turn % 2 else -1]:
+        for statistic in (state.prepared, focused)[:: 1 if turn % 2 else -1]:
             walked, drawn = walk(own, region, theta, statistic)
             np.testing.assert_array_equal(walked, drawn)
     assert len(own.paths) > 2
@@ -96,8 +96,8 @@ def test_focused_logistic_is_a_row_of_the_score_and_probit_one_feature():
     theta = np.random.default_rng(0).normal(size=(3, 4))
     for model, measure, width in (("logistic", Whitened, 4), ("probit", FromCentre, 1)):
         region = region_of(model=model)
-        state = region._fitted
-        candidates = region._candidates(theta)
+        state = region.fitted_
+        candidates = region.fitted_.candidates(theta)
         rule = FOCUSED.prepare(state.sample.inputs, state.resampling.m).rule(candidates)
         (term,) = rule.terms
         assert isinstance(term.measure, measure)
@@ -111,9 +111,9 @@ def test_focused_logistic_is_a_row_of_the_score_and_probit_one_feature():
 def test_focused_is_the_efficient_score(model):
     """Z ∝ (∇gᵀ I⁻¹ s)², for labels that are seen through the identity."""
     region = region_of(model=model)
-    state, theta = region._fitted, np.array([[0.2, -0.5, 0.3, 0.1]])
+    state, theta = region.fitted_, np.array([[0.2, -0.5, 0.3, 0.1]])
     inputs, m = state.sample.inputs, state.resampling.m
-    candidates = region._candidates(theta)
+    candidates = region.fitted_.candidates(theta)
     Z = statistics_of(candidates, state.resampling, FOCUSED.prepare(inputs, m))[0]
     p = candidates.probabilities[0]
     G = candidates.logit_gradient[0]
@@ -128,7 +128,7 @@ def test_focused_is_the_efficient_score(model):
 @pytest.mark.parametrize(("n", "d"), [(60, 3), (150, 4)])
 def test_brief_features_and_the_score_walk_together(monkeypatch, kind, n, d):
     region = region_of(kind, n=n, d=d)
-    state, own, calls = region._fitted, trail_of(region), []
+    state, own, calls = region.fitted_, trail_of(region), []
     loops = steps()
 
     def counting(name):
@@ -141,7 +141,7 @@ def test_brief_features_and_the_score_walk_together(monkeypatch, kind, n, d):
         walked, drawn = walk(own, region, np.vstack([theta, theta[:1]]))
         np.testing.assert_array_equal(walked, drawn)
     assert set(calls) == {"walk_two"}
-    score, kernel = state.statistic.rule(region._candidates(np.zeros((2, d + 1)))).terms
+    score, kernel = state.prepared.rule(region.fitted_.candidates(np.zeros((2, d + 1)))).terms
     assert isinstance(score.projection, CandidateFeatures)
     assert isinstance(kernel.projection, SharedFeatures)
     assert kernel.projection.brief
@@ -175,7 +175,7 @@ def test_jumps_within_a_batch_start_from_the_nearest_path():
     np.testing.assert_array_equal(walked, drawn)
     assert len(own.paths) == 2
     standing = own._places[:2]
-    expected = region._candidates(theta[-2:]).probabilities[:, :: trail.SPARE]
+    expected = region.fitted_.candidates(theta[-2:]).probabilities[:, :: trail.SPARE]
     np.testing.assert_array_equal(standing, expected)
 
 
@@ -187,7 +187,7 @@ def test_small_steps_stay_on_one_path():
     for theta in np.split(way, 20):
         walked, drawn = walk(own, region, theta)
         np.testing.assert_array_equal(walked, drawn)
-        last = region._candidates(theta[-1:]).probabilities[0, :: trail.SPARE]
+        last = region.fitted_.candidates(theta[-1:]).probabilities[0, :: trail.SPARE]
         np.testing.assert_array_equal(own._places[0], last)
     assert len(own.paths) == 1
 
@@ -197,8 +197,8 @@ def test_cost_counts_from_the_nearest_path():
     region = region_of(statistic="discrepancy", n=200, m=60)
     own = trail_of(region)
     ends = np.array([[1.5, 0.2, 0, 0], [-1.5, 0.1, 0, 0]])
-    candidates = region._candidates(ends)
-    rule = region._fitted.statistic.rule(candidates)
+    candidates = region.fitted_.candidates(ends)
+    rule = region.fitted_.prepared.rule(candidates)
     before, drawn = own.cost(candidates.probabilities, rule, [0, 1])
     route = Route.of(own.ground, candidates, rule)
     for start in (0, 1):
@@ -215,8 +215,8 @@ def test_far_places_are_drawn_instead():
     region = region_of(statistic="discrepancy", n=200, m=100)
     own = trail_of(region)
     theta = 5 * np.random.default_rng(0).normal(size=(20, 4))
-    candidates = region._candidates(theta)
-    assert own.statistics_of(candidates, region._fitted.statistic.rule(candidates)) is None
+    candidates = region.fitted_.candidates(theta)
+    assert own.statistics_of(candidates, region.fitted_.prepared.rule(candidates)) is None
     assert own.paths == []
     walked, drawn = walk(own, region, theta[:1] + 1e-3 * theta)
     np.testing.assert_array_equal(walked, drawn)
@@ -235,13 +235,13 @@ def arrays_of(path):
 @pytest.mark.parametrize("statistic", ["combined", "neighborhood"])
 def test_copies_do_not_share_state(model, statistic):
     region = region_of(model=model, statistic=statistic)
-    state = region._fitted
+    state = region.fitted_
     here = np.array([[0.1, 0, 0, 0], [0, 0, 0, 0]])
     there = here + 0.7
 
     def ask(path, theta):
-        candidates = region._candidates(theta)
-        return path.statistics_of(candidates, state.statistic.rule(candidates))
+        candidates = region.fitted_.candidates(theta)
+        return path.statistics_of(candidates, state.prepared.rule(candidates))
 
     path = Path(Ground(state.resampling))
     first = ask(path, here)
@@ -295,21 +295,21 @@ def test_no_more_memory_than_allowed(monkeypatch, model, room):
 def test_calls_and_workers_with_few_or_many_paths(monkeypatch, most, n_jobs):
     monkeypatch.setattr(trail, "MOST_PATHS", most)
     region = region_of()
-    state, paths = region._fitted, Paths(asked=WORTH_SORTING)
+    state, paths = region.fitted_, Paths(asked=WORTH_SORTING)
     for some in busy_places(4, rounds=12):
         theta = np.repeat(some, 12, axis=0)
         theta += 1e-3 * np.random.default_rng(1).normal(size=theta.shape)
         Z = statistics_of_many(
             theta,
-            region._candidates,
+            region.fitted_.candidates,
             state.resampling,
-            state.statistic,
+            state.prepared,
             batch=2**22,
             n_jobs=n_jobs,
             paths=paths,
         )
-        candidates = region._candidates(theta)
-        drawn = statistics_of(candidates, state.resampling, state.statistic)
+        candidates = region.fitted_.candidates(theta)
+        drawn = statistics_of(candidates, state.resampling, state.prepared)
         np.testing.assert_array_equal(Z, drawn)
     assert all(1 <= len(own.paths) <= most for own in paths._free)
     assert any(own.paths for own in paths._free)

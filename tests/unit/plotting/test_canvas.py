@@ -5,9 +5,8 @@ import sys
 import numpy as np
 import pytest
 
-from exactregion import wording
 from exactregion.errors import InvalidValueError, MissingDependencyError
-from exactregion.plotting import NullDisplay, canvas
+from exactregion.plotting import NullDisplay, canvas, wording
 
 
 def test_without_matplotlib_the_error_is_the_install_line(monkeypatch, oring, slope, three):

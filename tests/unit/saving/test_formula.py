@@ -65,7 +65,7 @@ def test_a_region_of_a_formula_comes_back(formula, settings, tmp_path):
     assert loaded.evaluate(thetas[0]).Z.tobytes() == fitted.evaluate(thetas[0]).Z.tobytes()
     assert repr(loaded) == repr(fitted)
     assert loaded.parameter_names_ == fitted.parameter_names_
-    assert loaded._fitted.sample.classes == fitted._fitted.sample.classes
+    assert loaded.fitted_.sample.classes == fitted.fitted_.sample.classes
     one, other = loaded.design_, fitted.design_
     assert (one.formula, one.columns, one.names) == (other.formula, other.columns, other.names)
     pd.testing.assert_frame_equal(one.data, other.data)

@@ -121,7 +121,7 @@ def test_the_error_says_what_it_was_and_how_to_pass_it(tmp_path):
 def test_long_descriptions_are_cut(tmp_path):
     statistic = statistics.Discrepancy(functools.partial(overlap, b=list(range(500))))
     fitted = region().fit(X, Y)
-    fitted._fitted.settings["statistic"] = statistic
+    fitted.fitted_.settings["statistic"] = statistic
     with pytest.raises(InvalidValueError, match="…, which a file cannot hold") as caught:
         er.load(fitted.save(tmp_path / "region.npz"))
     assert len(str(caught.value)) < 400

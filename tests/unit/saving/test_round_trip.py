@@ -145,7 +145,7 @@ def test_inputs_come_back_in_their_shape_with_their_names(inputs, tmp_path):
     fitted = region(statistic="discrepancy").fit(inputs, Y)
     loaded = reloaded(fitted, tmp_path)
     assert_same(loaded, fitted, THETAS[:, : len(fitted.parameter_names_)])
-    one, other = loaded._fitted.sample.inputs, fitted._fitted.sample.inputs
+    one, other = loaded.fitted_.sample.inputs, fitted.fitted_.sample.inputs
     assert one.names == other.names
     assert one.X.tobytes() == other.X.tobytes()
     assert one.X.shape == other.X.shape
@@ -176,7 +176,7 @@ def test_outcomes_come_back_as_they_were_written(y, pos_label, tmp_path):
     fitted = region(pos_label=pos_label).fit(X, y)
     loaded = reloaded(fitted, tmp_path)
     assert_same(loaded, fitted, THETAS)
-    one, other = loaded._fitted.sample, fitted._fitted.sample
+    one, other = loaded.fitted_.sample, fitted.fitted_.sample
     assert one.is_counts is other.is_counts
     assert plain(one.classes) == plain(other.classes)
     assert loaded.pos_label == pos_label
@@ -200,7 +200,7 @@ def test_text_and_lists_of_numbers_come_back(objects, tmp_path):
     fitted = region(model=LENGTH, statistic=LETTERS).fit(objects, y)
     loaded = reloaded(fitted, tmp_path, model=LENGTH, statistic=LETTERS)
     assert_same(loaded, fitted, np.linspace(0.1, 0.9, 9)[:, None])
-    assert plain(loaded._fitted.sample.inputs.X) == plain(fitted._fitted.sample.inputs.X)
+    assert plain(loaded.fitted_.sample.inputs.X) == plain(fitted.fitted_.sample.inputs.X)
 
 
 # --- settings and state -------------------------------------------------------------------------
@@ -415,7 +415,7 @@ def test_classes_of_other_kinds_are_refused(negative, positive, kind, tmp_path):
         InvalidTypeError, match=rf"^The 'pos_label' parameter must be .* Got {kind} inst"
     ):
         fitted.save(tmp_path / "region.npz")
-    fitted._fitted.settings["pos_label"] = None
+    fitted.fitted_.settings["pos_label"] = None
     with pytest.raises(InvalidTypeError, match=rf"^The classes of y must be .* Got {kind} instead"):
         fitted.save(tmp_path / "region.npz")
 

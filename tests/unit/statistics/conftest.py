@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from exactregion.data.sample import Sample
 from exactregion.resampling import blocks
-from exactregion.sample import Sample
 from exactregion.statistics import Candidates
 
 

@@ -6,11 +6,11 @@ from scipy.optimize import fsolve
 from scipy.special import expit, logit
 
 import exactregion as er
-from exactregion.candidates import statistics_at_once
+from exactregion.data.sample import Sample
 from exactregion.ranking import rank_of
 from exactregion.resampling import Draws, fresh_entropy
-from exactregion.sample import Sample
 from exactregion.statistics import Curvature, Score
+from exactregion.testing.candidates import statistics_at_once
 
 RNG = np.random.default_rng(0)
 N = 24

@@ -5,10 +5,10 @@ import pytest
 
 import exactregion as er
 from exactregion import kernels, statistics
+from exactregion.data.sample import Sample
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.kernels import Gaussian, Laplacian, Matern, Poisson, Precomputed
 from exactregion.kernels.vectors import VectorKernel
-from exactregion.sample import Sample
 from exactregion.statistics import Discrepancy, Multiscale, Omnibus, as_statistic
 
 RNG = np.random.default_rng(0)

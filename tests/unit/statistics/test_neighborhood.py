@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
+from exactregion.data.sample import Sample
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.kernels import Gaussian, Laplacian, Precomputed
-from exactregion.sample import Sample
 from exactregion.statistics import Neighborhood
 
 RNG = np.random.default_rng(0)

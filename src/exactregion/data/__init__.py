@@ -1,0 +1,1 @@
+"""Validated inputs and outcomes, and the sources that they come from."""

@@ -1,0 +1,281 @@
+"""Designs: what a formula makes of a frame, and makes again of new rows."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from exactregion.data.formula import columns_of, formulaic_module, parse_formula, unreadable
+from exactregion.data.frames import as_pandas, check_present
+from exactregion.data.reading import from_native
+from exactregion.errors import InvalidTypeError, InvalidValueError
+from exactregion.models import Function, LinearModel, Model, Psychometric
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Design", "model_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """What a formula makes of a frame: outcomes, a matrix of inputs, and the same for new rows.
+
+    `exactregion.ConfidenceRegion.from_formula` has the grammar.
+
+    Attributes
+    ----------
+    formula : str
+        As the user wrote it.
+    data : pandas.DataFrame
+        The columns that the formula uses, on both sides. ``Design.from_formula(formula, data)``
+        makes the same design again.
+    columns : tuple of str
+        The columns that the right side uses: what new data must have.
+    names : tuple of str
+        The columns of the matrix, such as "temp" or "sex[T.male]".
+    intercept : bool
+        Whether the formula has an intercept; the matrix never has a column for it.
+    matrix : pandas.DataFrame
+        The inputs, one column a name.
+    outcomes : pandas.Series or pandas.DataFrame
+        Labels, or successes and failures.
+    outcome : str
+        What the left side says.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> data = pd.DataFrame({"ill": [0, 1, 1], "sex": ["f", "m", "f"], "dose": [1, 2, 8]})
+    >>> design = Design.from_formula("ill ~ sex + np.log2(dose)", data)
+    >>> design.names
+    ('sex[T.m]', 'np.log2(dose)')
+    >>> design.transform(pd.DataFrame({"sex": ["m"], "dose": [4]}))
+       sex[T.m]  np.log2(dose)
+    0       1.0            2.0
+    """
+
+    formula: str
+    data: pd.DataFrame = field(repr=False)
+    columns: tuple[str, ...]
+    names: tuple[str, ...]
+    intercept: bool
+    matrix: pd.DataFrame = field(repr=False)
+    outcomes: pd.Series[Any] | pd.DataFrame = field(repr=False)
+    outcome: str
+    _spec: Any = field(repr=False)
+
+    @classmethod
+    def from_formula(cls, formula: str, data: Any) -> Design:
+        """Read a formula on a frame.
+
+        Parameters
+        ----------
+        formula : str
+            Outcomes on the left of ~, terms on the right.
+        data : pandas or polars frame
+            The columns that it speaks of, and any others.
+        """
+        frame = as_pandas(data, "data")
+        if len(frame) == 0:
+            raise InvalidValueError(
+                "The 'data' parameter must have at least one row. Got 0 instead."
+            )
+        left, right = parse_formula(formula, list(frame.columns))
+        outputs, inputs = (
+            {name for term in side for f in term.factors for name in columns_of(f, frame.columns)}
+            for side in (left, right)
+        )
+        if inputs & outputs:
+            both = sorted(inputs & outputs)
+            raise InvalidValueError(
+                "The right side of the 'formula' parameter must not use the outcome: a guarantee "
+                f"needs inputs that do not know it. Got {formula!r} with {both} on both sides "
+                "instead."
+            )
+        used = frame[[name for name in frame.columns if name in inputs | outputs]]
+        check_present(used, "data")
+        _check_kinds(used)
+        intercept = any(str(term) == "1" for term in right)
+        if intercept and "Intercept" in inputs:
+            raise InvalidValueError(
+                "The columns of a formula must not be called 'Intercept', which is the name of "
+                f"its own. Got {formula!r} instead: rename the column, or write - 1."
+            )
+        made = _materialize(_new_spec(right), used, formula)
+        matrix = _numbers(made, formula).drop(columns="Intercept" if intercept else [])
+        if matrix.shape[1] == 0:
+            raise InvalidValueError(
+                "The 'formula' parameter must have a term besides the intercept. "
+                f"Got {formula!r} instead."
+            )
+        return cls(
+            formula=formula,
+            data=used,
+            columns=tuple(name for name in frame.columns if name in inputs),
+            names=tuple(matrix.columns),
+            intercept=intercept,
+            matrix=matrix,
+            outcomes=_outcomes(left, used, formula),
+            outcome=" + ".join(str(term) for term in left),
+            _spec=made.model_spec,
+        )
+
+    def transform(self, X: Any) -> pd.DataFrame:
+        """Make the matrix of new rows, coded as the rows of the fit were.
+
+        Parameters
+        ----------
+        X : pandas or polars frame
+            The columns that the right side of the formula uses, and any others.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One column a name.
+        """
+        frame = as_pandas(X, "X")
+        absent = [name for name in self.columns if name not in frame.columns]
+        if absent:
+            raise InvalidValueError(
+                f"The 'X' parameter must have the columns {list(self.columns)} of the formula. "
+                f"Got {list(frame.columns)} instead, without {absent}."
+            )
+        frame = frame[list(self.columns)]
+        check_present(frame, "X")
+        self._check_levels(frame)
+        made = _materialize(self._spec, frame.astype(self._kinds(frame)), self.formula)
+        return _numbers(made, self.formula)[list(self.names)]
+
+    @property
+    def is_coded(self) -> bool:
+        """Whether the matrix is other than the columns themselves."""
+        return self.names != self.columns
+
+    def takes(self, X: Any) -> bool:
+        """Say whether X is to be transformed; if not, its columns are those of the matrix."""
+        frame = from_native(X, "X")
+        if hasattr(frame, "columns"):
+            given = {str(name) for name in frame.columns}
+            return given >= set(self.columns) or given != set(self.names)
+        return getattr(frame, "name", None) is not None and (frame.name,) == self.columns
+
+    def _check_levels(self, frame: pd.DataFrame) -> None:
+        """Raise an error for a level that no row of the fit had: nothing is known about it."""
+        for factor, state in self._spec.factor_contrasts.items():
+            names = list(columns_of(factor, self.columns))
+            if len(names) != 1 or not self.data[names[0]].isin(state.levels).all():
+                continue  # levels of an expression: formulaic looks at them
+            strange = np.flatnonzero(~frame[names[0]].isin(state.levels))
+            if len(strange):
+                raise InvalidValueError(
+                    f"The 'X' parameter must have levels of {names[0]!r} that the fit had, "
+                    f"{state.levels}. Got {frame[names[0]].iloc[strange[0]]!r} in row {strange[0]} "
+                    "instead."
+                )
+
+    def _kinds(self, frame: pd.DataFrame) -> dict[str, Any]:
+        """Return the categories of the fit; an error where it had numbers and X has none."""
+        for name in self.columns:
+            if self.data[name].dtype.kind in "biuf" and frame[name].dtype.kind not in "biuf":
+                raise InvalidTypeError(
+                    f"The 'X' parameter must hold numbers in column {name!r}, as the fit had. "
+                    f"Got {frame[name].dtype} instead."
+                )
+        known = self.data[list(self.columns)].select_dtypes("category")
+        return {str(name): known[name].dtype for name in known}
+
+
+def model_of(model: Model, design: Design) -> Model:
+    """Return the family with an intercept just if the formula has one."""
+    if isinstance(model, Psychometric):
+        return replace(model, core=model_of(model.core, design))
+    if isinstance(model, LinearModel):
+        if design.intercept and not model.intercept:
+            raise InvalidValueError(
+                "The 'model' and 'formula' parameters must agree on the intercept. Got a model "
+                f"without one and {design.formula!r} instead: write - 1 in the formula."
+            )
+        return replace(model, intercept=design.intercept)
+    if not design.intercept and not isinstance(model, Function):
+        raise InvalidValueError(
+            "The 'formula' parameter must keep its intercept for "
+            f"{type(model).__name__}, which has none to leave out. Got {design.formula!r} instead."
+        )
+    return model
+
+
+# --- evaluating it ------------------------------------------------------------------------------
+
+
+def _check_kinds(frame: pd.DataFrame) -> None:
+    for name in frame.columns:
+        if frame[name].dtype.kind not in "biufOUT":
+            raise InvalidTypeError(
+                "The columns that a formula uses must hold numbers, text or categories. "
+                f"Got {name!r} ({frame[name].dtype}) instead: turn it into numbers first."
+            )
+
+
+def _new_spec(terms: Any) -> Any:
+    # missing values are looked for beforehand: formulaic would drop their rows
+    return formulaic_module().ModelSpec.from_spec(terms, output="pandas", na_action="ignore")
+
+
+def _materialize(spec: Any, frame: pd.DataFrame, formula: str) -> Any:
+    mismatch = formulaic_module(".errors").DataMismatchWarning
+    try:
+        # numbers that are not finite are named by row and column afterwards
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("error", mismatch)
+            return spec.get_model_matrix(frame, context={})
+    except Exception as error:  # whatever an expression of the user's may raise
+        raise unreadable(formula, error) from error
+
+
+def _numbers(made: Any, formula: str) -> pd.DataFrame:
+    """Check that the matrix holds finite numbers."""
+    import pandas as pd
+
+    try:
+        matrix = pd.DataFrame(made).astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise unreadable(formula, error) from error
+    bad = ~np.isfinite(matrix.to_numpy())
+    if bad.any():
+        row, column = np.argwhere(bad)[0]
+        raise InvalidValueError(
+            f"The terms of the 'formula' parameter must be finite. Got {matrix.iloc[row, column]} "
+            f"in row {row} of {matrix.columns[column]!r} instead ({int(bad.sum())} such in all)."
+        )
+    return matrix
+
+
+def _outcomes(left: Any, frame: pd.DataFrame, formula: str) -> Any:
+    """Return the column of labels, or two columns of successes and failures."""
+    sides = [_outcome(term, frame, formula) for term in left]
+    if len(sides) == 1 and sides[0] is not None:
+        return sides[0]
+    if len(sides) != 2 or any(side is None for side in sides):
+        raise InvalidValueError(
+            "The left side of the 'formula' parameter must be one column of labels, or two, "
+            f"successes + failures. Got {formula!r} instead."
+        )
+    import pandas as pd
+
+    return pd.concat(sides, axis=1)
+
+
+def _outcome(term: Any, frame: pd.DataFrame, formula: str) -> Any:
+    """Evaluate a term of the left side; None if it is no column of outcomes."""
+    if len(term.factors) != 1 or term.factors[0].eval_method.value == "literal":
+        return None
+    if term.factors[0].eval_method.value == "lookup":
+        return frame[term.factors[0].expr]
+    made = _materialize(_new_spec(formulaic_module().SimpleFormula([term])), frame, formula)
+    values = _numbers(made, formula)
+    is_coded = values.shape[1] != 1 or made.model_spec.factor_contrasts
+    return None if is_coded else values.iloc[:, 0]

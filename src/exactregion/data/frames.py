@@ -1,0 +1,192 @@
+"""Frames of any library as pandas frames, and their text columns as numbers."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+import narwhals as nw
+import numpy as np
+
+from exactregion._typing import FloatArray
+from exactregion.data.reading import from_native, is_missing
+from exactregion.data.sample import Shared
+from exactregion.errors import InvalidTypeError, InvalidValueError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["MAX_LEVELS", "as_pandas", "check_present", "encode_text", "is_number"]
+
+MAX_LEVELS = 50
+"""Most levels of a text column that a statistic looks at; columns with more are ids or prose."""
+
+MICROSECONDS_A_DAY = 86_400e6
+
+Encoded = list[tuple[str, FloatArray]]
+
+
+def as_pandas(data: object, name: str) -> pd.DataFrame:
+    """Turn a frame of any library into a pandas frame with plain columns and numbered rows.
+
+    Numbers and booleans become NumPy's, numbers that were kept as objects too. Categories keep
+    their order and lose the levels that no row has, as in R. A series becomes a frame of one
+    column.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> as_pandas(pl.DataFrame({"dose": [1, 2], "sex": ["f", "m"]}), "data")
+       dose sex
+    0     1   f
+    1     2   m
+    """
+    import pandas as pd
+
+    frame = from_native(data, name)
+    if isinstance(frame, nw.Series):
+        frame = frame.to_frame()
+    if not isinstance(frame, nw.DataFrame):
+        got = "a lazy frame" if isinstance(frame, nw.LazyFrame) else type(data).__name__
+        raise InvalidTypeError(
+            f"The {name!r} parameter must be a pandas or polars frame in memory. Got {got} instead."
+        )
+    columns = {str(column.name): _plain(column) for column in frame.iter_columns()}
+    if len(columns) < frame.shape[1]:
+        raise InvalidValueError(
+            f"The columns of the {name!r} parameter must have different names, as text. "
+            f"Got {frame.columns} instead."
+        )
+    return pd.DataFrame(columns, index=pd.RangeIndex(len(frame)))
+
+
+def check_present(frame: pd.DataFrame, name: str) -> None:
+    """Raise an error that names row and column if an entry is missing."""
+    missing = frame.isna().to_numpy()
+    if missing.any():
+        row, column = np.argwhere(missing)[0]
+        raise _missing_error(name, int(row), str(frame.columns[column]), int(missing.sum()))
+
+
+def _missing_error(name: str, row: int, column: str, count: int) -> InvalidValueError:
+    return InvalidValueError(
+        f"The {name!r} parameter must not hold missing values. Got one in row {row}, column "
+        f"{column!r} instead ({count} such in all): drop or fill these rows."
+    )
+
+
+def _plain(column: nw.Series[Any]) -> Any:
+    import pandas as pd
+
+    dtype = column.dtype
+    if is_number(column):
+        if not column.null_count():
+            return np.asarray(column.to_numpy())
+        return np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
+    if dtype in (nw.Categorical, nw.Enum) and isinstance(column.to_native(), pd.Series):
+        return column.to_native().cat.remove_unused_categories().array
+    if dtype == nw.Enum:
+        kept = set(column.to_list())
+        levels = [level for level in column.to_native().dtype.categories if level in kept]
+        return pd.Categorical(column.to_list(), categories=levels)
+    if dtype.is_temporal():
+        return column.to_numpy()
+    return pd.Series(column.to_list()).infer_objects().array
+
+
+# --- text as numbers ----------------------------------------------------------------------------
+
+
+def encode_text(X: object, name: str = "X") -> tuple[Any, Shared]:
+    """Put numbers in the place of the text, categories and dates of a frame; other X stay as is.
+
+    A statistic measures distances, and needs numbers; they are a function of X alone, so that the
+    test stays exact. Text becomes an indicator of each level, in sorted order, and the indicators
+    of a column share one scale: so all levels are at the same distance, rare ones too, and a text
+    column counts just as much as one of numbers. Of two levels one indicator says it all. Dates and
+    times become days since 1970, durations days: time is a number, whose unit a statistic that
+    standardises does not see.
+
+    Returns
+    -------
+    X : frame, or X itself
+        The numbers.
+    shared : tuple of tuples of int
+        The columns that belong to one text column, where it has more than one.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"age": [3, 4, 5], "sex": ["f", "m", "f"], "arm": list("abc")})
+    >>> numbers, shared = encode_text(frame)
+    >>> numbers
+       age  sex[m]  arm[a]  arm[b]  arm[c]
+    0  3.0     0.0     1.0     0.0     0.0
+    1  4.0     1.0     0.0     1.0     0.0
+    2  5.0     0.0     0.0     0.0     1.0
+    >>> shared
+    ((2, 3, 4),)
+    """
+    frame = from_native(X, name)
+    if isinstance(frame, nw.Series):
+        frame = frame.alias(frame.name or "x").to_frame()
+    if not isinstance(frame, nw.DataFrame) or all(map(is_number, frame.iter_columns())):
+        return X, ()
+    import pandas as pd
+
+    parts = [_encode(column, name) for column in frame.iter_columns()]
+    encoded = [pair for part in parts for pair in part]
+    ends = np.cumsum([len(part) for part in parts]).tolist()
+    places = [tuple(range(end - len(part), end)) for part, end in zip(parts, ends, strict=True)]
+    matrix = np.column_stack([values for _, values in encoded])
+    numbers = pd.DataFrame(matrix, columns=[label for label, _ in encoded])
+    return numbers, tuple(place for place in places if len(place) > 1)
+
+
+def is_number(column: nw.Series[Any]) -> bool:
+    """Say whether a column holds numbers or booleans."""
+    return column.dtype.is_numeric() or column.dtype == nw.Boolean
+
+
+def _encode(column: nw.Series[Any], name: str) -> Encoded:
+    label, dtype = str(column.name), column.dtype
+    if is_number(column):
+        return [(label, _floats(column))]
+    if dtype in (nw.Date, nw.Datetime):
+        return [(label, _floats(column.dt.timestamp("us")) / MICROSECONDS_A_DAY)]
+    if dtype == nw.Duration:
+        return [(label, _floats(column.dt.total_microseconds()) / MICROSECONDS_A_DAY)]
+    entries = column.to_list()
+    present = [entry for entry in entries if not is_missing(entry)]
+    if dtype == nw.Object and present and all(isinstance(entry, Real) for entry in present):
+        numbers = [np.nan if is_missing(entry) else float(entry) for entry in entries]
+        return [(label, np.array(numbers))]
+    is_text = dtype in (nw.String, nw.Categorical, nw.Enum)
+    if not is_text and not (dtype == nw.Object and all(isinstance(e, str) for e in present)):
+        raise InvalidTypeError(
+            f"The columns of the {name!r} parameter must be numbers, text, categories or dates. "
+            f"Got {label!r} ({dtype}) instead: turn this column into one of these, or leave it out."
+        )
+    return _indicators(label, entries, name)
+
+
+def _floats(column: nw.Series[Any]) -> FloatArray:
+    return np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
+
+
+def _indicators(label: str, entries: list[Any], name: str) -> Encoded:
+    missing = np.flatnonzero([is_missing(entry) for entry in entries])
+    if len(missing):
+        raise _missing_error(name, int(missing[0]), label, len(missing))
+    levels = sorted(set(entries), key=lambda level: (str(type(level)), level))
+    if len(levels) > MAX_LEVELS:
+        raise InvalidValueError(
+            f"A text column of the {name!r} parameter must have at most {MAX_LEVELS} levels. Got "
+            f"{len(levels)} in column {label!r} instead: leave this column out. (If the candidate "
+            "needs it, pass the probabilities that the candidate gives.)"
+        )
+    shown = levels[1:] if len(levels) == 2 else levels
+    return [
+        (f"{label}[{level}]", np.array([entry == level for entry in entries], dtype=np.float64))
+        for level in shown
+    ]

@@ -1,0 +1,348 @@
+"""Validated data: inputs, outcomes, and the order in which they are worked on.
+
+Everything that may be looked at before ranking lives in `Inputs`; the outcomes live beside it in
+`Sample`. Kernels, bandwidths, domains and features are given the `Inputs` only, so that they cannot
+look at y by accident.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from exactregion._typing import FloatArray, IntArray
+from exactregion.data.reading import Values, no_trials_error, numeric, read_inputs, read_outcomes
+from exactregion.errors import InvalidValueError
+
+__all__ = [
+    "BLOCK_ROWS",
+    "SORT_ROWS",
+    "Distinct",
+    "Extent",
+    "Inputs",
+    "Sample",
+    "Shared",
+    "blocks",
+    "canonical_order",
+    "distinct_of",
+]
+
+Shared: TypeAlias = tuple[tuple[int, ...], ...]
+
+SORT_ROWS = 65_536
+"""Rows are put into a canonical order within consecutive stretches of this many."""
+
+BLOCK_ROWS = 4096
+"""Data rows whose uniforms come from one generator, and whose inexact sums are added first."""
+
+
+def blocks(n: int) -> Iterator[slice]:
+    """Cut n rows into blocks of `BLOCK_ROWS`."""
+    for start in range(0, n, BLOCK_ROWS):
+        yield slice(start, min(start + BLOCK_ROWS, n))
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How many data there are: all that the grids of exact sums need to know.
+
+    Attributes
+    ----------
+    rows : int
+        Number of rows.
+    total : int
+        Number of trials.
+    block_trials : int
+        Most trials in one of the `blocks`.
+    row_trials : int
+        Most trials in one row.
+    """
+
+    rows: int
+    total: int
+    block_trials: int
+    row_trials: int
+
+    @classmethod
+    def of(cls, trials: IntArray) -> Extent:
+        """Measure the trials of all rows, or of a stretch of them."""
+        most = max(int(trials[rows].sum()) for rows in blocks(len(trials)))
+        return cls(len(trials), int(trials.sum()), most, int(trials.max()))
+
+    @classmethod
+    def together(cls, parts: Iterable[Extent]) -> Extent:
+        """Put stretches together that begin where blocks begin."""
+        known = list(parts)
+        return cls(
+            sum(part.rows for part in known),
+            sum(part.total for part in known),
+            max(part.block_trials for part in known),
+            max(part.row_trials for part in known),
+        )
+
+    @property
+    def is_large(self) -> bool:
+        """Whether there is more than one stretch: the scale at which rows may come in pieces."""
+        return self.rows > SORT_ROWS
+
+    @property
+    def in_single(self) -> bool:
+        """Whether points are summed in single precision: many rows of one trial each."""
+        return self.is_large and self.row_trials <= 1
+
+
+@dataclass(frozen=True, eq=False)
+class Distinct:
+    """The inputs of a data set that are told apart; equal inputs must get equal features.
+
+    Attributes
+    ----------
+    points : ndarray of shape (u, d), or tuple of u objects
+        The inputs at which trials were made.
+    weights : ndarray of shape (u,)
+        Number of trials made at each.
+    place : ndarray of shape (n,)
+        The point of each row (any point for rows without trials).
+    row : ndarray of shape (u,)
+        A row, in canonical order, that stands at each point.
+    shared : tuple of tuples of int
+        Columns that have one scale together: the indicators of a text column.
+    medians : dict
+        Median distances that were asked for, so that each is computed once.
+    """
+
+    points: Values
+    weights: FloatArray
+    place: IntArray
+    row: IntArray
+    shared: Shared = ()
+    medians: dict[object, float] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """What may be looked at before ranking: inputs and numbers of trials, never outcomes.
+
+    Rows are in canonical order (see `Sample.from_data`).
+
+    Attributes
+    ----------
+    X : ndarray of shape (n,) or (n, d), or tuple of n objects
+        The inputs, with as many dimensions as the user gave.
+    trials : ndarray of shape (n,)
+        Number of trials of each row; 1 everywhere for labels.
+    names : tuple of str
+        A name for each column; empty for objects.
+    order : ndarray of shape (n,)
+        ``order[j]`` is the user's row that stands at canonical place j.
+    shared : tuple of tuples of int
+        Columns that have one scale together: the indicators of a text column.
+    """
+
+    X: Values
+    trials: IntArray
+    names: tuple[str, ...]
+    order: IntArray
+    shared: Shared = ()
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.trials)
+
+    @cached_property
+    def extent(self) -> Extent:
+        """Numbers of rows and trials."""
+        return Extent.of(self.trials)
+
+    @property
+    def total(self) -> int:
+        """Total number of trials."""
+        return self.extent.total
+
+    @property
+    def matrix(self) -> FloatArray:
+        """The inputs as an (n, d) matrix; an error if they are objects."""
+        return numeric(self.X).reshape(len(self), -1)
+
+    @cached_property
+    def user_rows(self) -> Values:
+        """The inputs in the order of the user's rows, for functions that the user wrote."""
+        rows: Values = _rows(self.X, np.argsort(self.order))
+        return rows
+
+    @cached_property
+    def distinct(self) -> Distinct:
+        """The distinct inputs; objects are all told apart."""
+        if isinstance(self.X, tuple):
+            return self.rows_apart
+        return distinct_of(self.matrix, self.trials, self.shared)
+
+    @cached_property
+    def rows_apart(self) -> Distinct:
+        """All rows with trials, equal or not."""
+        used = np.flatnonzero(self.trials > 0)
+        place = np.maximum(np.cumsum(self.trials > 0) - 1, 0)
+        counts = np.asarray(self.trials[used], dtype=np.float64)
+        return Distinct(_rows(self.X, used), counts, place, used, self.shared)
+
+    def to_user_order(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Put the last axis of `values` back into the order of the user's rows."""
+        restored = np.empty_like(values)
+        restored[..., self.order] = values
+        return restored
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Inputs and outcomes that passed every check.
+
+    Attributes
+    ----------
+    inputs : Inputs
+        What may be looked at before ranking.
+    successes : ndarray of shape (n,)
+        Successes of each row in canonical order; 0 or 1 for labels.
+    is_counts : bool
+        Whether the outcomes were given as (successes, failures).
+    classes : tuple or None
+        The negative and the positive class as the user wrote them; None where unknown.
+    """
+
+    inputs: Inputs
+    successes: IntArray
+    is_counts: bool
+    classes: tuple[object, object] | None
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.successes)
+
+    @classmethod
+    def from_data(
+        cls,
+        X: object,
+        y: object,
+        *,
+        pos_label: object = None,
+        names: tuple[str, str] = ("X", "y"),
+        shared: Shared = (),
+    ) -> Sample:
+        """Check the data and put the rows into canonical order.
+
+        The order is lexicographic in the inputs, then the trials, within stretches of `SORT_ROWS`
+        rows. It never depends on the outcomes, and makes every rank independent of the order in
+        which the user's rows come. Objects stay in the order given.
+
+        Parameters
+        ----------
+        X : array-like, frame or sequence of n objects
+            Inputs.
+        y : array-like of shape (n,) or (n, 2)
+            Labels, or successes and failures.
+        pos_label : object, optional
+            The positive class, where y has two classes that do not say so themselves.
+        names : (str, str)
+            What the user calls X and y, for messages.
+        shared : tuple of tuples of int
+            Columns that have one scale together.
+
+        Examples
+        --------
+        >>> sample = Sample.from_data([3.0, 1.0, 2.0], [1, 0, 1])
+        >>> sample.inputs.X, sample.successes
+        (array([1., 2., 3.]), array([0, 1, 1]))
+        """
+        values, columns = read_inputs(X, names[0])
+        outcomes = read_outcomes(y, pos_label, names[1])
+        if len(values) == 0:
+            raise InvalidValueError(
+                f"The {names[0]!r} parameter must have at least one row. Got 0 instead."
+            )
+        if len(outcomes.trials) != len(values):
+            raise InvalidValueError(
+                f"The {names[0]!r} and {names[1]!r} parameters must have the same number of rows. "
+                f"Got {len(values)} and {len(outcomes.trials)} instead."
+            )
+        if outcomes.trials.sum() == 0:
+            raise no_trials_error(names[1])
+        order = canonical_order(values, outcomes.trials)
+        inputs = Inputs(_rows(values, order), outcomes.trials[order], columns, order, shared)
+        return cls(inputs, outcomes.successes[order], outcomes.is_counts, outcomes.classes)
+
+    def part(self, rows: IntArray) -> Sample:
+        """Give the sample of some of the user's rows, as if they had been all."""
+        inputs = self.inputs
+        X, trials = _rows(inputs.user_rows, rows), inputs.to_user_order(inputs.trials)[rows]
+        order = canonical_order(X, trials)
+        own = Inputs(_rows(X, order), trials[order], inputs.names, order, inputs.shared)
+        return replace(
+            self, inputs=own, successes=inputs.to_user_order(self.successes)[rows][order]
+        )
+
+    def with_ties_ordered_by(self, values: FloatArray) -> Sample:
+        """Put rows with equal inputs into the order of further numbers known of each row.
+
+        Predicted probabilities need not be a function of the inputs; ordered by them too, the rank
+        does not depend on the order of the user's rows.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n,)
+            In the order of the user's rows.
+        """
+        inputs = self.inputs
+        moved = canonical_order(inputs.X, inputs.trials, values[inputs.order])
+        if np.array_equal(moved, np.arange(len(self))):
+            return self
+        rows, trials, order = _rows(inputs.X, moved), inputs.trials[moved], inputs.order[moved]
+        again = replace(inputs, X=rows, trials=trials, order=order)
+        return replace(self, inputs=again, successes=self.successes[moved])
+
+
+def distinct_of(X: FloatArray, trials: IntArray, shared: Shared = ()) -> Distinct:
+    """Tell the rows of X (n, d) apart; rows without trials do not count."""
+    used = trials > 0
+    points, first, place_of_used = np.unique(
+        X[used], axis=0, return_index=True, return_inverse=True
+    )
+    place = np.zeros(len(X), dtype=np.int64)
+    place[used] = place_of_used.ravel()
+    counts = np.bincount(place[used], weights=trials[used]).astype(np.float64)
+    return Distinct(points, counts, place, used.nonzero()[0][first], shared)
+
+
+def _rows(values: Values, order: IntArray) -> Any:
+    if isinstance(values, tuple):
+        return tuple(values[row] for row in order)
+    return np.ascontiguousarray(values[order])
+
+
+def canonical_order(
+    values: Values, trials: IntArray, *ties: FloatArray, large: bool | None = None
+) -> IntArray:
+    """Order rows by inputs, then trials, then further numbers, within stretches.
+
+    Rows that are alike in all of these stay in their order, unless there are many of them in all
+    (`large`; by default more than a stretch): then a quicker sort is used, since which of them
+    comes first changes no sum.
+    """
+    n = len(trials)
+    large = n > SORT_ROWS if large is None else large
+    if isinstance(values, tuple):
+        return np.arange(n)
+    columns = values.reshape(n, -1).T
+    equal = bool((trials == trials[0]).all())
+    keys = [*ties, *(() if equal else (trials,)), *columns[::-1]]
+    quick = large and len(keys) == 1
+
+    def order(rows: slice) -> IntArray:
+        return np.argsort(keys[0][rows]) if quick else np.lexsort([key[rows] for key in keys])
+
+    starts = range(0, n, SORT_ROWS)
+    stretches = [start + order(slice(start, start + SORT_ROWS)) for start in starts]
+    return np.concatenate(stretches).astype(np.int64)

@@ -1,6 +1,0 @@
-"""Experiments that can be run again, from data to figure.
-
-`python -m exactregion.experiments.paper --out DIR` repeats the experiment of the paper.
-"""
-
-__all__: list[str] = []

@@ -1,0 +1,1 @@
+"""Features of the inputs on a dyadic grid, where every sum over rows is exact."""

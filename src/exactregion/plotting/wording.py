@@ -1,0 +1,222 @@
+"""Words and numbers that people read: in tables, pictures and reports alike."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from exactregion._typing import FloatArray
+
+if TYPE_CHECKING:
+    from exactregion.calibration import CalibrationBelt, Departure
+    from exactregion.region import ConfidenceRegion
+    from exactregion.testing.result import ExactTestResult
+
+__all__ = [
+    "answer_of_belt",
+    "answer_of_region",
+    "answer_of_test",
+    "departure_text",
+    "guarantee_of_belt",
+    "guarantee_of_region",
+    "guarantee_of_test",
+    "interval_text",
+    "number",
+    "percent",
+    "pieces_text",
+    "pvalue_text",
+    "region_note",
+]
+
+SURPRISE = 0.05
+"""p-values up to this are called evidence against; it changes words only."""
+
+
+def percent(share: float) -> str:
+    """Write a share in per cent; less than all is never written as 100%.
+
+    Examples
+    --------
+    >>> percent(0.95), percent(0.955), percent(45 / 49), percent(0.99999)
+    ('95%', '95.5%', '91.84%', '99.999%')
+    """
+    short = f"{100 * share:.4g}%"
+    return f"{100 * share:.9g}%" if short == "100%" else short
+
+
+def number(value: float, width: float | None = None) -> str:
+    """Write a number with a true minus sign: to three digits, or three of the width it lies in.
+
+    Examples
+    --------
+    >>> number(-0.23218), number(1234.56, width=20.0), number(float("inf"))
+    ('−0.232', '1234.6', '∞')
+    """
+    if np.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    text = f"{value:.3g}"
+    if width is not None and np.isfinite(width) and 1e-4 < width < 1e6:
+        digits = max(0, 2 - int(np.floor(np.log10(width / 2))))
+        text = f"{round(value, digits) + 0.0:.{digits}f}"
+    return text.replace("-", "−")
+
+
+def interval_text(lower: float, upper: float, width: float) -> str:
+    """Write an interval, open where it has no end.
+
+    Examples
+    --------
+    >>> interval_text(-float("inf"), 28.8123, width=80.0)
+    '(−∞, 28.8]'
+    """
+    left, right = "[" if np.isfinite(lower) else "(", "]" if np.isfinite(upper) else ")"
+    return f"{left}{number(lower, width)}, {number(upper, width)}{right}"
+
+
+def region_note(status: str, detail: str = "") -> str:
+    """Say what a reader of the picture must know of the region; nothing if it is bounded."""
+    notes = {
+        "unbounded": "unbounded: the region goes on past the edge",
+        "cut": "cut: the region goes on past the edge",
+        "disconnected": "disconnected",
+        "empty": "empty: no member of the family fits",
+    }
+    note = notes.get(status, "")
+    if not note or not detail:
+        return note
+    return f"{note}{', ' if ':' in note else ': '}{detail}"
+
+
+def pieces_text(sizes: FloatArray, measure: str) -> str:
+    """Say how many pieces there are, and how much of them is in the largest.
+
+    Examples
+    --------
+    >>> pieces_text(np.array([90.0, 6.0, 4.0]), "area")
+    '3 pieces, the largest with 90% of the area'
+    """
+    if len(sizes) < 2 or not np.isfinite(sizes).all():
+        return f"{len(sizes)} pieces" if len(sizes) > 1 else ""
+    share = np.floor(1000 * sizes.max() / sizes.sum()) / 10
+    return f"{len(sizes)} pieces, the largest with {share:g}% of the {measure}"
+
+
+# --- sentences: the answer, and what holds of it ------------------------------------------------
+
+
+def pvalue_text(pvalue: float) -> str:
+    """Write a p-value as "1 in 20": how often chance alone does as much.
+
+    Examples
+    --------
+    >>> pvalue_text(0.05), pvalue_text(0.003), pvalue_text(0.42), pvalue_text(1.0)
+    ('1 time in 20', '1 time in 333', '42 times in 100', 'always')
+    """
+    if pvalue >= 0.995:
+        return "always"
+    if pvalue > 0.1:
+        return f"{100 * pvalue:.0f} times in 100"
+    return f"1 time in {1 / pvalue:,.0f}"
+
+
+def answer_of_test(result: ExactTestResult) -> str:
+    """Say what a test found, to someone who knows no statistics."""
+    rare = pvalue_text(result.pvalue)
+    subject = "the predictions" if result.question.kind == "calibration" else "these probabilities"
+    if result.pvalue <= SURPRISE:
+        verdict = f"The outcomes speak against {subject}"
+        detail = f"if {subject} were right, outcomes would look this odd only {rare}"
+    else:
+        verdict = f"The outcomes are compatible with {subject}"
+        detail = f"if {subject} are right, outcomes look at least this odd {rare}"
+    return f"{verdict} (p = {result.pvalue:.4g}): {detail}."
+
+
+def guarantee_of_test(result: ExactTestResult) -> str:
+    """Say what is certain of a test's p-value."""
+    trials = int(result.question.trials.sum())
+    return (
+        f"The p-value is exact with {trials:,} {_plural('outcome', trials)}, as with any number: "
+        "if the probabilities are right, p ≤ 0.05 happens at most 5 times in 100. It holds for "
+        "independent rows, and if nothing was fitted to these outcomes."
+    )
+
+
+def answer_of_region(region: ConfidenceRegion) -> str:
+    """Say what a region found, to someone who knows no statistics."""
+    level = percent(region.coverage_)
+    names = region.parameter_names_
+    if region.is_empty_:
+        return (
+            "No member of the family fits the outcomes: at this level the whole family is rejected."
+        )
+    if region.status_ == "unbounded":
+        return (
+            f"The {level} region of {_listed(names)} has no end in at least one direction: the "
+            "outcomes set no limit there, as where one class can be told from the other without "
+            "error."
+        )
+    best = ", ".join(
+        f"{name} {number(value)}" for name, value in zip(names, region.estimate_, strict=True)
+    )
+    return f"The outcomes fit best with {best}; the {level} region holds all that fit well enough."
+
+
+def guarantee_of_region(region: ConfidenceRegion) -> str:
+    """Say what is certain of a region."""
+    n = len(region.fitted_.sample)
+    return (
+        f"If the family holds the truth, this region holds it with probability "
+        f"{percent(region.coverage_)}: exactly, with {n:,} {_plural('row', n)} as with any number. "
+        "It holds for independent rows."
+    )
+
+
+def answer_of_belt(belt: CalibrationBelt) -> str:
+    """Say what a calibration belt found, to someone who knows no statistics."""
+    if belt.contradicted:
+        verb = "outcome contradicts" if belt.contradicted == 1 else "outcomes contradict"
+        return (
+            f"{belt.contradicted:,} {verb} a prediction of exactly 0 or 1. What was "
+            f"held impossible happened, so the predictions are rejected (p = {belt.pvalue:.4g}, "
+            "the smallest there is with this number of resamples)."
+        )
+    answer = answer_of_test(belt.test)
+    if belt.status == "empty":
+        return f"{answer} No shift and stretch of the predictions on the logit scale repairs them."
+    if belt.departures:
+        where = "; ".join(departure_text(departure) for departure in belt.departures)
+        if belt.pvalue > SURPRISE:
+            return f"{answer} Not by far, though: by the belt {where}."
+        return f"{answer} {where[0].upper()}{where[1:]}."
+    if belt.pvalue <= SURPRISE:
+        return f"{answer} Yet no shift or stretch shows: the diagonal stays within the belt."
+    return answer
+
+
+def guarantee_of_belt(belt: CalibrationBelt) -> str:
+    """Say what is certain of a calibration belt."""
+    trials = int(belt.trials.sum())
+    return (
+        f"The p-value is exact with {trials:,} {_plural('outcome', trials)}, as with any number. "
+        f"The belt holds the whole true curve with probability {percent(belt.coverage)} if that "
+        "curve is a shift and stretch of the predictions on the logit scale. Both hold for "
+        "independent rows, and if nothing was fitted to these outcomes."
+    )
+
+
+def departure_text(departure: Departure) -> str:
+    """Say where predictions are off, and to which side."""
+    low, high = f"{departure.start:.2f}", f"{departure.stop:.2f}"
+    where = f"around {low}" if low == high else f"from {low} to {high}"
+    side = "low" if departure.side == "above" else "high"
+    return f"predictions {where} are too {side}"
+
+
+def _plural(word: str, count: int) -> str:
+    return word if count == 1 else f"{word}s"
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,0 +1,212 @@
+"""A fitted region: data, draws, and the rank of any θ by any statistic.
+
+`ConfidenceRegion` is the object that users hold. Search, intervals, bands, reports and files work
+on a `FittedRegion`, which has no settings that can change and no knowledge of how it is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from exactregion._typing import BoolArray, FloatArray, IntArray
+from exactregion.data.sample import Sample
+from exactregion.engine import Paths, check_batch, statistics_of_many
+from exactregion.engine.progress import advance
+from exactregion.errors import InvalidTypeError
+from exactregion.models import Model, as_model
+from exactregion.models.base import check_probabilities
+from exactregion.ranking import AcceptedRanks, pvalue_of, rank_of
+from exactregion.resampling import Resampling, blocks, check_n_resamples
+from exactregion.statistics import Candidates, PreparedStatistic, Statistic, as_statistic
+
+if TYPE_CHECKING:
+    from exactregion.data.design import Design
+
+__all__ = ["Evaluation", "FittedRegion"]
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """All that went into the rank of one θ: enough to compute it again by hand.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (m, n)
+        The m data sets in the order of the user's rows: labels -1/+1, or numbers of successes for
+        counts. The original is in row `seat`.
+    seat : int
+        The row of the original.
+    Z : ndarray of shape (m,)
+        The statistic of each data set.
+    rank : int
+        Rank of the original, from 1 to m.
+    pvalue : float
+        (m - rank + 1) / m.
+    probabilities : ndarray of shape (n,)
+        P_θ(Y=+1|x) in each of the user's rows.
+    """
+
+    labels: IntArray = field(repr=False)
+    seat: int
+    Z: FloatArray = field(repr=False)
+    rank: int
+    pvalue: float
+    probabilities: FloatArray = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedRegion:
+    """Data, draws and settings of one fit, which together give the rank of any θ.
+
+    Attributes
+    ----------
+    model : Model
+        The family for the columns of X.
+    sample : Sample
+        Inputs and outcomes.
+    resampling : Resampling
+        The draws.
+    statistic : Statistic
+        What data sets are ranked by.
+    accepted : AcceptedRanks
+        The ranks that keep a θ in the region.
+    settings : mapping
+        The parameters of the `ConfidenceRegion`.
+    design : Design or None
+        What a formula made of the data.
+    found : dict
+        Results of searches that are needed again, by name.
+    """
+
+    model: Model
+    sample: Sample
+    resampling: Resampling
+    statistic: Statistic
+    accepted: AcceptedRanks
+    settings: Mapping[str, Any]
+    design: Design | None
+    prepared: PreparedStatistic = field(repr=False)
+    found: dict[str, Any] = field(default_factory=dict, repr=False)
+    paths: Paths = field(default_factory=Paths, repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        settings: Mapping[str, Any],
+        sample: Sample,
+        entropy: int,
+        design: Design | None = None,
+    ) -> FittedRegion:
+        """Check the settings, and prepare the statistic.
+
+        Parameters
+        ----------
+        settings : mapping
+            The parameters of the `ConfidenceRegion`.
+        sample : Sample
+            Inputs and outcomes.
+        entropy : int
+            The seed of the draws.
+        design : Design, optional
+            What a formula made of the data.
+        """
+        n_resamples = check_n_resamples(settings["n_resamples"])
+        accepted = _accepted_ranks(settings, n_resamples + 1)
+        check_batch(settings["batch"])
+        statistic = as_statistic(settings["statistic"])
+        model = as_model(settings["model"]).bind(sample.inputs.names)
+        model.check_inputs(sample.inputs.user_rows)
+        return cls(
+            model,
+            sample,
+            Resampling(sample, n_resamples, entropy),
+            statistic,
+            accepted,
+            settings,
+            design,
+            statistic.prepare(sample.inputs, n_resamples + 1),
+        )
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of parameters, d."""
+        return self.model.n_parameters(self.sample.inputs.X)
+
+    @property
+    def bounds(self) -> FloatArray:
+        """(low, high) of each parameter: shape (d, 2)."""
+        return np.array(self.model.bounds, dtype=np.float64)
+
+    def as_batch(self, theta: npt.ArrayLike) -> tuple[FloatArray, bool]:
+        """Check θ, and return it as (T, d) with whether it was a single one."""
+        return self.model.as_batch(theta, self.n_parameters)
+
+    def candidates(self, theta: FloatArray) -> Candidates:
+        """Evaluate the family at θ (T, d), with rows in canonical order."""
+        inputs = self.sample.inputs
+        P = check_probabilities(self.model.evaluate(theta, inputs.user_rows), theta, n=len(inputs))
+        ordered = np.ascontiguousarray(P[:, inputs.order])
+        return Candidates(inputs, ordered, self.sample.is_counts, self.model, theta)
+
+    def statistics(
+        self, theta: FloatArray, statistic: PreparedStatistic | None = None
+    ) -> FloatArray:
+        """Compute Z of the m data sets at each θ, by the region's statistic or another: (T, m)."""
+        return statistics_of_many(
+            theta,
+            self.candidates,
+            self.resampling,
+            statistic or self.prepared,
+            batch=self.settings["batch"],
+            n_jobs=self.settings["n_jobs"],
+            paths=self.paths,
+        )
+
+    def ranks(
+        self, theta: FloatArray, statistic: PreparedStatistic | None = None
+    ) -> tuple[IntArray, FloatArray]:
+        """Compute the rank and the original's Z at each θ (T, d), by this or another statistic."""
+        Z = self.statistics(theta, statistic)
+        advance(len(theta))
+        return rank_of(Z, self.resampling.seat), Z[:, self.resampling.seat]
+
+    def contains(self, theta: FloatArray) -> BoolArray:
+        """Return which θ (T, d) are members."""
+        return self.accepted.holds(self.ranks(theta)[0])
+
+    def evaluate(self, theta: FloatArray) -> Evaluation:
+        """Return the data sets, the seat and Z behind the rank of one θ (1, d)."""
+        inputs, resampling = self.sample.inputs, self.resampling
+        P = self.candidates(theta).probabilities
+        K = [resampling.successes(P[:, rows], rows)[0] for rows in blocks(len(inputs))]
+        data_sets = inputs.to_user_order(np.concatenate(K, axis=1)).astype(np.int64)
+        Z = self.statistics(theta)[0]
+        rank = rank_of(Z, resampling.seat)
+        return Evaluation(
+            labels=data_sets if self.sample.is_counts else 2 * data_sets - 1,
+            seat=resampling.seat,
+            Z=Z,
+            rank=int(rank),
+            pvalue=float(pvalue_of(rank, resampling.m)),
+            probabilities=inputs.to_user_order(P[0]),
+        )
+
+
+def _accepted_ranks(settings: Mapping[str, Any], m: int) -> AcceptedRanks:
+    ranks = settings["accepted_ranks"]
+    if ranks is None:
+        return AcceptedRanks.at_level(settings["confidence_level"], m)
+    match ranks:
+        case (int() | np.integer() as low, int() | np.integer() as high) if not isinstance(
+            low, bool
+        ) and not isinstance(high, bool):
+            return AcceptedRanks(m, int(low), int(high))
+    raise InvalidTypeError(
+        "The 'accepted_ranks' parameter must be a pair of integers (low, high). "
+        f"Got {ranks!r} instead."
+    )

@@ -1,0 +1,527 @@
+"""ConfidenceRegion: the parameters of a family that are compatible with the data."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy.typing as npt
+
+from exactregion._typing import BoolArray, FloatArray, IntArray
+from exactregion.data.reading import read_outcomes
+from exactregion.data.sample import Sample
+from exactregion.engine import DEFAULT_BATCH
+from exactregion.engine.progress import showing
+from exactregion.errors import InvalidValueError, NotFittedError
+from exactregion.models import Model, as_model
+from exactregion.ranking import AcceptedRanks, pvalue_of
+from exactregion.region import bands, intervals, reach
+from exactregion.region.fitted import Evaluation, FittedRegion
+from exactregion.region.grid import Grid
+from exactregion.region.outline import Outline
+from exactregion.region.results import Band, Interval, Risk
+from exactregion.resampling import RNGLike, fresh_entropy
+from exactregion.statistics import Statistic
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from exactregion.data.design import Design
+    from exactregion.plotting import CornerDisplay, PValueDisplay, RankDisplay
+
+__all__ = ["ConfidenceRegion"]
+
+
+class ConfidenceRegion:
+    """The parameters θ of a family whose P_θ(Y=+1|x) is compatible with the data.
+
+    For each θ, alternative outcomes are drawn from P_θ with uniforms that all θ share; θ is in the
+    region if the statistic of the observed outcomes does not rank among the highest. If θ* is the
+    truth,
+    P(θ* in the region) = q/m, exactly, at every n (Theorem 1 of the paper).
+
+    Parameters
+    ----------
+    model : Model or {"logistic", "probit", "cloglog"}
+        The family.
+    statistic : str, Statistic or callable (labels (m, n), probabilities (n,), X) -> Z (m,)
+        "combined" (default), "score", "discrepancy", "embedding", "neighborhood", or an object of
+        `exactregion.statistics`.
+    confidence_level : float
+        Level asked for; the region has the least q/m at or above it.
+    n_resamples : int
+        Number of alternatives, m - 1.
+    rng : int, Generator, SeedSequence or None
+        Seed; the same data and seed give the same region.
+    accepted_ranks : (int, int), optional
+        Accept ranks low..high instead of the q lowest; `confidence_level` is then not used.
+    pos_label : object, optional
+        The positive class of y.
+    batch : int
+        Memory in bytes that the θ worked on at once may take. It changes speed, never the result.
+    n_jobs : int, optional
+        Number of joblib workers for many θ; it changes speed, never the result.
+    progress : bool
+        Show on stderr how far a search is.
+
+    Attributes
+    ----------
+    coverage_ : float
+        P(θ* in the region), exactly.
+    accepted_ranks_ : AcceptedRanks
+        The ranks that keep a θ in the region.
+    model_ : Model
+        The family for the columns of X.
+    parameter_names_ : tuple of str
+        A name for each parameter.
+    design_ : Design or None
+        What a formula made of the data, with `transform` for new rows; None without a formula.
+    estimate_ : ndarray of shape (d,)
+        The most compatible θ found.
+    status_ : str
+        "bounded", "unbounded", "disconnected" or "empty", as far as the search saw.
+    is_empty_ : bool
+        Whether no member was found: an exact-level rejection of the whole family.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import exactregion as er
+    >>> x = np.linspace(-2, 2, 40)
+    >>> y = np.random.default_rng(1).random(40) < 1 / (1 + np.exp(-2 * x))
+    >>> region = er.ConfidenceRegion(er.models.Logistic(), rng=0).fit(x, y)
+    >>> region.coverage_
+    0.95
+    >>> region.contains([[0.0, 2.0], [0.0, -2.0]])
+    array([ True, False])
+    """
+
+    def __init__(
+        self,
+        model: Model | str,
+        *,
+        statistic: str | Statistic | Any = "combined",
+        confidence_level: float = 0.95,
+        n_resamples: int = 999,
+        rng: RNGLike = None,
+        accepted_ranks: tuple[int, int] | None = None,
+        pos_label: object = None,
+        batch: int = DEFAULT_BATCH,
+        n_jobs: int | None = None,
+        progress: bool = False,
+    ) -> None:
+        self.model = model
+        self.statistic = statistic
+        self.confidence_level = confidence_level
+        self.n_resamples = n_resamples
+        self.rng = rng
+        self.accepted_ranks = accepted_ranks
+        self.pos_label = pos_label
+        self.batch = batch
+        self.n_jobs = n_jobs
+        self.progress = progress
+        self._fitted: FittedRegion | None = None
+
+    def __repr__(self) -> str:
+        """Show model, statistic and level."""
+        level = f"confidence_level={self.confidence_level}"
+        if self.accepted_ranks is not None:
+            level = f"accepted_ranks={self.accepted_ranks}"
+        return f"{type(self).__name__}({self.model!r}, statistic={self.statistic!r}, {level})"
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Take in the data and draw what is random.
+
+        Parameters
+        ----------
+        X : array-like of shape (n,) or (n, d), frame, or sequence of n objects
+            Inputs.
+        y : array-like of shape (n,) or (n, 2)
+            Labels (-1/+1, 0/1, booleans, or two classes with `pos_label`), or successes and
+            failures.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y)
+
+    def _fit(self, X: Any, y: Any, design: Design | None = None) -> Self:
+        settings = {name: value for name, value in vars(self).items() if not name.startswith("_")}
+        sample = Sample.from_data(X, y, pos_label=self.pos_label)
+        self._fitted = FittedRegion.of(settings, sample, fresh_entropy(self.rng), design)
+        return self
+
+    @classmethod
+    def from_fitted(cls, fitted: FittedRegion) -> Self:
+        """Return the region of a fit that was made elsewhere, out of a file for example."""
+        region = cls(**fitted.settings)
+        region._fitted = fitted
+        return region
+
+    @classmethod
+    def from_formula(
+        cls, formula: str, data: Any, *, model: Model | str = "logistic", **settings: Any
+    ) -> Self:
+        """Fit a region to the columns of a frame that a formula names.
+
+        Needs formulaic, ``pip install exactregion[formula]``. Parameters are named after the
+        columns that the formula makes: "temp", "sex[T.male]", "np.log2(dose)". New data for `band`,
+        `classify` and `risk` are frames with the same columns as `data`; `design_` says which.
+
+        Parameters
+        ----------
+        formula : str
+            Left of ~ the outcomes: one column of labels (0/1, -1/+1, booleans, or two classes with
+            `pos_label`), two columns ``successes + failures``, or an expression such as ``I(score >
+            3)``. Right of it any terms of formulaic: columns, text and categories (coded by
+            level, the first one left out), ``C(dose)``, ``np.log2(dose)``, ``a:b``, ``a*b``,
+            ``bs(x, df=4)``, ``scale(x)``, `` `odd name` ``, ``.`` for all other columns;
+            ``- 1`` leaves the intercept out. A formula is code: it may call transforms of
+            formulaic and functions that work entry by entry, and nothing else.
+        data : pandas or polars frame
+            Missing values in columns that the formula uses are an error; rows are never dropped.
+        model : Model or {"logistic", "probit", "cloglog"}
+            The family.
+        **settings
+            As for `ConfidenceRegion`.
+
+        Returns
+        -------
+        ConfidenceRegion
+            Fitted.
+
+        Examples
+        --------
+        >>> import exactregion as er
+        >>> flights = er.datasets.oring()
+        >>> region = er.ConfidenceRegion.from_formula("y ~ temp", flights, rng=0)
+        >>> region.parameter_names_
+        ('intercept', 'temp')
+        >>> region.contains([[15.04, -0.232], [-0.83, 0.0]])
+        array([ True, False])
+        """
+        from exactregion.data.design import Design, model_of
+
+        design = Design.from_formula(formula, data)
+        region = cls(model_of(as_model(model), design), **settings)
+        # a first look, whose messages call the outcomes as the formula does
+        read_outcomes(design.outcomes, region.pos_label, design.outcome)
+        return region._fit(design.matrix, design.outcomes, design)
+
+    def rank(self, theta: npt.ArrayLike) -> Any:
+        """Rank of the observed outcomes among the alternatives of θ, from 1 to m.
+
+        Parameters
+        ----------
+        theta : array-like of shape (d,) or (T, d)
+            One parameter, or many.
+
+        Returns
+        -------
+        int, or ndarray of shape (T,)
+        """
+        ranks, single = self._ranks(theta)
+        return int(ranks[0]) if single else ranks
+
+    def pvalue(self, theta: npt.ArrayLike) -> Any:
+        """Exact p-value of θ, (m - rank + 1) / m: a float, or an array of shape (T,).
+
+        Parameters
+        ----------
+        theta : array-like of shape (d,) or (T, d)
+            One parameter, or many.
+        """
+        ranks, single = self._ranks(theta)
+        pvalues = pvalue_of(ranks, self.accepted_ranks_.m)
+        return float(pvalues[0]) if single else pvalues
+
+    def contains(self, theta: npt.ArrayLike) -> Any:
+        """Say whether θ is in the region: a bool, or an array of shape (T,).
+
+        Parameters
+        ----------
+        theta : array-like of shape (d,) or (T, d)
+            One parameter, or many.
+        """
+        ranks, single = self._ranks(theta)
+        inside: BoolArray = self.accepted_ranks_.holds(ranks)
+        return bool(inside[0]) if single else inside
+
+    def evaluate(self, theta: npt.ArrayLike) -> Evaluation:
+        """Return the data sets, the seat and Z behind the rank of one θ.
+
+        Parameters
+        ----------
+        theta : array-like of shape (d,)
+            One parameter.
+
+        Returns
+        -------
+        Evaluation
+        """
+        batch, single = self.fitted_.as_batch(theta)
+        if not single:
+            raise InvalidValueError(
+                "The 'theta' parameter of evaluate must be one parameter, shape "
+                f"({batch.shape[1]},). Got {batch.shape} instead."
+            )
+        return self.fitted_.evaluate(batch)
+
+    @property
+    def fitted_(self) -> FittedRegion:
+        """Data, draws and settings of the fit, for code that works on regions."""
+        if self._fitted is None:
+            raise NotFittedError(
+                f"This {type(self).__name__} is not fitted yet: call fit(X, y) first."
+            )
+        return self._fitted
+
+    @property
+    def coverage_(self) -> float:
+        """Exact probability that the region holds the truth, q/m."""
+        return self.fitted_.accepted.coverage
+
+    @property
+    def accepted_ranks_(self) -> AcceptedRanks:
+        """The ranks that keep a θ in the region."""
+        return self.fitted_.accepted
+
+    @property
+    def model_(self) -> Model:
+        """The family for the columns of X."""
+        return self.fitted_.model
+
+    @property
+    def parameter_names_(self) -> tuple[str, ...]:
+        """A name for each parameter."""
+        return self.fitted_.model.parameter_names
+
+    @property
+    def design_(self) -> Design | None:
+        """What the formula made of the data; None without a formula."""
+        return self.fitted_.design
+
+    @property
+    def estimate_(self) -> FloatArray:
+        """The most compatible θ found: largest p-value, ties by Z."""
+        return self.outline().estimate
+
+    @property
+    def status_(self) -> str:
+        """What kind of set the region is, as far as the search saw."""
+        return self.outline().status
+
+    @property
+    def is_empty_(self) -> bool:
+        """Whether the search found no member of the family that fits."""
+        return self.status_ == "empty"
+
+    def outline(self) -> Outline:
+        """Find the region: its most compatible point, and its boundary along rays.
+
+        Made at first use and kept until the next fit.
+        """
+        with self._progress("region"):
+            return reach.outline(self)
+
+    def grid(
+        self,
+        box: Any = None,
+        *,
+        points: int | tuple[int, ...] | None = None,
+        levels: int | None = None,
+    ) -> Grid:
+        """Put a region with one or two parameters on a grid.
+
+        Parameters
+        ----------
+        box : array-like of shape (d, 2), optional
+            (low, high) of each parameter; around the region by default.
+        points : int or tuple of int, optional
+            Ask at every point of a grid of this size. By default a coarse grid is refined only
+            where membership changes.
+        levels : int, optional
+            The refined grid has 2^levels + 1 points an axis; 8 for two parameters, 12 for one.
+
+        Returns
+        -------
+        Grid
+            Ranks, membership, area, status and cost.
+        """
+        with self._progress("grid"):
+            return reach.grid(self, box, points=points, levels=levels)
+
+    def intervals(self, *, joint: bool = False) -> pd.DataFrame:
+        """Give an interval for each parameter.
+
+        Focused intervals (the default) are each valid on their own, with coverage at least
+        `coverage_` at every n, and about as short as Wald's: a one-degree statistic at a slightly
+        higher level, on the members of the joint region at level 0.999. Joint ones are the
+        projections of the joint region, and hold all at once.
+
+        Parameters
+        ----------
+        joint : bool
+            Project the joint region.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row a parameter: estimate, lower, upper, status, resolution, evaluations, seconds.
+        """
+        with self._progress("intervals"):
+            return intervals.intervals(self, joint=joint)
+
+    def functional(
+        self, g: Callable[[FloatArray], Any], name: str | None = None, *, joint: bool = False
+    ) -> Interval:
+        """Give an interval for any number g(θ): an ED50, an odds ratio, a difference.
+
+        Parameters
+        ----------
+        g : callable
+            θ of shape (d,) to a number.
+        name : str, optional
+            What to call it.
+        joint : bool
+            Project the joint region, instead of a focused interval.
+
+        Returns
+        -------
+        Interval
+
+        Examples
+        --------
+        >>> import exactregion as er
+        >>> flights = er.datasets.oring()
+        >>> region = er.ConfidenceRegion("logistic", rng=0).fit(flights["temp"], flights["y"])
+        >>> even = region.functional(lambda th: -th[0] / th[1], name="temperature of even odds")
+        >>> even.lower < even.estimate < even.upper
+        True
+        """
+        with self._progress(name or "functional"):
+            return intervals.functional(self, g, name=name, joint=joint)
+
+    def band(self, X: Any, *, joint: bool = True) -> Band:
+        """Give bounds of P(Y=1|x) at new inputs.
+
+        Parameters
+        ----------
+        X : array-like or frame
+            Inputs with the columns that fit was given; with a formula, a frame with its columns.
+        joint : bool
+            True: simultaneous, the whole true curve is inside with probability `coverage_`. False:
+            focused at each input on its own, narrower.
+
+        Returns
+        -------
+        Band
+        """
+        with self._progress("band"):
+            return bands.band(self, X, joint=joint)
+
+    def classify(self, X: Any) -> IntArray:
+        """Decide for +1 or -1 where all members agree on the likelier class, else 0.
+
+        All decisions other than 0 agree with the Bayes classifier of the truth with probability at
+        least `coverage_`.
+
+        Parameters
+        ----------
+        X : array-like or frame
+            Inputs with the columns that fit was given; with a formula, a frame with its columns.
+        """
+        with self._progress("decisions"):
+            return bands.classify(self, X)
+
+    def risk(self, X: Any, classifier: Any = None) -> Risk:
+        """Bound the probability of misclassification, at each input and on average.
+
+        Parameters
+        ----------
+        X : array-like or frame
+            Inputs with the columns that fit was given; with a formula, a frame with its columns.
+        classifier : array-like of shape (n,), callable or fitted classifier, optional
+            Whose errors; by default the Bayes classifier, sign of f_θ, of each member θ.
+
+        Returns
+        -------
+        Risk
+        """
+        with self._progress("risk"):
+            return bands.risk(self, X, classifier)
+
+    def plot(
+        self, kind: str | None = None, **kwargs: Any
+    ) -> PValueDisplay | RankDisplay | CornerDisplay:
+        """Draw the region: needs matplotlib, ``pip install exactregion[plot]``.
+
+        Parameters
+        ----------
+        kind : {"pvalue", "rank", "corner"}, optional
+            The p-value function of one parameter; ranks over the plane of two; projections on all
+            pairs of two or more. By default what fits the number of parameters.
+        **kwargs
+            For `from_region` of the Display: ``truth``, ``ax`` and others.
+
+        Returns
+        -------
+        PValueDisplay, RankDisplay or CornerDisplay
+            With ``ax_`` and ``figure_``.
+        """
+        from exactregion.plotting import display_region
+
+        with self._progress("picture"):
+            return display_region(self, kind, **kwargs)
+
+    def report(self, path: str | Path, *, title: str | None = None) -> Path:
+        """Write one self-contained HTML page: needs Bokeh, ``pip install exactregion[report]``.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where the page goes; an old one is replaced when the new one is complete.
+        title : str, optional
+            Heading of the page.
+
+        Returns
+        -------
+        Path
+            The page.
+        """
+        from exactregion.report import write_region_report
+
+        return write_region_report(self, path, title=title)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Save the fitted region to a file, without pickle: `exactregion.load` brings it back.
+
+        The file holds the data, the settings and the seed of the draws, so the loaded region gives
+        the same ranks, intervals and bands. A model or statistic with functions of your own is left
+        out, and passed again to `load`. The file appears whole or not at all; one that is there is
+        replaced.
+
+        Parameters
+        ----------
+        path : str or path
+            Where to; taken as it is, usually with the ending ".npz".
+
+        Returns
+        -------
+        Path
+            The file.
+        """
+        from exactregion.saving import save
+
+        return save(self, path)
+
+    def _ranks(self, theta: npt.ArrayLike) -> tuple[IntArray, bool]:
+        batch, single = self.fitted_.as_batch(theta)
+        return self.fitted_.ranks(batch)[0], single
+
+    def _progress(self, label: str) -> AbstractContextManager[None]:
+        return showing(label, show=self.progress)

@@ -1,0 +1,122 @@
+"""The same question to each group of rows, with p-values that are safe to look at together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from exactregion._typing import FloatArray, IntArray
+from exactregion.errors import InvalidValueError
+from exactregion.testing.result import ExactTestResult
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["count_groups", "holm", "table_by_group", "table_of"]
+
+
+def holm(pvalues: npt.ArrayLike) -> FloatArray:
+    """Adjust p-values by Holm's method.
+
+    Rejecting where the adjusted p-value is at most α makes even one false rejection among all
+    with probability at most α, however the tests depend on each other.
+
+    Examples
+    --------
+    >>> holm([0.01, 0.04, 0.03]).round(3)
+    array([0.03, 0.06, 0.06])
+    """
+    p = np.asarray(pvalues, dtype=np.float64)
+    order = np.argsort(p, kind="stable")
+    adjusted = np.empty_like(p)
+    factors = np.arange(len(p), 0, -1)
+    adjusted[order] = np.minimum(np.maximum.accumulate(factors * p[order]), 1.0)
+    return adjusted
+
+
+def table_by_group(by: Any, n: int, test: Callable[[IntArray], ExactTestResult]) -> pd.DataFrame:
+    """Test the rows of each group, and put the answers into a table, one row a group.
+
+    Parameters
+    ----------
+    by : array-like of shape (n,)
+        The group of each row.
+    n : int
+        Number of rows.
+    test : callable
+        Row numbers to the result of the test of these rows.
+    """
+    groups = _read_groups(by, n)
+    results = {group: test(np.asarray(at)) for group, at in groups.items()}
+    return table_of(results, _name_of(by))
+
+
+def table_of(results: Mapping[Any, ExactTestResult], name: str) -> pd.DataFrame:
+    """Put the results of all groups into a table, one row a group."""
+    import pandas as pd
+
+    rows = {group: _row(result) for group, result in results.items()}
+    table = pd.DataFrame.from_dict(rows, orient="index").rename_axis(name)
+    table.insert(4, "pvalue_holm", holm(table["pvalue"]))
+    return table
+
+
+def _row(result: ExactTestResult) -> dict[str, float | int]:
+    asked = result.question
+    total = asked.trials.sum()
+    return {
+        "n": int(total),
+        "observed": asked.successes.sum() / total,
+        "predicted": asked.probabilities @ asked.trials / total,
+        "pvalue": result.pvalue,
+        "rank": result.rank,
+        "statistic": result.statistic,
+    }
+
+
+def _name_of(by: Any) -> str:
+    name = getattr(by, "name", None)
+    return "group" if name is None else str(name)
+
+
+def _read_groups(by: Any, n: int) -> dict[Any, Any]:
+    """Give the row numbers of each group, groups in their own order or as they come."""
+    import pandas as pd
+
+    values = by.to_pandas() if hasattr(by, "to_pandas") else by
+    if np.shape(values) != (n,):
+        raise InvalidValueError(
+            f"The 'by' parameter must have one group a row, shape ({n},). "
+            f"Got {np.shape(values)} instead."
+        )
+    column = pd.Series(values, dtype=object) if isinstance(values, list) else pd.Series(values)
+    column = column.reset_index(drop=True).infer_objects()
+    missing = np.flatnonzero(column.isna())
+    if len(missing):
+        raise _missing_group(missing[0], f" ({len(missing)} such in all)")
+    try:
+        found = column.groupby(column, observed=True, sort=True).indices
+    except TypeError:  # names and numbers mixed have no order
+        found = column.groupby(column, observed=True, sort=False).indices
+    return dict(found)
+
+
+def count_groups(by: Any, first_row: int) -> dict[Any, int]:
+    """Count the rows of each group in a part of all rows, which begins at a row of the user's."""
+    import pandas as pd
+
+    column = pd.Series(by).reset_index(drop=True)
+    missing = np.flatnonzero(column.isna())
+    if len(missing):
+        raise _missing_group(first_row + missing[0], "")
+    return {group: int(number) for group, number in column.value_counts(sort=False).items()}
+
+
+def _missing_group(row: int, such: str) -> InvalidValueError:
+    return InvalidValueError(
+        f"The 'by' parameter must not hold missing values. Got one in row {row} instead{such}: "
+        "give these rows a group of their own."
+    )

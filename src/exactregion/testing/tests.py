@@ -1,0 +1,342 @@
+"""Exact tests of one candidate: any probability model, or the calibration of predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, overload
+
+from exactregion._typing import FloatArray, IntArray
+from exactregion.data.frames import encode_text
+from exactregion.data.reading import read_predictions
+from exactregion.data.sample import Sample
+from exactregion.data.sources import Rows, Source, open_rows
+from exactregion.errors import InvalidTypeError, InvalidValueError
+from exactregion.models import fixed_probabilities, is_asked
+from exactregion.resampling import (
+    Draws,
+    RNGLike,
+    check_n_resamples,
+    fresh_entropy,
+    integer_seed,
+)
+from exactregion.statistics import Statistic, as_statistic
+from exactregion.testing.candidates import CandidateTest
+from exactregion.testing.groups import table_by_group
+from exactregion.testing.result import ExactTestResult
+from exactregion.testing.streaming import StreamTest
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["calibration_test", "compare", "model_test"]
+
+
+def model_test(
+    candidate: Any,
+    X: Any,
+    y: Any,
+    *,
+    data: Any = None,
+    statistic: str | Statistic | Any = "multiscale",
+    n_resamples: int = 999,
+    rng: RNGLike = None,
+    pos_label: object = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> ExactTestResult:
+    """Test whether a candidate can be the true P(Y=+1|x), exactly at every sample size.
+
+    Alternative outcomes are drawn from the candidate; if it is true, the outcomes observed are one
+    more draw, and the rank of their statistic among the m = n_resamples + 1 is uniform on 1..m.
+
+    Parameters
+    ----------
+    candidate : array-like of shape (n,), classifier, statsmodels results, or callable X -> (n,)
+        Probabilities of the positive class. **The candidate must not have been fitted on this y**:
+        for a
+        fitted model X and y must be held out, or the test is not exact (it rejects too seldom).
+    X : array-like of shape (n,) or (n, d), frame, or sequence of n objects
+        Inputs; the statistic looks for structure in them. The candidate is given them as they are;
+        for the statistic, text columns of a frame become indicators of their levels (at most 50),
+        and dates become days.
+    y : array-like of shape (n,) or (n, 2)
+        Labels (-1/+1, 0/1, booleans, or two classes with `pos_label`), or successes and failures.
+    data : frame, path, pattern, list of paths, or pyarrow data set, optional
+        A table. X and y are then names of its columns (or lists of names), and so is a candidate
+        given as text. Files are Parquet; rows that are not in memory are read in pieces.
+    statistic : str, Statistic or callable (labels (m, n), probabilities (n,), X) -> Z (m,)
+        "multiscale" (default), "discrepancy", "embedding" or "neighborhood", or an object of
+        `exactregion.statistics`.
+    n_resamples : int
+        Number of alternatives.
+    rng : int, Generator, SeedSequence or None
+        Seed; the same seed gives the same result.
+    pos_label : object, optional
+        The positive class of y.
+    n_jobs : int, optional
+        Number of threads that work on the rows, where there are more than 65,536.
+    progress : bool
+        Show on stderr how many rows are done, where they come in pieces.
+
+    Returns
+    -------
+    ExactTestResult
+
+    Notes
+    -----
+    Memory maps, Parquet files and Dask arrays and frames are worked on in pieces: memory does not
+    grow with the number of rows, and the result is the same as in memory, whatever the pieces. A
+    candidate that is asked for probabilities is asked piece by piece then. With more than 65,536
+    rows the kernel statistics look at the inputs through at most 256 features, which hold all but a
+    share of 1e-4 of the kernel where so few can: this changes power a little, and exactness not at
+    all.
+
+    Ties are broken by the random seat of the original, which is what makes the p-value exact where
+    Z has few values. Where all data sets are alike (probabilities of 0 and 1 that all came true),
+    the seat alone decides, and the p-value says nothing about the candidate. An outcome that the
+    candidate holds impossible has Z = ∞ and gives the smallest p-value, 1/m.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import exactregion as er
+    >>> x = np.linspace(-2, 2, 40)
+    >>> y = np.random.default_rng(1).random(40) < 1 / (1 + np.exp(-2 * x))
+    >>> er.model_test(lambda x: 1 / (1 + np.exp(-2 * x)), x, y, rng=0).pvalue > 0.05
+    True
+    >>> er.model_test(np.full(40, 0.5), x, y, rng=0).pvalue
+    0.001
+    """
+    chosen, n_resamples = as_statistic(statistic), check_n_resamples(n_resamples)
+    names = Rows("X", "y", "candidate")
+    asked = is_asked(candidate)
+    rows = open_rows(Rows(X, y, None if asked else candidate), data, names)
+    draws, seed = Draws(n_resamples, fresh_entropy(rng)), integer_seed(rng)
+    if isinstance(rows, Source):
+        stream = StreamTest(
+            rows,
+            chosen,
+            draws,
+            seed,
+            names,
+            candidate=candidate if asked else None,
+            pos_label=pos_label,
+            n_jobs=n_jobs,
+            progress=progress,
+        )
+        if stream.is_large:
+            return stream.run()
+        rows = stream.in_memory()
+    X, y, candidate = rows.X, rows.y, candidate if asked else rows.p
+    numbers, shared = encode_text(X)
+    sample = Sample.from_data(numbers, y, pos_label=pos_label, shared=shared)
+    test = CandidateTest(sample, chosen, n_resamples, n_jobs=n_jobs)
+    probabilities = fixed_probabilities(candidate, X, len(sample), sample.classes)
+    return test.run(probabilities, draws.entropy, seed)
+
+
+def compare(
+    candidates: Mapping[str, Any],
+    X: Any,
+    y: Any,
+    *,
+    statistic: str | Statistic | Any = "multiscale",
+    n_resamples: int = 999,
+    rng: RNGLike = None,
+    pos_label: object = None,
+) -> pd.DataFrame:
+    """Test several candidates on the same data with the same draws.
+
+    Each row is what `model_test` gives for that candidate with this seed. Each p-value is exact on
+    its own; they are not adjusted for the number of candidates.
+
+    Parameters
+    ----------
+    candidates : mapping of name to candidate
+        As for `model_test`.
+    X, y, statistic, n_resamples, rng, pos_label
+        As for `model_test`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a candidate, with pvalue, rank and statistic.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import exactregion as er
+    >>> x = np.linspace(-2, 2, 40)
+    >>> y = np.random.default_rng(1).random(40) < 1 / (1 + np.exp(-2 * x))
+    >>> table = er.compare(
+    ...     {"steep": lambda x: 1 / (1 + np.exp(-2 * x)), "flat": np.full(40, 0.5)}, x, y, rng=0
+    ... )
+    >>> table.loc["flat", "pvalue"]
+    np.float64(0.001)
+    """
+    import pandas as pd
+
+    if not isinstance(candidates, Mapping):
+        raise InvalidTypeError(
+            "The 'candidates' parameter must be a dict of name to candidate. "
+            f"Got {type(candidates).__name__} instead."
+        )
+    if not candidates:
+        raise InvalidValueError(
+            "The 'candidates' parameter must have at least one candidate. Got none instead."
+        )
+    numbers, shared = encode_text(X)
+    sample = Sample.from_data(numbers, y, pos_label=pos_label, shared=shared)
+    test = CandidateTest(sample, as_statistic(statistic), check_n_resamples(n_resamples))
+    asked = {
+        name: fixed_probabilities(candidate, X, len(sample), sample.classes)
+        for name, candidate in candidates.items()
+    }
+    seed = fresh_entropy(rng)
+    results = {name: test.run(probabilities, seed) for name, probabilities in asked.items()}
+    rows = {name: (r.pvalue, r.rank, r.statistic) for name, r in results.items()}
+    table = pd.DataFrame.from_dict(rows, orient="index", columns=["pvalue", "rank", "statistic"])
+    return table.rename_axis("candidate")
+
+
+@overload
+def calibration_test(
+    y_true: Any,
+    y_prob: Any,
+    *,
+    data: Any = None,
+    by: None = None,
+    statistic: str | Statistic | Any | None = None,
+    n_resamples: int = 999,
+    rng: RNGLike = None,
+    pos_label: object = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> ExactTestResult: ...
+@overload
+def calibration_test(
+    y_true: Any,
+    y_prob: Any,
+    *,
+    data: Any = None,
+    by: Any,
+    statistic: str | Statistic | Any | None = None,
+    n_resamples: int = 999,
+    rng: RNGLike = None,
+    pos_label: object = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> pd.DataFrame: ...
+def calibration_test(
+    y_true: Any,
+    y_prob: Any,
+    *,
+    data: Any = None,
+    by: Any = None,
+    statistic: str | Statistic | Any | None = None,
+    n_resamples: int = 999,
+    rng: RNGLike = None,
+    pos_label: object = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> ExactTestResult | pd.DataFrame:
+    """Test whether predicted probabilities are calibrated, P(Y=+1|p) = p, exactly at every n.
+
+    The predicted probability is the input. The default statistic asks five questions at once and
+    listens to the clearest answer (`statistics.Omnibus`): the score of the recalibration family
+    expit(a + b logit p) at (0, 1), for shifted and stretched predictions; Spiegelhalter's
+    statistic, for over- and under-confidence; the curvature, for curves that bend; and a wide and a
+    narrow kernel on p, for any other miscalibration. An outcome that contradicts a prediction of
+    exactly 0 or 1 gives the smallest p-value there is, 1/m.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, 2)
+        Labels, or successes and failures; **held out**, not used to fit what predicts.
+    y_prob : array-like of shape (n,)
+        Predicted probabilities of the positive class.
+    data : frame, path, pattern, list of paths, or pyarrow data set, optional
+        A table. y_true, y_prob and by are then names of its columns. Files are Parquet; rows that
+        are not in memory are read in pieces, as are memory maps and Dask collections.
+    by : array-like of shape (n,), optional
+        The group of each row. Each group is then tested on its own. Groups must not be made from
+        the outcomes.
+    statistic : str, Statistic or callable
+        "omnibus" where None, or another as in `model_test`.
+    n_resamples : int
+        Number of alternatives.
+    rng : int, Generator, SeedSequence or None
+        Seed; the same seed gives the same result.
+    pos_label : object, optional
+        The positive class of y_true.
+    n_jobs : int, optional
+        Number of threads that work on the rows, where there are more than 65,536.
+    progress : bool
+        Show on stderr how many rows are done, where they come in pieces.
+
+    Returns
+    -------
+    ExactTestResult, or DataFrame with `by`
+        The table has one row a group: n (trials), the observed and the mean predicted share,
+        pvalue (what this test gives for these rows alone), pvalue_holm (safe to look at for all
+        groups together: under calibration in all groups, one or more is ≤ α with probability
+        at most α), rank and statistic.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import exactregion as er
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.uniform(size=100)
+    >>> y = rng.uniform(size=100) < p
+    >>> er.calibration_test(y, p, rng=0).pvalue > 0.05
+    True
+    >>> er.calibration_test(y, p**3, rng=0).pvalue
+    0.001
+    >>> group = np.where(np.arange(100) < 50, "old", "new")
+    >>> table = er.calibration_test(y, np.where(group == "old", p, p**3), by=group, rng=0)
+    >>> table["pvalue_holm"].round(3).to_dict()
+    {'new': 0.002, 'old': 0.072}
+    """
+    chosen = as_statistic("omnibus" if statistic is None else statistic)
+    n_resamples = check_n_resamples(n_resamples)
+    names = Rows(None, "y_true", "y_prob", "by")
+    rows = open_rows(Rows(None, y_true, y_prob, by), data, names)
+    draws, seed = Draws(n_resamples, fresh_entropy(rng)), integer_seed(rng)
+    if isinstance(rows, Source):
+        stream = StreamTest(
+            rows,
+            chosen,
+            draws,
+            seed,
+            names,
+            calibration=True,
+            pos_label=pos_label,
+            n_jobs=n_jobs,
+            progress=progress,
+        )
+        if stream.is_large:
+            return stream.run() if by is None else stream.run_by_group(by)
+        rows = stream.in_memory()
+    probabilities = read_predictions(rows.p)
+    sample = Sample.from_data(
+        probabilities, rows.y, pos_label=pos_label, names=("y_prob", "y_true")
+    )
+
+    def run_on(sample: Sample, probabilities: FloatArray) -> ExactTestResult:
+        test = CandidateTest(sample, chosen, n_resamples, calibration=True, n_jobs=n_jobs)
+        return test.run(probabilities, draws.entropy, seed)
+
+    if by is None:
+        return run_on(sample, probabilities)
+
+    def run_on_group(own: IntArray) -> ExactTestResult:
+        part = sample.part(own)
+        if part.inputs.total == 0:
+            raise InvalidValueError(
+                "The groups of the 'by' parameter must have at least one trial each. Got one with "
+                f"none instead, that of row {own[0]}: leave it out."
+            )
+        return run_on(part, probabilities[own])
+
+    return table_by_group(rows.by, len(sample), run_on_group)

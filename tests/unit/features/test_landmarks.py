@@ -1,0 +1,104 @@
+"""Features of many rows from a few of them."""
+
+import numpy as np
+import pytest
+
+from exactregion.data.sample import SORT_ROWS, Extent, Sample
+from exactregion.features.grid import SINGLE_ROWS, add_products
+from exactregion.features.landmarks import (
+    LANDMARKS,
+    SAMPLE_ROWS,
+    TOLERANCE,
+    Landmarks,
+    kernel_features,
+    sample_rows,
+    sampled,
+)
+from exactregion.kernels import CallableKernel, Gaussian, Laplacian, Matern, Poisson, Precomputed
+
+N = SORT_ROWS + 500
+LARGE = Extent(N, N, 4096, 1)
+RNG = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize("n", [SORT_ROWS + 1, 10**6, 10**8 + 7])
+def test_samples_are_spread_over_all_rows_and_depend_on_their_number_alone(n):
+    rows = sample_rows(n)
+    assert rows.shape == (SAMPLE_ROWS,)
+    np.testing.assert_array_equal(rows, sample_rows(n))
+    assert (np.diff(rows) >= 0).all()
+    assert rows[0] >= 0
+    assert rows[-1] < n
+    assert np.diff(rows).max() <= 2 * n / SAMPLE_ROWS + 1
+
+
+def landmarks_of(kernel, X, contrast=False, extent=LARGE):
+    distinct = sampled(X, np.ones(len(X), dtype=int), ())
+    settled = kernel.settle(distinct, standardize=True)
+    return Landmarks.of(settled, distinct, extent, 100, contrast=contrast), settled
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(), Gaussian(0.25), Matern(nu=2.5), Poisson()])
+@pytest.mark.parametrize("contrast", [False, True])
+def test_features_leave_out_no_more_of_the_trace_than_they_say(kernel, contrast):
+    X = RNG.normal(size=(SAMPLE_ROWS, 1))
+    landmarks, settled = landmarks_of(kernel, X, contrast)
+    assert landmarks.width <= LANDMARKS
+    between = settled.contrast if contrast else settled.between
+    diagonal = between(np.zeros((1, 1)), np.zeros((1, 1)))[0, 0]
+    for rows, share in ((X, TOLERANCE), (RNG.normal(size=(4000, 1)), 20 * TOLERANCE)):
+        Phi = landmarks.features(rows).astype(float)
+        left = diagonal - (Phi**2).sum(axis=1)
+        assert left.mean() <= share * diagonal + 1e-6  # the grid's own spacing
+        assert left.min() >= -1e-3 * diagonal
+    some = RNG.uniform(-2, 2, size=(300, 1))
+    K = between(settled.scaled(some), settled.scaled(some))
+    Phi = landmarks.features(some).astype(float)
+    np.testing.assert_allclose(Phi @ Phi.T, K, atol=0.02 * diagonal)
+
+
+def test_a_rough_kernel_stops_at_the_most_landmarks():
+    landmarks, _ = landmarks_of(Laplacian(0.01), RNG.normal(size=(SAMPLE_ROWS, 2)))
+    assert len(landmarks.points) == LANDMARKS
+    Phi = landmarks.features(RNG.normal(size=(100, 2)))
+    assert (Phi.astype(float) ** 2).sum(axis=1).max() <= 1 + 1e-3
+
+
+def test_equal_inputs_have_equal_features():
+    landmarks, _ = landmarks_of(Gaussian(), RNG.normal(size=(SAMPLE_ROWS, 3)))
+    X = np.repeat(RNG.normal(size=(512, 3)), 8, axis=0)
+    Phi = landmarks.features(X).reshape(512, 8, -1)
+    np.testing.assert_array_equal(Phi, np.broadcast_to(Phi[:, :1], Phi.shape))
+
+
+def test_features_in_single_precision_have_exact_sums():
+    landmarks, _ = landmarks_of(Gaussian(), RNG.normal(size=(SAMPLE_ROWS, 2)))
+    Phi = landmarks.features(RNG.normal(size=(4096, 2)))
+    assert Phi.dtype == np.float32
+    steps = Phi.astype(float) / landmarks.unit
+    np.testing.assert_array_equal(steps, np.rint(steps))
+    assert np.abs(steps).max() * SINGLE_ROWS <= 2**24
+    K = RNG.integers(0, 2, (7, 4096)).astype(np.float32)
+    total = np.zeros((7, landmarks.width))
+    add_products(total, K, Phi)
+    np.testing.assert_array_equal(total, K.astype(float) @ Phi.astype(float))
+
+
+def test_few_rows_keep_the_factor_of_all_of_them():
+    x = RNG.normal(size=60)
+    inputs = Sample.from_data(x, np.arange(60) % 2).inputs
+    features = kernel_features(Gaussian(), inputs, 10, standardize=True)
+    place = inputs.distinct.place
+    K = Gaussian().on(inputs, standardize=True).gram.columns(place)[place]
+    np.testing.assert_allclose(features.values @ features.values.T, K, atol=1e-6)
+
+
+def test_sampled_rows_without_trials_still_have_a_scale():
+    distinct = sampled(np.arange(6.0)[:, None], np.zeros(6, dtype=int), ())
+    assert distinct.weights.tolist() == [1.0] * 6
+
+
+@pytest.mark.parametrize("kernel", [CallableKernel(lambda a, b: a @ b), Precomputed(np.eye(2))])
+def test_kernels_from_outside_cannot_be_settled(kernel):
+    distinct = sampled(np.arange(6.0)[:, None], np.ones(6, dtype=int), ())
+    assert kernel.settle(distinct, standardize=True) is None

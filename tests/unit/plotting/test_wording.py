@@ -1,0 +1,76 @@
+"""Sentences that people read."""
+
+import numpy as np
+import pytest
+from scipy.special import expit, logit
+
+import exactregion as er
+from exactregion.plotting import wording
+
+RNG = np.random.default_rng(5)
+P = RNG.uniform(0.02, 0.98, size=80)
+Y = RNG.uniform(size=80) < P
+
+
+def belt_of(y, p, **settings):
+    return er.calibration_belt(y, p, n_resamples=39, rng=0, **settings)
+
+
+@pytest.mark.parametrize(
+    ("pvalue", "text"),
+    [(0.001, "1 time in 1,000"), (0.1, "1 time in 10"), (0.5, "50 times in 100"), (1.0, "always")],
+)
+def test_pvalues_as_odds(pvalue, text):
+    assert wording.pvalue_text(pvalue) == text
+
+
+def test_tests():
+    good = er.model_test(P, P, Y, n_resamples=39, rng=0)
+    bad = er.model_test(1 - P, P, Y, n_resamples=39, rng=0)
+    assert "are compatible with these probabilities" in wording.answer_of_test(good)
+    assert wording.answer_of_test(bad).startswith(
+        "The outcomes speak against these probabilities (p = 0.025)"
+    )
+    assert "only 1 time in 40" in wording.answer_of_test(bad)
+    assert "exact with 80 outcomes" in wording.guarantee_of_test(good)
+
+
+def test_belts():
+    answer = wording.answer_of_belt(belt_of(Y, P))
+    assert "compatible with the predictions" in answer
+    shifted = wording.answer_of_belt(belt_of(Y, expit(logit(P) - 2)))
+    assert "speak against the predictions" in shifted
+    assert "are too low." in shifted
+    certain = wording.answer_of_belt(belt_of(np.append(Y, True), np.append(P, 0.0)))
+    assert certain.startswith("1 outcome contradicts a prediction of exactly 0 or 1.")
+    assert "p = 0.025, the smallest there is" in certain
+    assert "probability 95%" in wording.guarantee_of_belt(belt_of(Y, P))
+
+
+def test_a_belt_that_is_empty():
+    p = np.tile(np.linspace(0.02, 0.98, 60), 3)
+    belt = belt_of((p > 0.33) & (p < 0.66), p, statistic="discrepancy")
+    assert belt.status == "empty"
+    assert "No shift and stretch" in wording.answer_of_belt(belt)
+
+
+def test_regions():
+    x = np.linspace(-2, 2, 40)
+    y = RNG.random(40) < expit(x)
+    region = er.ConfidenceRegion("logistic", n_resamples=39, rng=0).fit(x, y)
+    assert wording.answer_of_region(region).startswith("The outcomes fit best with intercept")
+    assert "95%" in wording.guarantee_of_region(region)
+    assert "with 40 rows" in wording.guarantee_of_region(region)
+    separated = er.ConfidenceRegion("logistic", n_resamples=39, rng=0).fit(x, x > 0)
+    assert "intercept and x has no end" in wording.answer_of_region(separated)
+    bent = er.ConfidenceRegion("logistic", statistic="discrepancy", n_resamples=39, rng=1)
+    bent.fit(np.tile(x, 4), np.tile(np.abs(x) > 1, 4))
+    assert wording.answer_of_region(bent).startswith("No member of the family fits")
+
+
+def test_departures():
+    text = wording.departure_text(er.calibration.Departure(0.1, 0.304, "above"))
+    assert text == "predictions from 0.10 to 0.30 are too low"
+    assert "around 0.40 are too high" in wording.departure_text(
+        er.calibration.Departure(0.4, 0.4, "below")
+    )
