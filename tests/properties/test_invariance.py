@@ -10,7 +10,7 @@ from support.truths import STATISTICS
 from threadpoolctl import threadpool_limits
 
 import exactregion as er
-from exactregion.data.sample import SORT_ROWS
+from exactregion.data.sample import CHUNK_ROWS
 
 BUILT_IN = [name for name in STATISTICS if name != "callable"]
 every_statistic = pytest.mark.parametrize("statistic", BUILT_IN)
@@ -184,11 +184,13 @@ def test_mirrored_data_sets_tie(seed):
 
 
 def test_many_rows_are_ordered_within_stretches():
-    """Past SORT_ROWS the order of rows matters only across stretches."""
+    """Past CHUNK_ROWS the order of rows matters only across stretches."""
     rng = np.random.default_rng(0)
-    n = SORT_ROWS + 1000
+    n = CHUNK_ROWS + 1000
     x, y = rng.normal(size=n), rng.random(n) < 0.5
-    order = np.concatenate([rng.permutation(SORT_ROWS), SORT_ROWS + rng.permutation(n - SORT_ROWS)])
+    order = np.concatenate(
+        [rng.permutation(CHUNK_ROWS), CHUNK_ROWS + rng.permutation(n - CHUNK_ROWS)]
+    )
     one = er.model_test(np.full(n, 0.5), x, y, n_resamples=9, rng=0)
     other = er.model_test(np.full(n, 0.5), x[order], y[order], n_resamples=9, rng=0)
     assert one.statistic == other.statistic

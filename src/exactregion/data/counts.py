@@ -14,12 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from exactregion._typing import FloatArray, IntArray
-from exactregion.data.sample import SORT_ROWS, Sample, Shared
+from exactregion.data.sample import CHUNK_ROWS, Sample, Shared
 
 __all__ = ["COUNTED", "MOST_ROWS", "Tally", "collapsed", "sample_of", "tally_of"]
 
 MOST_ROWS = 4096
-"""Data collapse if they have no more different rows than this, and more than `SORT_ROWS` in all."""
+"""Data collapse if they have no more different rows than this, and over `CHUNK_ROWS` in all."""
 
 
 COUNTED = ("successes", "failures")
@@ -129,8 +129,8 @@ def collapsed(sample: Sample, probabilities: FloatArray) -> tuple[Sample, FloatA
     if not inputs.extent.is_large or isinstance(inputs.X, tuple):
         return None
     total: Tally | None = None
-    for start in range(0, len(sample), SORT_ROWS):
-        part = slice(start, start + SORT_ROWS)
+    for start in range(0, len(sample), CHUNK_ROWS):
+        part = slice(start, start + CHUNK_ROWS)
         rows = np.column_stack([inputs.matrix[part], probabilities[part]])
         successes = sample.successes[part]
         counts = np.column_stack([successes, inputs.trials[part] - successes])

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from exactregion.data.sample import SORT_ROWS
+from exactregion.data.sample import CHUNK_ROWS
 from exactregion.data.sources import Done, R, Rows, Source, Task, each_part, joined, selected
 from exactregion.errors import InvalidTypeError, InvalidValueError, MissingDependencyError
 
@@ -64,7 +64,7 @@ class DaskSource(Source):
                     f"The {getattr(names, role)!r} and {names.y!r} parameters must have the same "
                     f"number of rows. Got {number} and {n_rows} instead."
                 )
-        count = math.ceil(n_rows / SORT_ROWS)
+        count = math.ceil(n_rows / CHUNK_ROWS)
         each = zip(*(cut[role] or [None] * count for role in roles), strict=True)
         return cls([delayed(Rows)(*parts) for parts in each], n_rows)
 
@@ -84,7 +84,7 @@ class DaskSource(Source):
         own = [delayed(selected)(rows, group) for rows in self._stretches]
         return DaskSource(_cut(own, list(numbers)), sum(numbers))
 
-    def stretches(self) -> Iterator[Rows]:
+    def chunks(self) -> Iterator[Rows]:
         """Compute one stretch after the other."""
         for stretch in self._stretches:
             yield stretch.compute()
@@ -157,21 +157,21 @@ def _parts_of(values: Any, name: str) -> Parts:
             values = values.rechunk({1: -1})
         return list(values.to_delayed().ravel()), [int(length) for length in values.chunks[0]]
     array = np.asarray(values)
-    starts = range(0, len(array), SORT_ROWS)
+    starts = range(0, len(array), CHUNK_ROWS)
     delayed = _dask().delayed
     return (
-        [delayed(array[start : start + SORT_ROWS], traverse=False) for start in starts],
-        [min(SORT_ROWS, len(array) - start) for start in starts],
+        [delayed(array[start : start + CHUNK_ROWS], traverse=False) for start in starts],
+        [min(CHUNK_ROWS, len(array) - start) for start in starts],
     )
 
 
 def _cut(parts: list[Any], lengths: list[int]) -> list[Any]:
-    """Make stretches of `SORT_ROWS` of the pieces, which are cut and joined where it takes that."""
+    """Make stretches of `CHUNK_ROWS` of the pieces, cut and joined where needed."""
     delayed = _dask().delayed
     ends = np.cumsum(lengths).tolist()
     stretches = []
-    for start in range(0, ends[-1] if ends else 0, SORT_ROWS):
-        stop = min(start + SORT_ROWS, ends[-1])
+    for start in range(0, ends[-1] if ends else 0, CHUNK_ROWS):
+        stop = min(start + CHUNK_ROWS, ends[-1])
         pieces, bounds = [], []
         for part, length, end in zip(parts, lengths, ends, strict=True):
             first, last = max(start, end - length), min(stop, end)

@@ -21,7 +21,7 @@ from exactregion.errors import InvalidValueError
 
 __all__ = [
     "BLOCK_ROWS",
-    "SORT_ROWS",
+    "CHUNK_ROWS",
     "Distinct",
     "Extent",
     "Inputs",
@@ -34,7 +34,7 @@ __all__ = [
 
 Shared: TypeAlias = tuple[tuple[int, ...], ...]
 
-SORT_ROWS = 65_536
+CHUNK_ROWS = 65_536
 """Rows are put into a canonical order within consecutive stretches of this many."""
 
 BLOCK_ROWS = 4096
@@ -88,7 +88,7 @@ class Extent:
     @property
     def is_large(self) -> bool:
         """Whether there is more than one stretch: the scale at which rows may come in pieces."""
-        return self.rows > SORT_ROWS
+        return self.rows > CHUNK_ROWS
 
     @property
     def in_single(self) -> bool:
@@ -234,7 +234,7 @@ class Sample:
     ) -> Sample:
         """Check the data and put the rows into canonical order.
 
-        The order is lexicographic in the inputs, then the trials, within stretches of `SORT_ROWS`
+        The order is lexicographic in the inputs, then the trials, within stretches of `CHUNK_ROWS`
         rows. It never depends on the outcomes, and makes every rank independent of the order in
         which the user's rows come. Objects stay in the order given.
 
@@ -332,7 +332,7 @@ def canonical_order(
     comes first changes no sum.
     """
     n = len(trials)
-    large = n > SORT_ROWS if large is None else large
+    large = n > CHUNK_ROWS if large is None else large
     if isinstance(values, tuple):
         return np.arange(n)
     columns = values.reshape(n, -1).T
@@ -343,6 +343,6 @@ def canonical_order(
     def order(rows: slice) -> IntArray:
         return np.argsort(keys[0][rows]) if quick else np.lexsort([key[rows] for key in keys])
 
-    starts = range(0, n, SORT_ROWS)
-    stretches = [start + order(slice(start, start + SORT_ROWS)) for start in starts]
+    starts = range(0, n, CHUNK_ROWS)
+    stretches = [start + order(slice(start, start + CHUNK_ROWS)) for start in starts]
     return np.concatenate(stretches).astype(np.int64)

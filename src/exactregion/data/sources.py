@@ -1,6 +1,6 @@
 """Where rows come from that need not be in memory: stretches of them, in their order.
 
-A source gives its rows in stretches of `SORT_ROWS`, and runs a task on each. Arrays and memory
+A source gives its rows in stretches of `CHUNK_ROWS`, and runs a task on each. Arrays and memory
 maps are cut; Parquet data sets are read batch by batch; Dask collections live in
 `exactregion.data.dask_source`.
 """
@@ -22,7 +22,7 @@ import narwhals as nw
 import numpy as np
 
 from exactregion.data.reading import from_native
-from exactregion.data.sample import SORT_ROWS
+from exactregion.data.sample import CHUNK_ROWS
 from exactregion.data.workers import answers
 from exactregion.errors import (
     FileAccessError,
@@ -88,8 +88,8 @@ class Source(ABC):
     n_rows: int
 
     @abstractmethod
-    def stretches(self) -> Iterator[Rows]:
-        """Give `SORT_ROWS` rows after the other; the last ones may be fewer."""
+    def chunks(self) -> Iterator[Rows]:
+        """Give `CHUNK_ROWS` rows after the other; the last ones may be fewer."""
 
     def of_group(self, group: Any, numbers: Sequence[int]) -> Source:
         """Give the rows of one group, which has so many rows in each stretch."""
@@ -104,10 +104,10 @@ class Source(ABC):
         return reduce(add, self._answers(task, done, n_jobs))
 
     def _answers(self, task: Task[R], done: Done, n_jobs: int | None) -> Iterator[R]:
-        numbered = enumerate(self.stretches())
+        numbered = enumerate(self.chunks())
         for index, answer in enumerate(answers(lambda item: task(*item), numbered, n_jobs)):
             yield answer
-            done(min(SORT_ROWS, self.n_rows - index * SORT_ROWS))
+            done(min(CHUNK_ROWS, self.n_rows - index * CHUNK_ROWS))
 
 
 # --- arrays -------------------------------------------------------------------------------------
@@ -127,10 +127,10 @@ class ArraySource(Source):
                     f"number of rows. Got {len(values)} and {self.n_rows} instead."
                 )
 
-    def stretches(self) -> Iterator[Rows]:
+    def chunks(self) -> Iterator[Rows]:
         """Cut the arrays."""
-        for start in range(0, self.n_rows, SORT_ROWS):
-            part = slice(start, start + SORT_ROWS)
+        for start in range(0, self.n_rows, CHUNK_ROWS):
+            part = slice(start, start + CHUNK_ROWS)
             yield each_part(self.rows, itemgetter(part))
             each_part(self.rows, _forget)
 
@@ -159,19 +159,19 @@ class GroupSource(Source):
         self.group = group
         self.n_rows = n_rows
 
-    def stretches(self) -> Iterator[Rows]:
+    def chunks(self) -> Iterator[Rows]:
         """Gather the rows of the group until there are enough."""
         waiting: list[Rows] = []
         number = 0
-        for rows in self.source.stretches():
+        for rows in self.source.chunks():
             own = selected(rows, self.group)
             waiting.append(own)
             number += len(own.y)
-            if number >= SORT_ROWS:
+            if number >= CHUNK_ROWS:
                 together = joined(waiting)
-                yield each_part(together, itemgetter(slice(0, SORT_ROWS)))
-                waiting = [each_part(together, itemgetter(slice(SORT_ROWS, None)))]
-                number -= SORT_ROWS
+                yield each_part(together, itemgetter(slice(0, CHUNK_ROWS)))
+                waiting = [each_part(together, itemgetter(slice(CHUNK_ROWS, None)))]
+                number -= CHUNK_ROWS
         if number:
             yield joined(waiting)
 
@@ -213,7 +213,7 @@ class ParquetSource(Source):
         self.columns = columns
         self.n_rows = int(dataset.count_rows())
 
-    def stretches(self) -> Iterator[Rows]:
+    def chunks(self) -> Iterator[Rows]:
         """Gather batches until there are enough rows."""
         import pyarrow as pa
 
@@ -223,11 +223,11 @@ class ParquetSource(Source):
             for batch in self._batches():
                 waiting.append(batch)
                 number += len(batch)
-                while number >= SORT_ROWS:
+                while number >= CHUNK_ROWS:
                     table = pa.Table.from_batches(waiting)
-                    yield self._rows(table.slice(0, SORT_ROWS))
-                    waiting = table.slice(SORT_ROWS).to_batches()
-                    number -= SORT_ROWS
+                    yield self._rows(table.slice(0, CHUNK_ROWS))
+                    waiting = table.slice(CHUNK_ROWS).to_batches()
+                    number -= CHUNK_ROWS
         except (pa.ArrowInvalid, OSError) as error:
             raise FileFormatError(f"The data cannot be read: {error}") from error
         if number:
@@ -237,7 +237,7 @@ class ParquetSource(Source):
         """Read one row group after the other, and nothing ahead."""
         settings = {
             "columns": list(dict.fromkeys(_flat(self.columns))),
-            "batch_size": SORT_ROWS,
+            "batch_size": CHUNK_ROWS,
             "batch_readahead": 0,
             "fragment_readahead": 0,
             "use_threads": False,

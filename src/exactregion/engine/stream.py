@@ -1,6 +1,6 @@
 """Z of one candidate on rows that come in stretches: memory does not grow with their number.
 
-Two passes over stretches of `SORT_ROWS` rows in canonical order. The first, `glimpse_of`, sees
+Two passes over stretches of `CHUNK_ROWS` rows in canonical order. The first, `glimpse_of`, sees
 inputs and trials and is put together to a `Survey`. The second, `sums_of`, adds up the points of
 all m data sets. Both are pure functions of one stretch. What they sum is exact, or kept apart by
 stretch, so that the results do not depend on who worked on which stretch, or when.
@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import logit
 
 from exactregion._typing import FloatArray, IntArray
-from exactregion.data.sample import BLOCK_ROWS, SORT_ROWS, Extent, Sample, Shared, blocks
+from exactregion.data.sample import BLOCK_ROWS, CHUNK_ROWS, Extent, Sample, Shared, blocks
 from exactregion.errors import InvalidValueError
 from exactregion.features.grid import (
     add_products,
@@ -30,13 +30,13 @@ from exactregion.statistics.streamed import Columns, StreamRule, Survey
 
 __all__ = [
     "BINS",
+    "Chunk",
     "Glimpse",
     "Plan",
-    "Stretch",
     "Sums",
+    "chunks_of",
     "glimpse_of",
     "statistics_of_sums",
-    "stretches_of",
     "sums_of",
     "survey_of",
 ]
@@ -49,13 +49,13 @@ BINS = 1000
 
 
 @dataclass(frozen=True, eq=False)
-class Stretch:
+class Chunk:
     """Consecutive rows in canonical order.
 
     Attributes
     ----------
     index : int
-        Which stretch: it begins at row index · `SORT_ROWS` of all.
+        Which stretch: it begins at row index · `CHUNK_ROWS` of all.
     X : ndarray of shape (b, d)
         Inputs.
     trials, successes : ndarrays of shape (b,)
@@ -71,12 +71,12 @@ class Stretch:
     p: FloatArray
 
 
-def stretches_of(sample: Sample, probabilities: FloatArray) -> Iterable[Stretch]:
+def chunks_of(sample: Sample, probabilities: FloatArray) -> Iterable[Chunk]:
     """Cut data in memory, with probabilities in canonical order, into stretches."""
     inputs = sample.inputs
-    for index, start in enumerate(range(0, len(sample), SORT_ROWS)):
-        rows = slice(start, start + SORT_ROWS)
-        yield Stretch(
+    for index, start in enumerate(range(0, len(sample), CHUNK_ROWS)):
+        rows = slice(start, start + CHUNK_ROWS)
+        yield Chunk(
             index,
             inputs.matrix[rows],
             inputs.trials[rows],
@@ -111,7 +111,7 @@ class Glimpse:
 def glimpse_of(index: int, X: FloatArray, trials: IntArray, n: int) -> Glimpse:
     """Look at one stretch of n rows in all, in canonical order."""
     sample = sample_rows(n)
-    rows = sample[sample // SORT_ROWS == index] - index * SORT_ROWS
+    rows = sample[sample // CHUNK_ROWS == index] - index * CHUNK_ROWS
     first = X[:, 0]
     uncertain = first[(first > 0) & (first < 1)]
     reach = np.zeros(2)
@@ -198,7 +198,7 @@ class Sums:
         )
 
 
-def sums_of(stretch: Stretch, plan: Plan) -> Sums:
+def sums_of(stretch: Chunk, plan: Plan) -> Sums:
     """Sum over one stretch, block after block."""
     from exactregion.engine import steps  # Numba is slow to import
 
@@ -224,7 +224,7 @@ def sums_of(stretch: Stretch, plan: Plan) -> Sums:
             np.subtract(p == 0, p == 1, out=Phi[:, width], dtype=Phi.dtype)
             # the last column, of certainties, comes along so that the features stay contiguous
             centre += steps.centres(p[None], trials, precision, Phi, unit, BLOCK_ROWS)[0, :width]
-            number = stretch.index * (SORT_ROWS // BLOCK_ROWS) + rows.start // BLOCK_ROWS
+            number = stretch.index * (CHUNK_ROWS // BLOCK_ROWS) + rows.start // BLOCK_ROWS
             block = _Block(number, p, trials, stretch.successes[rows])
             _add_points(points, Phi, block, plan.draws, buffers)
     kept = tuple(own if has else None for own, has in zip(information, wanted, strict=True))
@@ -309,7 +309,7 @@ def _labels_drawn(
         yield first, K
 
 
-def _bins_of(stretch: Stretch, extent: Extent) -> FloatArray:
+def _bins_of(stretch: Chunk, extent: Extent) -> FloatArray:
     bins = np.minimum((stretch.p * BINS).astype(np.int64), BINS - 1)
     mass = probability_mass(stretch.p, stretch.trials, extent)
     counted = (mass, stretch.successes, stretch.trials)

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import logit
 
 from exactregion._typing import FloatArray, IntArray
-from exactregion.data.sample import SORT_ROWS, Inputs, blocks
+from exactregion.data.sample import CHUNK_ROWS, Inputs, blocks
 from exactregion.features.grid import (
     CandidateFeatures,
     grid_unit,
@@ -146,12 +146,12 @@ class PowersOfLogit:
 def information_of(gradient: FloatArray, P: FloatArray, inputs: Inputs) -> FloatArray:
     """Fisher information Σ_j t_j p (1 - p) ∂η ∂ηᵀ: shape (T, d, d).
 
-    Blocks are added within stretches of `SORT_ROWS`, then stretches.
+    Blocks are added within stretches of `CHUNK_ROWS`, then stretches.
     """
     information = np.zeros((len(P), gradient.shape[1], gradient.shape[1]))
-    for start in range(0, len(inputs), SORT_ROWS):
+    for start in range(0, len(inputs), CHUNK_ROWS):
         own = np.zeros_like(information)
-        for block in blocks(min(SORT_ROWS, len(inputs) - start)):
+        for block in blocks(min(CHUNK_ROWS, len(inputs) - start)):
             rows = slice(start + block.start, start + block.stop)
             weight = inputs.trials[rows] * P[:, rows] * (1 - P[:, rows])
             own += _information_of_block(gradient[:, :, rows], weight)

@@ -16,9 +16,9 @@ from exactregion.data.workers import answers
 from exactregion.engine import statistics_of
 from exactregion.engine.stream import (
     Plan,
+    chunks_of,
     glimpse_of,
     statistics_of_sums,
-    stretches_of,
     sums_of,
     survey_of,
 )
@@ -92,7 +92,7 @@ class CandidateTest:
         if "survey" not in self._last:
             glimpses = (
                 glimpse_of(stretch.index, stretch.X, stretch.trials, len(sample))
-                for stretch in stretches_of(sample, p)
+                for stretch in chunks_of(sample, p)
             )
             survey = survey_of(glimpses, calibration=self.calibration, shared=inputs.shared)
             self._last.update(survey=survey, rule=self.statistic.stream(survey, draws.m))
@@ -101,9 +101,7 @@ class CandidateTest:
             return None
         columns = tuple(term.columns for term in rule.terms)
         plan = Plan(columns, self._last["survey"].extent, draws)
-        parts = answers(
-            lambda stretch: sums_of(stretch, plan), stretches_of(sample, p), self.n_jobs
-        )
+        parts = answers(lambda stretch: sums_of(stretch, plan), chunks_of(sample, p), self.n_jobs)
         return statistics_of_sums(reduce(add, parts), rule, plan)
 
     def _question(self, probabilities: FloatArray, seed: int | None) -> Question:

@@ -25,13 +25,13 @@ from exactregion.data.reading import (
     read_inputs,
     read_predictions,
 )
-from exactregion.data.sample import SORT_ROWS, Sample, canonical_order
+from exactregion.data.sample import CHUNK_ROWS, Sample, canonical_order
 from exactregion.data.sources import Rows, Source
 from exactregion.engine.progress import advance, showing
 from exactregion.engine.stream import (
+    Chunk,
     Glimpse,
     Plan,
-    Stretch,
     Sums,
     glimpse_of,
     statistics_of_sums,
@@ -97,7 +97,7 @@ class StreamTest:
     @property
     def is_large(self) -> bool:
         """Whether there are rows for more than one stretch; fewer are better taken to memory."""
-        return self.source.n_rows > SORT_ROWS
+        return self.source.n_rows > CHUNK_ROWS
 
     def in_memory(self) -> Rows:
         """Give all rows of a source that has few of them."""
@@ -185,7 +185,7 @@ class StreamTest:
 
 
 def _count_rows(index: int, rows: Rows) -> dict[Any, int]:
-    return count_groups(rows.by, index * SORT_ROWS)
+    return count_groups(rows.by, index * CHUNK_ROWS)
 
 
 def _as_they_are(index: int, rows: Rows) -> Rows:
@@ -280,7 +280,7 @@ class _Look:
     collapses: bool
 
     def __call__(self, index: int, rows: Rows) -> _Seen:
-        part = Part(index * SORT_ROWS)
+        part = Part(index * CHUNK_ROWS)
         X, columns = self.reader.inputs(rows, part)
         y = self.reader.outcomes(rows, part)
         found = None if y.ndim == 2 else tuple(np.unique(y)[:SHOWN_CLASSES].tolist())
@@ -333,13 +333,13 @@ class _Add:
     classes: tuple[object, object] | None
 
     def __call__(self, index: int, rows: Rows) -> Sums:
-        part = Part(index * SORT_ROWS)
+        part = Part(index * CHUNK_ROWS)
         X, _ = self.reader.inputs(rows, part)
         outcomes = self._outcomes(self.reader.outcomes(rows, part))
         p = self.reader.probabilities(rows, X, self.classes, part)
         ties = () if self.reader.calibration else (p,)
         order = canonical_order(X, outcomes.trials, *ties, large=True)
-        stretch = Stretch(
+        stretch = Chunk(
             index, X[order], outcomes.trials[order], outcomes.successes[order], p[order]
         )
         return sums_of(stretch, self.plan)

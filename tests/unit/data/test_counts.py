@@ -6,11 +6,11 @@ import pytest
 
 import exactregion as er
 from exactregion.data.counts import COUNTED, MOST_ROWS, collapsed, sample_of, tally_of
-from exactregion.data.sample import SORT_ROWS, Sample
+from exactregion.data.sample import CHUNK_ROWS, Sample
 from exactregion.errors import InvalidValueError
 from exactregion.statistics import Combined, Custom, Discrepancy, Embedding
 
-N = 2 * SORT_ROWS + 777
+N = 2 * CHUNK_ROWS + 777
 RNG = np.random.default_rng(0)
 X = np.column_stack([RNG.integers(0, 9, N), RNG.integers(0, 4, N)]).astype(float)
 P = ((X[:, 0] + 1) / 10).round(2)
@@ -131,8 +131,8 @@ def test_how_many_rows_may_differ(different, small):
 
 
 def test_few_rows_stay_rows():
-    sample = Sample.from_data(P[:SORT_ROWS], Y[:SORT_ROWS])
-    assert collapsed(sample, P[:SORT_ROWS][sample.inputs.order]) is None
+    sample = Sample.from_data(P[:CHUNK_ROWS], Y[:CHUNK_ROWS])
+    assert collapsed(sample, P[:CHUNK_ROWS][sample.inputs.order]) is None
 
 
 def test_different_rows_of_different_pieces_are_counted():

@@ -11,14 +11,14 @@ from sklearn.tree import DecisionTreeClassifier
 from support.clusters import loopback_cluster
 
 import exactregion as er
-from exactregion.data.sample import SORT_ROWS
+from exactregion.data.sample import CHUNK_ROWS
 from exactregion.errors import InvalidTypeError, InvalidValueError
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 distributed = pytest.importorskip("distributed")
 
-N = 3 * SORT_ROWS + 777
+N = 3 * CHUNK_ROWS + 777
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(N, 2))
 P = 1 / (1 + np.exp(-X[:, 0]))
@@ -160,7 +160,7 @@ def test_a_cluster_has_the_result_of_memory(client, number, expected):
 
 def test_a_worker_that_dies_changes_nothing(client, tmp_path, expected):
     before = set(client.run(os.getpid).values())
-    deadly = Deadly(tmp_path / "died", X[SORT_ROWS, 0])
+    deadly = Deadly(tmp_path / "died", X[CHUNK_ROWS, 0])
     assert same(model(deadly, chunked(X, 4), chunked(Y, 4)), expected[1])
     assert int(deadly.mark.read_text()) in before
 

@@ -299,7 +299,7 @@ def test_order_is_lexicographic_in_the_inputs_then_the_trials_and_never_in_the_o
 
 
 def test_order_holds_within_stretches(monkeypatch):
-    monkeypatch.setattr(sample_module, "SORT_ROWS", 3)
+    monkeypatch.setattr(sample_module, "CHUNK_ROWS", 3)
     inputs = Sample.from_data([3, 2, 1, 0, 5, 4, -1], np.zeros(7)).inputs
     assert inputs.X.tolist() == [1, 2, 3, 0, 4, 5, -1]
 

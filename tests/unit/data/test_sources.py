@@ -12,7 +12,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import exactregion as er
-from exactregion.data.sample import SORT_ROWS
+from exactregion.data.sample import CHUNK_ROWS
 from exactregion.errors import (
     FileAccessError,
     FileFormatError,
@@ -21,7 +21,7 @@ from exactregion.errors import (
     ModelError,
 )
 
-N = 2 * SORT_ROWS + 777
+N = 2 * CHUNK_ROWS + 777
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(N, 2))
 P = 1 / (1 + np.exp(-X[:, 0]))
@@ -125,7 +125,7 @@ def test_candidates_are_asked_piece_by_piece(files, expected):
         return 1 / (1 + np.exp(-frame["a"]))
 
     assert same(model(candidate, ["a", "b"], "y", data=files), expected[1])
-    assert asked == [SORT_ROWS, SORT_ROWS, 777]
+    assert asked == [CHUNK_ROWS, CHUNK_ROWS, 777]
 
 
 def test_classifiers_find_their_columns_and_the_positive_class(files):

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 import exactregion as er
-from exactregion.data.sample import BLOCK_ROWS, SORT_ROWS, Extent, Sample
+from exactregion.data.sample import BLOCK_ROWS, CHUNK_ROWS, Extent, Sample
 from exactregion.data.workers import answers
 from exactregion.engine import statistics_of
 from exactregion.engine.stream import (
     BINS,
     Plan,
+    chunks_of,
     glimpse_of,
     statistics_of_sums,
-    stretches_of,
     sums_of,
     survey_of,
 )
@@ -36,7 +36,7 @@ from exactregion.statistics import (
     Spiegelhalter,
 )
 
-N = 2 * SORT_ROWS + 777
+N = 2 * CHUNK_ROWS + 777
 M = 12
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(N, 2))
@@ -59,7 +59,7 @@ class Streamed:
         self.draws = Draws(m - 1, entropy=5)
         looked = [
             glimpse_of(stretch.index, stretch.X, stretch.trials, len(self.sample))
-            for stretch in stretches_of(self.sample, self.p)
+            for stretch in chunks_of(self.sample, self.p)
         ]
         self.survey = survey_of(looked, calibration=calibration)
         self.rule = statistic.stream(self.survey, m)
@@ -67,7 +67,7 @@ class Streamed:
         self.plan = Plan(columns, self.survey.extent, self.draws)
 
     def parts(self):
-        return [sums_of(stretch, self.plan) for stretch in stretches_of(self.sample, self.p)]
+        return [sums_of(stretch, self.plan) for stretch in chunks_of(self.sample, self.p)]
 
     def statistics(self, parts):
         return statistics_of_sums(reduce(add, parts), self.rule, self.plan)
@@ -124,7 +124,7 @@ def test_stretches_may_be_added_in_any_order():
 def test_plans_travel():
     streamed = Streamed(Omnibus(), P, Y, P, calibration=True)
     there = pickle.loads(pickle.dumps(streamed.plan))
-    last = list(stretches_of(streamed.sample, streamed.p))[-1]
+    last = list(chunks_of(streamed.sample, streamed.p))[-1]
     here, elsewhere = sums_of(last, streamed.plan), sums_of(last, there)
     np.testing.assert_array_equal(here.points, elsewhere.points)
     np.testing.assert_array_equal(here.centre, elsewhere.centre)
@@ -186,8 +186,8 @@ def test_threads_change_nothing():
 
 def test_rows_may_come_in_any_order_within_a_stretch():
     order = np.arange(N)
-    RNG.shuffle(order[:SORT_ROWS])
-    RNG.shuffle(order[SORT_ROWS : 2 * SORT_ROWS])
+    RNG.shuffle(order[:CHUNK_ROWS])
+    RNG.shuffle(order[CHUNK_ROWS : 2 * CHUNK_ROWS])
     coarse = X.round(1)
     shuffled = er.model_test(P[order], coarse[order], Y[order], n_resamples=M - 1, rng=0)
     assert same(shuffled, er.model_test(P, coarse, Y, n_resamples=M - 1, rng=0))
@@ -231,11 +231,11 @@ def test_text_columns_share_a_scale_on_many_rows():
 
 
 def test_extents_of_parts_add_up():
-    trials = RNG.integers(0, 4, SORT_ROWS + BLOCK_ROWS + 3)
-    parts = [Extent.of(trials[:SORT_ROWS]), Extent.of(trials[SORT_ROWS:])]
+    trials = RNG.integers(0, 4, CHUNK_ROWS + BLOCK_ROWS + 3)
+    parts = [Extent.of(trials[:CHUNK_ROWS]), Extent.of(trials[CHUNK_ROWS:])]
     assert Extent.together(parts) == Extent.of(trials)
     assert Extent.of(trials).is_large
-    assert not Extent.of(trials[:SORT_ROWS]).is_large
+    assert not Extent.of(trials[:CHUNK_ROWS]).is_large
 
 
 def test_workers_give_answers_in_order_and_pass_errors_on():

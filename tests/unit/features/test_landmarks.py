@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from exactregion.data.sample import SORT_ROWS, Extent, Sample
+from exactregion.data.sample import CHUNK_ROWS, Extent, Sample
 from exactregion.features.grid import SINGLE_ROWS, add_products
 from exactregion.features.landmarks import (
     LANDMARKS,
@@ -16,12 +16,12 @@ from exactregion.features.landmarks import (
 )
 from exactregion.kernels import CallableKernel, Gaussian, Laplacian, Matern, Poisson, Precomputed
 
-N = SORT_ROWS + 500
+N = CHUNK_ROWS + 500
 LARGE = Extent(N, N, 4096, 1)
 RNG = np.random.default_rng(0)
 
 
-@pytest.mark.parametrize("n", [SORT_ROWS + 1, 10**6, 10**8 + 7])
+@pytest.mark.parametrize("n", [CHUNK_ROWS + 1, 10**6, 10**8 + 7])
 def test_samples_are_spread_over_all_rows_and_depend_on_their_number_alone(n):
     rows = sample_rows(n)
     assert rows.shape == (SAMPLE_ROWS,)

@@ -120,7 +120,7 @@ def test_frames_and_arrays_give_the_same_without_a_warning(make, fitted_on):
     classifier = make().fit(X, TRAIN["ill"])
     expected = classifier.predict_proba(own)[:, 1]
     for inputs in (new, new.to_numpy(), new.to_numpy().tolist()):
-        np.testing.assert_array_equal(ask(classifier, inputs), expected)
+        np.testing.assert_allclose(ask(classifier, inputs), expected, rtol=1e-12)
     assert_tested_as(classifier, expected)
 
 
@@ -130,7 +130,7 @@ def test_columns_go_by_name_and_inputs_may_have_more(make):
     classifier = make().fit(TRAIN[NUMBERS], TRAIN["ill"])
     expected = classifier.predict_proba(TEST[NUMBERS])[:, 1]
     for inputs in (TEST[["dose", "age"]], TEST[["sex", "dose", "age"]]):
-        np.testing.assert_array_equal(ask(classifier, inputs), expected)
+        np.testing.assert_allclose(ask(classifier, inputs), expected, rtol=1e-12)
     assert_tested_as(classifier, expected, TEST[["sex", "dose", "age"]])
 
 
@@ -147,7 +147,7 @@ def test_a_single_column_needs_no_second_dimension(fitted_on):
     own = TEST[["age"]] if fitted_on == "frame" else TEST[["age"]].to_numpy()
     expected = classifier.predict_proba(own)[:, 1]
     for inputs in (TEST["age"], TEST["age"].to_numpy(), TEST["age"].rename("other")):
-        np.testing.assert_array_equal(ask(classifier, inputs), expected)
+        np.testing.assert_allclose(ask(classifier, inputs), expected, rtol=1e-12)
 
 
 def test_a_column_that_is_missing_is_the_classifiers_to_miss():
