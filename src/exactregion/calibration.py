@@ -248,8 +248,9 @@ def calibration_belt(
     uncertain = (p > 0) & (p < 1)
     if not trials[uncertain].any():
         raise InvalidValueError(
-            "The 'y_prob' parameter must hold probabilities between 0 and 1 for a belt. "
-            "Got only 0 and 1 instead: use calibration_test."
+            "must hold probabilities between 0 and 1 for a belt. "
+            "Got only 0 and 1 instead: use calibration_test.",
+            parameter="y_prob",
         )
     region = ConfidenceRegion(
         Recalibration(),

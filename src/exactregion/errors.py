@@ -6,8 +6,9 @@ the built-in exception that fits, so that ``except ValueError`` goes on working:
     ExactRegionError
     ├── FileAccessError          (OSError)       a file cannot be read or written
     ├── FileFormatError          (ValueError)    a file does not hold what it should
-    ├── InvalidValueError        (ValueError)    an argument has a value it must not have
-    ├── InvalidTypeError         (TypeError)     an argument is of a kind it must not be
+    ├── ArgumentError                            an argument is not what it must be
+    │   ├── InvalidValueError    (ValueError)    it has a value it must not have
+    │   └── InvalidTypeError     (TypeError)     it is of a kind it must not be
     ├── MissingDependencyError   (ImportError)   an optional package is not installed
     ├── ModelError               (ValueError)    a model or candidate broke its contract
     └── NotFittedError           (ValueError, AttributeError)   fit was not called
@@ -16,6 +17,7 @@ the built-in exception that fits, so that ``except ValueError`` goes on working:
 from __future__ import annotations
 
 __all__ = [
+    "ArgumentError",
     "ExactRegionError",
     "FileAccessError",
     "FileFormatError",
@@ -31,6 +33,29 @@ class ExactRegionError(Exception):
     """Base class of all errors raised by exactregion."""
 
 
+class ArgumentError(ExactRegionError):
+    """An argument is not what it must be; the error carries its name.
+
+    Parameters
+    ----------
+    requirement : str
+        What the argument must be, what it was, and what to do: "must be positive. Got 0 instead."
+    parameter : str, optional
+        The argument, so that a front end can name its own option instead.
+
+    Examples
+    --------
+    >>> str(InvalidValueError("must be positive. Got 0 instead.", parameter="bandwidth"))
+    "The 'bandwidth' parameter must be positive. Got 0 instead."
+    """
+
+    def __init__(self, requirement: str, *, parameter: str | None = None) -> None:
+        self.requirement = requirement
+        self.parameter = parameter
+        named = parameter is not None
+        super().__init__(f"The {parameter!r} parameter {requirement}" if named else requirement)
+
+
 class FileAccessError(ExactRegionError, OSError):
     """A file cannot be read or written: it is missing, a directory, or not permitted."""
 
@@ -39,11 +64,11 @@ class FileFormatError(ExactRegionError, ValueError):
     """A file does not hold what it should: of another kind, damaged, or of a newer version."""
 
 
-class InvalidValueError(ExactRegionError, ValueError):
+class InvalidValueError(ArgumentError, ValueError):
     """An argument has a value that it must not have."""
 
 
-class InvalidTypeError(ExactRegionError, TypeError):
+class InvalidTypeError(ArgumentError, TypeError):
     """An argument is of a kind that it must not be."""
 
 

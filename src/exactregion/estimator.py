@@ -241,14 +241,16 @@ def _two_classes(y: npt.NDArray[Any]) -> npt.NDArray[Any]:
     classes = np.unique(y)
     if len(classes) == 1:
         raise InvalidValueError(
-            f"The 'y' parameter must have two classes. Got one class instead: {classes.tolist()}. "
-            "(ConfidenceRegion takes labels of one class, with pos_label.)"
+            f"must have two classes. Got one class instead: {classes.tolist()}. "
+            "(ConfidenceRegion takes labels of one class, with pos_label.)",
+            parameter="y",
         )
     if len(classes) > 2:
         shown = ", ".join(map(repr, classes.tolist()[:5])) + (", …" if len(classes) > 5 else "")
         raise InvalidValueError(
-            f"The 'y' parameter must have two classes. Got {len(classes)} instead: {shown}. "
-            "Only binary classification is supported."
+            f"must have two classes. Got {len(classes)} instead: {shown}. "
+            "Only binary classification is supported.",
+            parameter="y",
         )
     return classes
 

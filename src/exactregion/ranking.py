@@ -74,9 +74,10 @@ class AcceptedRanks:
         """Check 1 ≤ low ≤ high ≤ m."""
         if not 1 <= self.low <= self.high <= self.m:
             raise InvalidValueError(
-                "The 'accepted_ranks' parameter must be (low, high) with "
+                "must be (low, high) with "
                 f"1 <= low <= high <= {self.m} (n_resamples + 1). "
-                f"Got ({self.low}, {self.high}) instead."
+                f"Got ({self.low}, {self.high}) instead.",
+                parameter="accepted_ranks",
             )
 
     @classmethod
@@ -84,21 +85,22 @@ class AcceptedRanks:
         """Accept the q lowest ranks, q the least with q/m at or above the level asked for."""
         if not isinstance(confidence_level, Real) or isinstance(confidence_level, bool):
             raise InvalidTypeError(
-                "The 'confidence_level' parameter must be a number. "
-                f"Got {type(confidence_level).__name__} instead."
+                f"must be a number. Got {type(confidence_level).__name__} instead.",
+                parameter="confidence_level",
             )
         level = float(confidence_level)
         if not 0 < level < 1:
             raise InvalidValueError(
-                "The 'confidence_level' parameter must be between 0 and 1, both excluded. "
-                f"Got {level} instead."
+                f"must be between 0 and 1, both excluded. Got {level} instead.",
+                parameter="confidence_level",
             )
         q = max(1, math.ceil(level * m - 1e-9))
         if q >= m:
             needed = math.ceil(1 / (1 - level) - 1e-9) - 1
             raise InvalidValueError(
-                f"The 'n_resamples' parameter must be at least {needed} for a confidence_level of "
-                f"{level}. Got {m - 1} instead."
+                f"must be at least {needed} for a confidence_level of "
+                f"{level}. Got {m - 1} instead.",
+                parameter="n_resamples",
             )
         return cls(m, 1, q)
 

@@ -50,13 +50,13 @@ def check_n_resamples(n_resamples: object) -> int:
     """Check the number of alternatives, m - 1."""
     if isinstance(n_resamples, bool) or not isinstance(n_resamples, (int, np.integer)):
         raise InvalidTypeError(
-            "The 'n_resamples' parameter must be an integer. "
-            f"Got {type(n_resamples).__name__} instead."
+            f"must be an integer. Got {type(n_resamples).__name__} instead.",
+            parameter="n_resamples",
         )
     if not 1 <= n_resamples <= MAX_RESAMPLES:
         raise InvalidValueError(
-            f"The 'n_resamples' parameter must be between 1 and {MAX_RESAMPLES}. "
-            f"Got {n_resamples} instead."
+            f"must be between 1 and {MAX_RESAMPLES}. Got {n_resamples} instead.",
+            parameter="n_resamples",
         )
     return int(n_resamples)
 

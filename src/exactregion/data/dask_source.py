@@ -142,16 +142,17 @@ def _parts_of(values: Any, name: str) -> Parts:
     if hasattr(values, "__dask_graph__"):
         if type(values).__module__.startswith(("dask.delayed", "dask.bag")):
             raise InvalidTypeError(
-                f"The {name!r} parameter must be a Dask array or frame. "
-                f"Got {type(values).__name__} instead."
+                f"must be a Dask array or frame. Got {type(values).__name__} instead.",
+                parameter=name,
             )
         if not hasattr(values, "chunks"):
             lengths = values.map_partitions(len).compute()
             return list(values.to_delayed()), [int(length) for length in lengths]
         if any(math.isnan(length) for length in values.chunks[0]):
             raise InvalidValueError(
-                f"The {name!r} parameter must have chunks of known size. "
-                "Got unknown ones instead: call compute_chunk_sizes() first."
+                "must have chunks of known size. "
+                "Got unknown ones instead: call compute_chunk_sizes() first.",
+                parameter=name,
             )
         if values.ndim == 2 and len(values.chunks[1]) > 1:
             values = values.rechunk({1: -1})

@@ -81,9 +81,7 @@ class Design:
         """
         frame = as_pandas(data, "data")
         if len(frame) == 0:
-            raise InvalidValueError(
-                "The 'data' parameter must have at least one row. Got 0 instead."
-            )
+            raise InvalidValueError("must have at least one row. Got 0 instead.", parameter="data")
         left, right = parse_formula(formula, list(frame.columns))
         outputs, inputs = (
             {name for term in side for f in term.factors for name in columns_of(f, frame.columns)}
@@ -109,8 +107,8 @@ class Design:
         matrix = _numbers(made, formula).drop(columns="Intercept" if intercept else [])
         if matrix.shape[1] == 0:
             raise InvalidValueError(
-                "The 'formula' parameter must have a term besides the intercept. "
-                f"Got {formula!r} instead."
+                f"must have a term besides the intercept. Got {formula!r} instead.",
+                parameter="formula",
             )
         return cls(
             formula=formula,
@@ -141,8 +139,9 @@ class Design:
         absent = [name for name in self.columns if name not in frame.columns]
         if absent:
             raise InvalidValueError(
-                f"The 'X' parameter must have the columns {list(self.columns)} of the formula. "
-                f"Got {list(frame.columns)} instead, without {absent}."
+                f"must have the columns {list(self.columns)} of the formula. "
+                f"Got {list(frame.columns)} instead, without {absent}.",
+                parameter="X",
             )
         frame = frame[list(self.columns)]
         check_present(frame, "X")
@@ -172,9 +171,10 @@ class Design:
             strange = np.flatnonzero(~frame[names[0]].isin(state.levels))
             if len(strange):
                 raise InvalidValueError(
-                    f"The 'X' parameter must have levels of {names[0]!r} that the fit had, "
+                    f"must have levels of {names[0]!r} that the fit had, "
                     f"{state.levels}. Got {frame[names[0]].iloc[strange[0]]!r} in row {strange[0]} "
-                    "instead."
+                    "instead.",
+                    parameter="X",
                 )
 
     def _kinds(self, frame: pd.DataFrame) -> dict[str, Any]:
@@ -182,8 +182,9 @@ class Design:
         for name in self.columns:
             if self.data[name].dtype.kind in "biuf" and frame[name].dtype.kind not in "biuf":
                 raise InvalidTypeError(
-                    f"The 'X' parameter must hold numbers in column {name!r}, as the fit had. "
-                    f"Got {frame[name].dtype} instead."
+                    f"must hold numbers in column {name!r}, as the fit had. "
+                    f"Got {frame[name].dtype} instead.",
+                    parameter="X",
                 )
         known = self.data[list(self.columns)].select_dtypes("category")
         return {str(name): known[name].dtype for name in known}
@@ -202,8 +203,9 @@ def model_of(model: Model, design: Design) -> Model:
         return replace(model, intercept=design.intercept)
     if not design.intercept and not isinstance(model, Function):
         raise InvalidValueError(
-            "The 'formula' parameter must keep its intercept for "
-            f"{type(model).__name__}, which has none to leave out. Got {design.formula!r} instead."
+            "must keep its intercept for "
+            f"{type(model).__name__}, which has none to leave out. Got {design.formula!r} instead.",
+            parameter="formula",
         )
     return model
 

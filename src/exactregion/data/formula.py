@@ -77,8 +77,8 @@ def parse_formula(formula: object, columns: Sequence[str]) -> tuple[Terms, Terms
     """
     if not isinstance(formula, str):
         raise InvalidTypeError(
-            "The 'formula' parameter must be text, such as 'damage ~ temp'. "
-            f"Got {type(formula).__name__} instead."
+            f"must be text, such as 'damage ~ temp'. Got {type(formula).__name__} instead.",
+            parameter="formula",
         )
     formulaic = formulaic_module()
     try:
@@ -92,8 +92,9 @@ def parse_formula(formula: object, columns: Sequence[str]) -> tuple[Terms, Terms
     left, right = getattr(parsed, "lhs", None), getattr(parsed, "rhs", None)
     if not all(isinstance(side, formulaic.SimpleFormula) for side in (left, right)):
         raise InvalidValueError(
-            "The 'formula' parameter must have outcomes on the left of one ~ and terms on the "
-            f"right, such as 'damage ~ temp'. Got {formula!r} instead."
+            "must have outcomes on the left of one ~ and terms on the "
+            f"right, such as 'damage ~ temp'. Got {formula!r} instead.",
+            parameter="formula",
         )
     sides = cast(Terms, left), cast(Terms, right)
     for factor in (factor for side in sides for term in side for factor in term.factors):
@@ -122,8 +123,8 @@ def unreadable(formula: str, error: Exception) -> InvalidValueError:
     """Say that a formula cannot be read or evaluated, and why."""
     lines = re.sub(r"\x1b\[[\d;]*m", "", str(error)).strip().split("\n")
     return InvalidValueError(
-        "The 'formula' parameter must be one that can be evaluated on the data. "
-        f"Got {formula!r} instead: {lines[0]}"
+        f"must be one that can be evaluated on the data. Got {formula!r} instead: {lines[0]}",
+        parameter="formula",
     )
 
 
@@ -157,14 +158,16 @@ def _check_expression(expression: str, columns: Sequence[str]) -> None:
             raise _unknown(aliases.get(node.id, node.id), columns, known)
         if _is_plain_power(node, aliases, columns):
             raise InvalidValueError(
-                "The 'formula' parameter must take powers of columns only. "
-                f"Got {ast.unparse(node)!r} instead: write the number."
+                "must take powers of columns only. "
+                f"Got {ast.unparse(node)!r} instead: write the number.",
+                parameter="formula",
             )
         if isinstance(node, (ast.Attribute, ast.Subscript, ast.Lambda)) and not _is_pure(node):
             raise InvalidValueError(
-                "The 'formula' parameter must use columns, transforms of formulaic, and functions "
+                "must use columns, transforms of formulaic, and functions "
                 f"that work entry by entry. Got {ast.unparse(node)!r} instead: make such a column "
-                "in the data first."
+                "in the data first.",
+                parameter="formula",
             )
 
 
@@ -199,6 +202,6 @@ def _unknown(
         close = [f"np.{name}"]
     hint = f" Did you mean {close[0]!r}?" if close else ""
     return InvalidValueError(
-        f"The 'formula' parameter must speak of columns of the data, {list(columns)}. "
-        f"Got {name!r} instead.{hint}"
+        f"must speak of columns of the data, {list(columns)}. Got {name!r} instead.{hint}",
+        parameter="formula",
     )

@@ -49,7 +49,7 @@ def as_pandas(data: object, name: str) -> pd.DataFrame:
     if not isinstance(frame, nw.DataFrame):
         got = "a lazy frame" if isinstance(frame, nw.LazyFrame) else type(data).__name__
         raise InvalidTypeError(
-            f"The {name!r} parameter must be a pandas or polars frame in memory. Got {got} instead."
+            f"must be a pandas or polars frame in memory. Got {got} instead.", parameter=name
         )
     columns = {str(column.name): _plain(column) for column in frame.iter_columns()}
     if len(columns) < frame.shape[1]:
@@ -70,8 +70,9 @@ def check_present(frame: pd.DataFrame, name: str) -> None:
 
 def _missing_error(name: str, row: int, column: str, count: int) -> InvalidValueError:
     return InvalidValueError(
-        f"The {name!r} parameter must not hold missing values. Got one in row {row}, column "
-        f"{column!r} instead ({count} such in all): drop or fill these rows."
+        f"must not hold missing values. Got one in row {row}, column "
+        f"{column!r} instead ({count} such in all): drop or fill these rows.",
+        parameter=name,
     )
 
 

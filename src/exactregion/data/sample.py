@@ -261,7 +261,7 @@ class Sample:
         outcomes = read_outcomes(y, pos_label, names[1])
         if len(values) == 0:
             raise InvalidValueError(
-                f"The {names[0]!r} parameter must have at least one row. Got 0 instead."
+                "must have at least one row. Got 0 instead.", parameter=names[0]
             )
         if len(outcomes.trials) != len(values):
             raise InvalidValueError(

@@ -347,8 +347,9 @@ def _columns_of(data: Any, asked: Rows, names: Rows) -> Rows | Source:
     frame = from_native(data, "data")
     if not isinstance(frame, nw.DataFrame):
         raise InvalidTypeError(
-            "The 'data' parameter must be a frame, a pyarrow data set, or the path of Parquet "
-            f"files. Got {type(data).__name__} instead."
+            "must be a frame, a pyarrow data set, or the path of Parquet "
+            f"files. Got {type(data).__name__} instead.",
+            parameter="data",
         )
     _check_columns(asked, names, frame.columns)
     return each_part(asked, lambda at: frame[at if isinstance(at, str) else list(at)].to_native())
@@ -367,12 +368,13 @@ def _check_columns(asked: Rows, names: Rows, columns: Sequence[str]) -> None:
         listed = [wanted] if isinstance(wanted, str) else wanted
         if not (isinstance(listed, (list, tuple)) and all(isinstance(n, str) for n in listed)):
             raise InvalidTypeError(
-                f"The {getattr(names, role)!r} parameter must name a column where 'data' is given. "
-                f"Got {type(wanted).__name__} instead."
+                f"must name a column where 'data' is given. Got {type(wanted).__name__} instead.",
+                parameter=getattr(names, role),
             )
         missing = [name for name in listed if name not in columns]
         if missing or not listed:
             raise InvalidValueError(
-                f"The {getattr(names, role)!r} parameter must name columns of 'data', "
-                f"{list(columns)}. Got {missing[0] if missing else 'none'!r} instead."
+                f"must name columns of 'data', "
+                f"{list(columns)}. Got {missing[0] if missing else 'none'!r} instead.",
+                parameter=getattr(names, role),
             )

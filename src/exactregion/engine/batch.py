@@ -23,11 +23,11 @@ def check_batch(batch: object) -> int:
     """Check the memory of a batch, in bytes."""
     if isinstance(batch, bool) or not isinstance(batch, Integral):
         raise InvalidTypeError(
-            f"The 'batch' parameter must be a number of bytes. Got {type(batch).__name__} instead."
+            f"must be a number of bytes. Got {type(batch).__name__} instead.", parameter="batch"
         )
     if batch < 1:
         raise InvalidValueError(
-            f"The 'batch' parameter must be a positive number of bytes. Got {batch} instead."
+            f"must be a positive number of bytes. Got {batch} instead.", parameter="batch"
         )
     return int(batch)
 

@@ -54,9 +54,10 @@ def as_kernel(kernel: object, bandwidth: float | None = None) -> Kernel:
     if isinstance(kernel, str):
         if kernel not in _BY_NAME:
             raise InvalidValueError(
-                f"The 'kernel' parameter must be one of {sorted(_BY_NAME)}, a kernel such as "
+                f"must be one of {sorted(_BY_NAME)}, a kernel such as "
                 "Precomputed(K), or a callable (a, b) -> float. "
-                f"Got {kernel!r} instead."
+                f"Got {kernel!r} instead.",
+                parameter="kernel",
             )
         made = _BY_NAME[kernel]()
     elif isinstance(kernel, Kernel):
@@ -65,14 +66,14 @@ def as_kernel(kernel: object, bandwidth: float | None = None) -> Kernel:
         made = CallableKernel(kernel)
     else:
         raise InvalidTypeError(
-            "The 'kernel' parameter must be a name, a kernel or a callable. "
-            f"Got {kernel!r} instead."
+            f"must be a name, a kernel or a callable. Got {kernel!r} instead.", parameter="kernel"
         )
     if bandwidth is None:
         return made
     if not isinstance(made, VectorKernel):
         raise InvalidValueError(
-            f"The 'bandwidth' parameter must be left out for {type(made).__name__}, which has "
-            f"none. Got {bandwidth!r} instead."
+            f"must be left out for {type(made).__name__}, which has "
+            f"none. Got {bandwidth!r} instead.",
+            parameter="bandwidth",
         )
     return replace(made, bandwidth=bandwidth)

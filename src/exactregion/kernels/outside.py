@@ -38,8 +38,9 @@ class Precomputed(Kernel):
         n = len(inputs)
         if K.shape != (n, n):
             raise InvalidValueError(
-                f"The 'gram' parameter of Precomputed must have shape ({n}, {n}), one row and "
-                f"column a row of X. Got {K.shape} instead."
+                f"of Precomputed must have shape ({n}, {n}), one row and "
+                f"column a row of X. Got {K.shape} instead.",
+                parameter="gram",
             )
         # equal inputs may have different rows in the matrix: none are collapsed
         apart = inputs.rows_apart

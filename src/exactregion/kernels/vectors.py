@@ -52,13 +52,13 @@ class VectorKernel(Kernel):
             isinstance(self.bandwidth, Real) and 0 < float(self.bandwidth) < np.inf
         ):
             raise InvalidValueError(
-                "The 'bandwidth' parameter must be a positive number, or None for half the median "
-                f"distance. Got {self.bandwidth!r} instead."
+                "must be a positive number, or None for half the median "
+                f"distance. Got {self.bandwidth!r} instead.",
+                parameter="bandwidth",
             )
         if not (isinstance(self.multiple, Real) and 0 < float(self.multiple) < np.inf):
             raise InvalidValueError(
-                f"The 'multiple' parameter must be a positive number. Got {self.multiple!r} "
-                "instead."
+                f"must be a positive number. Got {self.multiple!r} instead.", parameter="multiple"
             )
 
     def __repr__(self) -> str:
@@ -215,7 +215,7 @@ class Laplacian(VectorKernel):
         super().__post_init__()
         if self.norm not in (1, 2):
             raise InvalidValueError(
-                f"The 'norm' parameter of Laplacian must be 1 or 2. Got {self.norm!r} instead."
+                f"of Laplacian must be 1 or 2. Got {self.norm!r} instead.", parameter="norm"
             )
 
     @property
@@ -256,8 +256,8 @@ class Matern(VectorKernel):
         super().__post_init__()
         if not (isinstance(self.nu, Real) and 0 < float(self.nu) <= 100):
             raise InvalidValueError(
-                "The 'nu' parameter of Matern must be a number above 0, and at most 100. "
-                f"Got {self.nu!r} instead."
+                f"of Matern must be a number above 0, and at most 100. Got {self.nu!r} instead.",
+                parameter="nu",
             )
 
     def between(self, A: FloatArray, B: FloatArray, label_distance: float = 0.0) -> FloatArray:
@@ -296,8 +296,8 @@ class Poisson(Kernel):
         """Check the concentration."""
         if not (isinstance(self.rho, Real) and 0 < float(self.rho) < 1):
             raise InvalidValueError(
-                "The 'rho' parameter of Poisson must be between 0 and 1, both excluded. "
-                f"Got {self.rho!r} instead."
+                f"of Poisson must be between 0 and 1, both excluded. Got {self.rho!r} instead.",
+                parameter="rho",
             )
 
     def settle(self, distinct: Distinct, *, standardize: bool) -> SettledPoisson:

@@ -45,10 +45,11 @@ def as_model(model: object) -> Model:
         if model in _BY_NAME:
             return _BY_NAME[model]()
         raise InvalidValueError(
-            f"The 'model' parameter must be one of {sorted(_BY_NAME)} or a model object. "
-            f"Got {model!r} instead."
+            f"must be one of {sorted(_BY_NAME)} or a model object. Got {model!r} instead.",
+            parameter="model",
         )
     raise InvalidTypeError(
-        "The 'model' parameter must be a name or a model, such as exactregion.models.Logistic(). "
-        f"Got {model!r} instead: a function becomes a model by exactregion.models.Function."
+        "must be a name or a model, such as exactregion.models.Logistic(). "
+        f"Got {model!r} instead: a function becomes a model by exactregion.models.Function.",
+        parameter="model",
     )

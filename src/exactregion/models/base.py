@@ -120,14 +120,14 @@ class Model(ABC):
             values = np.asarray(theta, dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise InvalidTypeError(
-                f"The 'theta' parameter must hold numbers. Got {theta!r} instead."
+                f"must hold numbers. Got {theta!r} instead.", parameter="theta"
             ) from error
         if values.ndim == 0 and d == 1:
             values = values[None]
         if values.ndim not in (1, 2) or values.shape[-1] != d:
             raise InvalidValueError(
-                f"The 'theta' parameter must have shape ({d},) or (T, {d}). "
-                f"Got {values.shape} instead."
+                f"must have shape ({d},) or (T, {d}). Got {values.shape} instead.",
+                parameter="theta",
             )
         batch = np.ascontiguousarray(np.atleast_2d(values))
         self._check_bounds(batch)
@@ -137,15 +137,17 @@ class Model(ABC):
         if not np.isfinite(batch).all():
             row, index = np.argwhere(~np.isfinite(batch))[0]
             raise InvalidValueError(
-                "The 'theta' parameter must hold finite numbers. "
-                f"Got {batch[row, index]} at index {index} of theta {row} instead."
+                "must hold finite numbers. "
+                f"Got {batch[row, index]} at index {index} of theta {row} instead.",
+                parameter="theta",
             )
         for index, (low, high) in enumerate(self.bounds_of(batch.shape[1])):
             outside = np.flatnonzero((batch[:, index] < low) | (batch[:, index] > high))
             if len(outside):
                 raise InvalidValueError(
-                    f"The 'theta' parameter must have a {self.name_of(index, batch.shape[1])} "
-                    f"between {low:g} and {high:g}. Got {_show(batch[outside[0], index])} instead."
+                    f"must have a {self.name_of(index, batch.shape[1])} "
+                    f"between {low:g} and {high:g}. Got {_show(batch[outside[0], index])} instead.",
+                    parameter="theta",
                 )
 
     def bounds_of(self, d: int) -> Bounds:
@@ -167,7 +169,7 @@ def as_matrix(X: Any, names: tuple[str, ...] | None = None) -> FloatArray:
         return matrix
     if set(columns) != set(names):
         raise InvalidValueError(
-            f"The 'X' parameter must have the columns {list(names)}. Got {list(columns)} instead."
+            f"must have the columns {list(names)}. Got {list(columns)} instead.", parameter="X"
         )
     return np.ascontiguousarray(matrix[:, [columns.index(name) for name in names]])
 

@@ -70,8 +70,9 @@ def _check_usable(candidate: Any) -> None:
     name = type(candidate).__name__
     if isinstance(candidate, type):
         raise InvalidTypeError(
-            "The 'candidate' parameter must be a fitted object, not its class. Got the class "
-            f"{candidate.__name__} instead: make one, and fit it on other data than X and y."
+            "must be a fitted object, not its class. Got the class "
+            f"{candidate.__name__} instead: make one, and fit it on other data than X and y.",
+            parameter="candidate",
         )
     if not hasattr(candidate, "predict") or hasattr(candidate, "predict_proba"):
         return
@@ -79,9 +80,10 @@ def _check_usable(candidate: Any) -> None:
         package = type(candidate).__module__.partition(".")[0]
         cure = "lambda X: booster.predict(xgboost.DMatrix(X))"
         raise InvalidTypeError(
-            "The 'candidate' parameter must give probabilities for X. Got a Booster of "
+            "must give probabilities for X. Got a Booster of "
             f"{package}, which has no predict_proba, instead: pass a function, such as "
-            f"{cure if package == 'xgboost' else 'booster.predict'}."
+            f"{cure if package == 'xgboost' else 'booster.predict'}.",
+            parameter="candidate",
         )
     if hasattr(candidate, "endog") and hasattr(candidate, "exog"):
         raise NotFittedError(
@@ -90,9 +92,10 @@ def _check_usable(candidate: Any) -> None:
         )
     if not hasattr(candidate, "params"):
         raise InvalidTypeError(
-            f"The 'candidate' parameter must give probabilities. Got {name}, which has no "
+            f"must give probabilities. Got {name}, which has no "
             "predict_proba, instead: wrap it in sklearn.calibration.CalibratedClassifierCV, or "
-            "pass a callable X -> p."
+            "pass a callable X -> p.",
+            parameter="candidate",
         )
 
 
@@ -103,20 +106,22 @@ def _as_row(values: Any, n: int) -> FloatArray:
         row = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InvalidTypeError(
-            "The 'candidate' parameter must be an array of probabilities, a fitted classifier, "
-            f"statsmodels results or a callable. Got {type(values).__name__} instead."
+            "must be an array of probabilities, a fitted classifier, "
+            f"statsmodels results or a callable. Got {type(values).__name__} instead.",
+            parameter="candidate",
         ) from error
     if row.shape == (n, 2):
         raise InvalidValueError(
-            "The 'candidate' parameter must give one probability a row, that of the positive "
-            f"class. Got shape {row.shape} instead: pass its column [:, 1]."
+            "must give one probability a row, that of the positive "
+            f"class. Got shape {row.shape} instead: pass its column [:, 1].",
+            parameter="candidate",
         )
     if row.shape == (n, 1):
         row = row[:, 0]
     if row.shape != (n,):
         raise InvalidValueError(
-            f"The 'candidate' parameter must give one probability a row, shape ({n},). "
-            f"Got {row.shape} instead."
+            f"must give one probability a row, shape ({n},). Got {row.shape} instead.",
+            parameter="candidate",
         )
     return row[None]
 
@@ -136,15 +141,17 @@ def _ask_classifier(classifier: Any, X: Any, classes: tuple[object, object] | No
     wanted = [label for label in classes or () if label is not None]
     if len(found) != 2 or any(label not in found for label in wanted):
         raise InvalidValueError(
-            f"The 'candidate' parameter must have the two classes of y, {wanted or 'two of them'}. "
-            f"Got {name} with the classes {found} instead."
+            f"must have the two classes of y, {wanted or 'two of them'}. "
+            f"Got {name} with the classes {found} instead.",
+            parameter="candidate",
         )
     positive = found.index(classes[1]) if classes is not None else 1
     answer = np.asarray(classifier.predict_proba(_columns_known_to(classifier, X)))
     if answer.ndim != 2 or answer.shape[1] != 2:
         raise InvalidValueError(
-            f"The 'candidate' parameter must give two columns by predict_proba. Got {name} with "
-            f"shape {answer.shape} instead."
+            f"must give two columns by predict_proba. Got {name} with "
+            f"shape {answer.shape} instead.",
+            parameter="candidate",
         )
     return answer[:, positive]
 
@@ -192,8 +199,9 @@ def _ask_results(results: Any, X: Any) -> Any:
     if hasattr(model, "formula"):
         if not hasattr(X, "columns"):
             raise InvalidTypeError(
-                "The 'X' parameter must be a frame for a candidate that was fitted by a formula, "
-                f"{model.formula!r}. Got {type(X).__name__} instead."
+                "must be a frame for a candidate that was fitted by a formula, "
+                f"{model.formula!r}. Got {type(X).__name__} instead.",
+                parameter="X",
             )
         return results.predict(X if hasattr(X, "iloc") else as_pandas(X, "X"))
     if not hasattr(model, "exog_names"):
@@ -212,16 +220,18 @@ def _exog(model: Any, X: Any) -> FloatArray:
             X = frame[names if set(names) <= set(frame.columns) else wanted]
         elif hasattr(getattr(model.data, "orig_exog", None), "columns"):
             raise InvalidValueError(
-                f"The 'X' parameter must have the columns {wanted} that the candidate was fitted "
-                f"on. Got {list(frame.columns)} instead."
+                f"must have the columns {wanted} that the candidate was fitted "
+                f"on. Got {list(frame.columns)} instead.",
+                parameter="X",
             )
     matrix = as_matrix(X)
     if matrix.shape[1] == len(names):
         return matrix
     if constant is None or matrix.shape[1] != len(wanted):
         raise InvalidValueError(
-            f"The 'X' parameter must have the {len(wanted)} columns {wanted} that the candidate "
-            f"was fitted on. Got {matrix.shape[1]} instead."
+            f"must have the {len(wanted)} columns {wanted} that the candidate "
+            f"was fitted on. Got {matrix.shape[1]} instead.",
+            parameter="X",
         )
     exog = getattr(model, "exog", None)
     return np.insert(matrix, constant, 1.0 if exog is None else exog[0, constant], axis=1)

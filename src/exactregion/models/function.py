@@ -51,27 +51,27 @@ class Function(Model):
     ) -> None:
         if not callable(f):
             raise InvalidTypeError(
-                f"The 'f' parameter of Function must be callable. Got {type(f).__name__} instead."
+                f"of Function must be callable. Got {type(f).__name__} instead.", parameter="f"
             )
         if isinstance(names, str):
             raise InvalidTypeError(
-                "The 'names' parameter of Function must be a sequence of names. "
-                f"Got the string {names!r} instead."
+                f"of Function must be a sequence of names. Got the string {names!r} instead.",
+                parameter="names",
             )
         if not names:
             raise InvalidValueError(
-                "The 'names' parameter of Function must name at least one parameter. "
-                "Got none instead."
+                "of Function must name at least one parameter. Got none instead.", parameter="names"
             )
         if bounds is not None and not all(low < high for low, high in bounds):
             raise InvalidValueError(
-                "The 'bounds' parameter of Function must be (low, high) with low < high. "
-                f"Got {bounds!r} instead."
+                f"of Function must be (low, high) with low < high. Got {bounds!r} instead.",
+                parameter="bounds",
             )
         if bounds is not None and len(bounds) != len(names):
             raise InvalidValueError(
-                "The 'bounds' parameter of Function must have a (low, high) for each of the "
-                f"{len(names)} names. Got {len(bounds)} instead."
+                "of Function must have a (low, high) for each of the "
+                f"{len(names)} names. Got {len(bounds)} instead.",
+                parameter="bounds",
             )
         self.f = f
         self.names = tuple(names)

@@ -27,8 +27,8 @@ def _one_column(X: Any, model: Model) -> FloatArray:
     matrix = as_matrix(X)
     if matrix.shape[1] != 1:
         raise InvalidValueError(
-            f"The 'X' parameter must have one column for {type(model).__name__}. "
-            f"Got {matrix.shape[1]} instead."
+            f"must have one column for {type(model).__name__}. Got {matrix.shape[1]} instead.",
+            parameter="X",
         )
     return matrix[:, 0]
 
@@ -57,8 +57,9 @@ class _LocationMixture(Model):
             pair = np.empty(0)
         if pair.shape != (2,) or not np.isfinite(pair).all():
             raise InvalidValueError(
-                f"The 'locations' parameter of {type(self).__name__} must be two finite numbers, "
-                f"(positive, negative). Got {self.locations!r} instead."
+                f"of {type(self).__name__} must be two finite numbers, "
+                f"(positive, negative). Got {self.locations!r} instead.",
+                parameter="locations",
             )
 
     @abstractmethod
@@ -183,8 +184,8 @@ class Mixture(Model):
         """Check that every name is a parameter of its density."""
         if isinstance(self.shared, str):
             raise InvalidTypeError(
-                "The 'shared' parameter of Mixture must be a tuple of names. "
-                f"Got the string {self.shared!r} instead."
+                f"of Mixture must be a tuple of names. Got the string {self.shared!r} instead.",
+                parameter="shared",
             )
         for side, fixed in (("positive", self.positive_fixed), ("negative", self.negative_fixed)):
             known = self._density_parameters(side)
@@ -205,8 +206,9 @@ class Mixture(Model):
         density = getattr(self, side)
         if not hasattr(density, "logpdf") or not hasattr(density, "shapes"):
             raise InvalidTypeError(
-                f"The {side!r} parameter of Mixture must be a continuous distribution of "
-                f"scipy.stats, such as scipy.stats.norm. Got {density!r} instead."
+                f"of Mixture must be a continuous distribution of "
+                f"scipy.stats, such as scipy.stats.norm. Got {density!r} instead.",
+                parameter=side,
             )
         shapes = density.shapes.replace(" ", "").split(",") if density.shapes else []
         return (*shapes, "loc", "scale")

@@ -47,16 +47,16 @@ class Psychometric(Model):
         """Check the core and the rates."""
         if not isinstance(self.core, Model):
             raise InvalidTypeError(
-                "The 'core' parameter of Psychometric must be a model, such as Logistic(). "
-                f"Got {self.core!r} instead."
+                f"of Psychometric must be a model, such as Logistic(). Got {self.core!r} instead.",
+                parameter="core",
             )
         for name in ("guess", "lapse"):
             rate = getattr(self, name)
             free = isinstance(rate, str) and rate == "free"
             if not free and not (isinstance(rate, Real) and 0 <= float(rate) <= 1):
                 raise InvalidValueError(
-                    f"The {name!r} parameter of Psychometric must be between 0 and 1, or 'free'. "
-                    f"Got {rate!r} instead."
+                    f"of Psychometric must be between 0 and 1, or 'free'. Got {rate!r} instead.",
+                    parameter=name,
                 )
 
     @property

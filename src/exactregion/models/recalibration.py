@@ -63,8 +63,9 @@ class Recalibration(Model):
         p = as_matrix(X)
         if p.shape[1] != 1 or ((p < 0) | (p > 1)).any():
             raise InvalidValueError(
-                "The 'X' parameter of Recalibration must be one column of predicted "
+                "of Recalibration must be one column of predicted "
                 f"probabilities between 0 and 1. Got shape {p.shape} with values from "
-                f"{p.min():g} to {p.max():g} instead."
+                f"{p.min():g} to {p.max():g} instead.",
+                parameter="X",
             )
         return np.asarray(logit(p[:, 0]))

@@ -267,15 +267,16 @@ def _varying_column(X: FloatArray) -> FloatArray:
 def _read_data(data: Any, pos_label: object) -> tuple[str | None, FloatArray, IntArray, IntArray]:
     if not isinstance(data, tuple | list) or len(data) != 2:
         raise InvalidTypeError(
-            f"The 'data' parameter must be a pair (x, y). Got {type(data).__name__} instead."
+            f"must be a pair (x, y). Got {type(data).__name__} instead.", parameter="data"
         )
     values, names = read_inputs(data[0], "x")
     outcomes = read_outcomes(data[1], pos_label, "y")
     table = numeric(values).reshape(len(values), -1)
     if table.shape[1] != 1:
         raise InvalidValueError(
-            "The 'data' parameter must have one input column, the one along which the band is "
-            f"drawn. Got {table.shape[1]} instead."
+            "must have one input column, the one along which the band is "
+            f"drawn. Got {table.shape[1]} instead.",
+            parameter="data",
         )
     if len(table) != len(outcomes.trials):
         raise InvalidValueError(

@@ -70,7 +70,7 @@ def figure_of(ax: Axes) -> Figure:
     """Give the figure that holds these axes."""
     figure = ax.get_figure()
     if figure is None:
-        raise InvalidValueError("The 'ax' parameter must be axes of a figure. Got none instead.")
+        raise InvalidValueError("must be axes of a figure. Got none instead.", parameter="ax")
     return figure.figure  # of a subfigure, the figure it is part of
 
 
@@ -126,12 +126,12 @@ def check_truth(truth: npt.ArrayLike | None, region: ConfidenceRegion) -> FloatA
         values = np.atleast_1d(np.asarray(truth, dtype=np.float64))
     except (TypeError, ValueError) as error:
         raise InvalidTypeError(
-            f"The 'truth' parameter must hold numbers. Got {truth!r} instead."
+            f"must hold numbers. Got {truth!r} instead.", parameter="truth"
         ) from error
     if values.shape != (d,) or not np.isfinite(values).all():
         raise InvalidValueError(
-            f"The 'truth' parameter must have {d} finite numbers, one a parameter. "
-            f"Got {truth!r} instead."
+            f"must have {d} finite numbers, one a parameter. Got {truth!r} instead.",
+            parameter="truth",
         )
     return values
 

@@ -39,7 +39,6 @@ def display_region(
         kind = ("pvalue", "rank", "corner")[min(len(region.parameter_names_), 3) - 1]
     if kind not in KINDS:
         raise InvalidValueError(
-            f"The 'kind' parameter of plot must be one of {list(KINDS)} or None. "
-            f"Got {kind!r} instead."
+            f"of plot must be one of {list(KINDS)} or None. Got {kind!r} instead.", parameter="kind"
         )
     return KINDS[kind].from_region(region, **kwargs)

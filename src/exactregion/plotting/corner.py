@@ -192,8 +192,9 @@ class CornerDisplay:
         place = ax.get_subplotspec()
         if place is None:
             raise InvalidValueError(
-                "The 'ax' parameter of a corner plot must be axes made by subplots, which can be "
-                "divided. Got axes with a place of their own instead."
+                "of a corner plot must be axes made by subplots, which can be "
+                "divided. Got axes with a place of their own instead.",
+                parameter="ax",
             )
         ax.set_axis_off()
         spec = place.subgridspec(d, d, wspace=0.08, hspace=0.08)

@@ -31,9 +31,10 @@ def _new_inputs(region: ConfidenceRegion, X: Any) -> FloatArray:
         X = design.transform(X)
     elif design is not None and design.is_coded and not hasattr(X, "columns"):
         raise InvalidValueError(
-            f"The 'X' parameter must be a frame with the columns {list(design.columns)}, since the "
+            f"must be a frame with the columns {list(design.columns)}, since the "
             f"formula {design.formula!r} does not take them as they are. "
-            f"Got {type(X).__name__} without names instead."
+            f"Got {type(X).__name__} without names instead.",
+            parameter="X",
         )
     values, names = read_inputs(X)
     known = region.fitted_.sample.inputs.names
@@ -41,8 +42,9 @@ def _new_inputs(region: ConfidenceRegion, X: Any) -> FloatArray:
     table = matrix.reshape(len(matrix), -1)
     if table.shape[1] != len(known):
         raise InvalidValueError(
-            f"The 'X' parameter must have the {len(known)} columns that fit was given, "
-            f"{list(known)}. Got {table.shape[1]} instead."
+            f"must have the {len(known)} columns that fit was given, "
+            f"{list(known)}. Got {table.shape[1]} instead.",
+            parameter="X",
         )
     if hasattr(X, "columns") and names != known and set(names) == set(known):
         return np.ascontiguousarray(table[:, [names.index(name) for name in known]])
@@ -169,7 +171,7 @@ def _decisions(classifier: Any, X: Any, n: int, region: ConfidenceRegion) -> Int
     positive = labels == (known[1] if known is not None else 1)
     if labels.shape != (n,) or (known is None and not np.isin(labels, (-1, 0, 1)).all()):
         raise InvalidValueError(
-            f"The 'classifier' parameter must give one class a row, shape ({n},). "
-            f"Got shape {labels.shape} instead."
+            f"must give one class a row, shape ({n},). Got shape {labels.shape} instead.",
+            parameter="classifier",
         )
     return np.where(positive, 1, -1)

@@ -207,6 +207,6 @@ def _accepted_ranks(settings: Mapping[str, Any], m: int) -> AcceptedRanks:
         ) and not isinstance(high, bool):
             return AcceptedRanks(m, int(low), int(high))
     raise InvalidTypeError(
-        "The 'accepted_ranks' parameter must be a pair of integers (low, high). "
-        f"Got {ranks!r} instead."
+        f"must be a pair of integers (low, high). Got {ranks!r} instead.",
+        parameter="accepted_ranks",
     )

@@ -61,8 +61,8 @@ def functional(
     """Find the interval of a functional; see `ConfidenceRegion.functional`."""
     if not callable(g):
         raise InvalidTypeError(
-            "The 'g' parameter must be callable, a number for each theta (d,). "
-            f"Got {type(g).__name__} instead."
+            f"must be callable, a number for each theta (d,). Got {type(g).__name__} instead.",
+            parameter="g",
         )
     values = _vectorised(g)
     estimate = outline(region).estimate
@@ -82,13 +82,15 @@ def _vectorised(g: Callable[[FloatArray], Any]) -> Functionals:
             numbers = np.asarray(answers, dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise InvalidValueError(
-                "The 'g' parameter must give one number for a theta of shape (d,). "
-                f"Got {type(answers[0]).__name__} instead."
+                "must give one number for a theta of shape (d,). "
+                f"Got {type(answers[0]).__name__} instead.",
+                parameter="g",
             ) from error
         if numbers.size != len(theta):
             raise InvalidValueError(
-                "The 'g' parameter must give one number for a theta of shape (d,). "
-                f"Got shape {numbers.shape[1:]} instead."
+                "must give one number for a theta of shape (d,). "
+                f"Got shape {numbers.shape[1:]} instead.",
+                parameter="g",
             )
         return numbers.reshape(len(theta), 1)
 

@@ -78,8 +78,9 @@ def grid(
     ends = box_around(outline(region)) if box is None else np.asarray(box, dtype=np.float64)
     if ends.shape != (d, 2) or not (ends[:, 0] < ends[:, 1]).all():
         raise InvalidValueError(
-            f"The 'box' parameter must have a (low, high) with low < high for each of the {d} "
-            f"parameters. Got {box!r} instead."
+            f"must have a (low, high) with low < high for each of the {d} "
+            f"parameters. Got {box!r} instead.",
+            parameter="box",
         )
     probe, accepted = probe_of(region), region.fitted_.accepted
     if points is not None:

@@ -266,8 +266,9 @@ class ConfidenceRegion:
         batch, single = self.fitted_.as_batch(theta)
         if not single:
             raise InvalidValueError(
-                "The 'theta' parameter of evaluate must be one parameter, shape "
-                f"({batch.shape[1]},). Got {batch.shape} instead."
+                "of evaluate must be one parameter, shape "
+                f"({batch.shape[1]},). Got {batch.shape} instead.",
+                parameter="theta",
             )
         return self.fitted_.evaluate(batch)
 

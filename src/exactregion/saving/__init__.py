@@ -97,7 +97,7 @@ def load(
 def _as_path(path: object) -> Path:
     if not isinstance(path, (str, os.PathLike)):
         raise InvalidTypeError(
-            f"The 'path' parameter must be a path. Got {type(path).__name__} instead."
+            f"must be a path. Got {type(path).__name__} instead.", parameter="path"
         )
     return Path(path)
 

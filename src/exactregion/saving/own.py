@@ -63,8 +63,8 @@ def take_own(settings: Mapping[str, Any], passed: Mapping[str, Any]) -> dict[str
     for name, value in passed.items():
         if value is not None and name not in lacking:
             raise InvalidValueError(
-                f"The {name!r} parameter must be left out, since the file holds the {name} itself. "
-                f"Got {value!r} instead."
+                f"must be left out, since the file holds the {name} itself. Got {value!r} instead.",
+                parameter=name,
             )
     missing = [name for name in lacking if passed[name] is None]
     if missing:

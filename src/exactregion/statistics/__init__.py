@@ -61,12 +61,13 @@ def as_statistic(statistic: object) -> Statistic:
         if statistic in _BY_NAME:
             return _BY_NAME[statistic]()
         raise InvalidValueError(
-            f"The 'statistic' parameter must be one of {list(STATISTIC_NAMES)}, a statistic object "
-            f"or a callable (labels, probabilities, X) -> Z. Got {statistic!r} instead."
+            f"must be one of {list(STATISTIC_NAMES)}, a statistic object "
+            f"or a callable (labels, probabilities, X) -> Z. Got {statistic!r} instead.",
+            parameter="statistic",
         )
     if callable(statistic) and not isinstance(statistic, type):
         return Custom(statistic)
     raise InvalidTypeError(
-        "The 'statistic' parameter must be a name, a statistic object or a callable. "
-        f"Got {statistic!r} instead."
+        f"must be a name, a statistic object or a callable. Got {statistic!r} instead.",
+        parameter="statistic",
     )

@@ -87,9 +87,10 @@ class Candidates:
 def no_family_error() -> InvalidValueError:
     """Make the error for a score that is asked of a fixed candidate."""
     return InvalidValueError(
-        "The 'statistic' parameter must not use the score for a fixed candidate, which "
+        "must not use the score for a fixed candidate, which "
         "has no parameters. Got 'score', 'combined' or 'omnibus' instead: use 'multiscale', "
-        "'discrepancy', 'embedding' or 'neighborhood', or a ConfidenceRegion of a family."
+        "'discrepancy', 'embedding' or 'neighborhood', or a ConfidenceRegion of a family.",
+        parameter="statistic",
     )
 
 
@@ -193,8 +194,8 @@ class Custom(Statistic):
         """Check the function."""
         if not callable(self.function):
             raise InvalidTypeError(
-                "The 'function' parameter of Custom must be callable. "
-                f"Got {type(self.function).__name__} instead."
+                f"of Custom must be callable. Got {type(self.function).__name__} instead.",
+                parameter="function",
             )
 
     def prepare(self, inputs: Inputs, m: int) -> PreparedStatistic:

@@ -47,8 +47,9 @@ class _Sum(Statistic):
             0 < w < np.inf for w in self.weights
         ):
             raise InvalidValueError(
-                f"The 'weights' parameter of {name} must have a positive number for each of the "
-                f"{len(self.statistics)} parts. Got {weights!r} instead."
+                f"of {name} must have a positive number for each of the "
+                f"{len(self.statistics)} parts. Got {weights!r} instead.",
+                parameter="weights",
             )
 
     @staticmethod

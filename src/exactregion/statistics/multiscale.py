@@ -48,8 +48,9 @@ class Multiscale(Statistic):
         """Check the kernel."""
         if not isinstance(as_kernel(self.kernel), VectorKernel):
             raise InvalidValueError(
-                "The 'kernel' parameter of Multiscale must be one with a bandwidth, such as "
-                f"'gaussian'. Got {self.kernel!r} instead."
+                "of Multiscale must be one with a bandwidth, such as "
+                f"'gaussian'. Got {self.kernel!r} instead.",
+                parameter="kernel",
             )
 
     @property

@@ -72,23 +72,25 @@ class Neighborhood(Statistic):
             )
         if self.kernel is None and self.bandwidth is not None:
             raise InvalidValueError(
-                "The 'bandwidth' parameter of Neighborhood must come with a kernel. "
-                f"Got bandwidth={self.bandwidth!r} and no kernel instead."
+                "of Neighborhood must come with a kernel. "
+                f"Got bandwidth={self.bandwidth!r} and no kernel instead.",
+                parameter="bandwidth",
             )
         if self.measure not in ("empirical", "uniform"):
             raise InvalidValueError(
-                "The 'measure' parameter of Neighborhood must be 'empirical' or 'uniform'. "
-                f"Got {self.measure!r} instead."
+                f"of Neighborhood must be 'empirical' or 'uniform'. Got {self.measure!r} instead.",
+                parameter="measure",
             )
         if self.domain is not None and self.measure != "uniform":
             raise InvalidValueError(
-                "The 'domain' parameter of Neighborhood must come with measure='uniform'. "
-                f"Got measure={self.measure!r} instead."
+                "of Neighborhood must come with measure='uniform'. "
+                f"Got measure={self.measure!r} instead.",
+                parameter="domain",
             )
         if not (isinstance(self.nodes, (int, np.integer)) and self.nodes >= 1):
             raise InvalidValueError(
-                "The 'nodes' parameter of Neighborhood must be a positive integer. "
-                f"Got {self.nodes!r} instead."
+                f"of Neighborhood must be a positive integer. Got {self.nodes!r} instead.",
+                parameter="nodes",
             )
 
     @property
@@ -143,8 +145,9 @@ class Neighborhood(Statistic):
             return max(1, math.isqrt(total))
         if not (isinstance(self.k, (int, np.integer)) and 1 <= self.k <= total):
             raise InvalidValueError(
-                "The 'k' parameter of Neighborhood must be an integer between 1 and the number of "
-                f"trials, {total}. Got {self.k!r} instead."
+                "of Neighborhood must be an integer between 1 and the number of "
+                f"trials, {total}. Got {self.k!r} instead.",
+                parameter="k",
             )
         return int(self.k)
 
@@ -161,8 +164,9 @@ class Neighborhood(Statistic):
             box = np.empty(0)
         if box.shape != (d, 2) or not np.isfinite(box).all() or (box[:, 0] >= box[:, 1]).any():
             raise InvalidValueError(
-                "The 'domain' parameter of Neighborhood must have a finite (low, high) with "
-                f"low < high for each of the {d} columns of X. Got {self.domain!r} instead."
+                "of Neighborhood must have a finite (low, high) with "
+                f"low < high for each of the {d} columns of X. Got {self.domain!r} instead.",
+                parameter="domain",
             )
         return box
 
@@ -184,8 +188,9 @@ class Neighborhood(Statistic):
 def _cross(kernel: BoundKernel, nodes: FloatArray) -> FloatArray:
     if kernel.cross is None:
         raise InvalidValueError(
-            "The 'measure' parameter of Neighborhood must be 'empirical' for a precomputed kernel, "
-            "which knows no other points. Got 'uniform' instead."
+            "of Neighborhood must be 'empirical' for a precomputed kernel, "
+            "which knows no other points. Got 'uniform' instead.",
+            parameter="measure",
         )
     return kernel.cross(nodes)
 

@@ -89,8 +89,8 @@ def _read_groups(by: Any, n: int) -> dict[Any, Any]:
     values = by.to_pandas() if hasattr(by, "to_pandas") else by
     if np.shape(values) != (n,):
         raise InvalidValueError(
-            f"The 'by' parameter must have one group a row, shape ({n},). "
-            f"Got {np.shape(values)} instead."
+            f"must have one group a row, shape ({n},). Got {np.shape(values)} instead.",
+            parameter="by",
         )
     column = pd.Series(values, dtype=object) if isinstance(values, list) else pd.Series(values)
     column = column.reset_index(drop=True).infer_objects()
@@ -117,6 +117,7 @@ def count_groups(by: Any, first_row: int) -> dict[Any, int]:
 
 def _missing_group(row: int, such: str) -> InvalidValueError:
     return InvalidValueError(
-        f"The 'by' parameter must not hold missing values. Got one in row {row} instead{such}: "
-        "give these rows a group of their own."
+        f"must not hold missing values. Got one in row {row} instead{such}: "
+        "give these rows a group of their own.",
+        parameter="by",
     )

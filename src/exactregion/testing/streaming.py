@@ -126,10 +126,11 @@ class StreamTest:
         rule = self.statistic.stream(survey, self.draws.m)
         if rule is None:
             raise InvalidTypeError(
-                "The 'statistic' parameter must be one that takes rows in pieces, since these are "
+                "must be one that takes rows in pieces, since these are "
                 "not in memory: 'multiscale', 'discrepancy' or 'embedding' with a kernel that has "
                 "a name, or 'spiegelhalter'; for calibration also 'omnibus', 'score' or "
-                f"'curvature'. Got {self.statistic!r} instead."
+                f"'curvature'. Got {self.statistic!r} instead.",
+                parameter="statistic",
             )
         plan = Plan(tuple(term.columns for term in rule.terms), survey.extent, self.draws)
         sums = self.source.total(_Add(reader, plan, classes), advance, self.n_jobs)

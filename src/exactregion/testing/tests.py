@@ -178,12 +178,12 @@ def compare(
 
     if not isinstance(candidates, Mapping):
         raise InvalidTypeError(
-            "The 'candidates' parameter must be a dict of name to candidate. "
-            f"Got {type(candidates).__name__} instead."
+            f"must be a dict of name to candidate. Got {type(candidates).__name__} instead.",
+            parameter="candidates",
         )
     if not candidates:
         raise InvalidValueError(
-            "The 'candidates' parameter must have at least one candidate. Got none instead."
+            "must have at least one candidate. Got none instead.", parameter="candidates"
         )
     numbers, shared = encode_text(X)
     sample = Sample.from_data(numbers, y, pos_label=pos_label, shared=shared)

@@ -105,8 +105,16 @@ def test_the_code_is_python(name, pages, read):
 
 def test_answer_and_guarantee_are_those_of_the_wording(pages, read, region, tested, belt):
     for name, answer, guarantee in (
-        ("region", er.plotting.wording.answer_of_region(region), er.wording.guarantee_of_region(region)),
-        ("tested", er.plotting.wording.answer_of_test(tested), er.wording.guarantee_of_test(tested)),
+        (
+            "region",
+            er.plotting.wording.answer_of_region(region),
+            er.wording.guarantee_of_region(region),
+        ),
+        (
+            "tested",
+            er.plotting.wording.answer_of_test(tested),
+            er.wording.guarantee_of_test(tested),
+        ),
         ("belt", er.plotting.wording.answer_of_belt(belt), er.wording.guarantee_of_belt(belt)),
     ):
         reader = read(pages[name])

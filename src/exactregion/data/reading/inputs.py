@@ -26,8 +26,7 @@ def read_inputs(
     frame = from_native(X, name)
     if isinstance(frame, nw.LazyFrame):
         raise InvalidTypeError(
-            f"The {name!r} parameter must be in memory. "
-            "Got a lazy frame instead: call collect() first."
+            "must be in memory. Got a lazy frame instead: call collect() first.", parameter=name
         )
     if isinstance(frame, nw.Series):
         values, names = _read_columns([frame], [frame.name or "x"], name, part)
@@ -44,21 +43,23 @@ def read_predictions(
     values, _ = read_inputs(y_prob, name, part=part)
     if isinstance(values, tuple):
         raise InvalidTypeError(
-            f"The {name!r} parameter must hold numbers. "
-            f"Got a sequence of {type(values[0]).__name__} instead."
+            f"must hold numbers. Got a sequence of {type(values[0]).__name__} instead.",
+            parameter=name,
         )
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:
         raise InvalidValueError(
-            f"The {name!r} parameter must have shape (n,), the probability of the positive class. "
-            f"Got {values.shape} instead."
+            f"must have shape (n,), the probability of the positive class. "
+            f"Got {values.shape} instead.",
+            parameter=name,
         )
     outside = np.flatnonzero((values < 0) | (values > 1))
     if len(outside):
         raise InvalidValueError(
-            f"The {name!r} parameter must be between 0 and 1. Got {values[outside[0]]!s} in row "
-            f"{row_of(outside[0], part)} instead{such(len(outside), part)}."
+            f"must be between 0 and 1. Got {values[outside[0]]!s} in row "
+            f"{row_of(outside[0], part)} instead{such(len(outside), part)}.",
+            parameter=name,
         )
     return values
 
@@ -67,9 +68,10 @@ def numeric(values: Values) -> FloatArray:
     """Return the values if they are numbers; an error if they are objects."""
     if isinstance(values, tuple):
         raise InvalidTypeError(
-            "The 'X' parameter must be numeric for this model, statistic or kernel. Got a sequence "
+            "must be numeric for this model, statistic or kernel. Got a sequence "
             f"of {type(values[0]).__name__} instead. Objects need a callable or precomputed kernel "
-            "and a candidate that understands them."
+            "and a candidate that understands them.",
+            parameter="X",
         )
     return values
 
@@ -78,9 +80,7 @@ def _read_columns(
     columns: list[nw.Series[Any]], labels: Sequence[object], name: str, part: Part | None
 ) -> tuple[FloatArray, tuple[str, ...]]:
     if not columns:
-        raise InvalidValueError(
-            f"The {name!r} parameter must have at least one column. Got 0 instead."
-        )
+        raise InvalidValueError("must have at least one column. Got 0 instead.", parameter=name)
     names = tuple(str(label) for label in labels)
     wrong = [
         f"{label!r} ({column.dtype})"
@@ -102,19 +102,20 @@ def _read_array(X: object, name: str, part: Part | None) -> tuple[Values, tuple[
         hasattr(X, "__len__") or hasattr(X, "toarray")
     ):
         raise InvalidTypeError(
-            f"The {name!r} parameter must be an array, a frame or a sequence with one entry a row. "
-            f"Got {type(X).__name__} instead."
+            f"must be an array, a frame or a sequence with one entry a row. "
+            f"Got {type(X).__name__} instead.",
+            parameter=name,
         )
     if hasattr(X, "toarray"):
         raise InvalidTypeError(
-            f"The {name!r} parameter must be dense. "
-            f"Got a sparse {type(X).__name__} instead: call toarray() first."
+            f"must be dense. Got a sparse {type(X).__name__} instead: call toarray() first.",
+            parameter=name,
         )
     if np.ma.is_masked(X):
         row = np.argwhere(np.ma.getmaskarray(cast(Any, X)))[0][0]
         raise InvalidValueError(
-            f"The {name!r} parameter must not hold masked values. "
-            f"Got one in row {row} instead: drop or fill these rows."
+            f"must not hold masked values. Got one in row {row} instead: drop or fill these rows.",
+            parameter=name,
         )
     try:
         array = np.asarray(X)
@@ -126,12 +127,12 @@ def _read_array(X: object, name: str, part: Part | None) -> tuple[Values, tuple[
         return _read_objects(X, array, name), ()
     if array.dtype.kind not in "biuf":
         raise InvalidTypeError(
-            f"The {name!r} parameter must hold real numbers. Got dtype {array.dtype} instead."
+            f"must hold real numbers. Got dtype {array.dtype} instead.", parameter=name
         )
     if array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] == 0):
         raise InvalidValueError(
-            f"The {name!r} parameter must have shape (n,) or (n, d) with d >= 1. "
-            f"Got {array.shape} instead."
+            f"must have shape (n,) or (n, d) with d >= 1. Got {array.shape} instead.",
+            parameter=name,
         )
     width = 1 if array.ndim == 1 else array.shape[1]
     names = ("x",) if width == 1 else tuple(f"x{column}" for column in range(width))
@@ -145,9 +146,10 @@ def _numbers_if_all_are(array: npt.NDArray[Any], name: str, part: Part | None) -
     if len(present) < array.size:
         rows = np.flatnonzero([is_missing(value) for value in array.flat]) * len(array)
         raise InvalidValueError(
-            f"The {name!r} parameter must not hold missing values. Got one in row "
+            f"must not hold missing values. Got one in row "
             f"{row_of(rows[0] // array.size, part)} instead{such(len(rows), part)}: "
-            "drop or fill these rows."
+            "drop or fill these rows.",
+            parameter=name,
         )
     return array.astype(np.float64)
 
@@ -155,8 +157,9 @@ def _numbers_if_all_are(array: npt.NDArray[Any], name: str, part: Part | None) -
 def _read_objects(X: object, array: npt.NDArray[Any], name: str) -> tuple[object, ...]:
     if isinstance(X, np.ndarray) and array.ndim != 1:
         raise InvalidTypeError(
-            f"The {name!r} parameter must be numeric, or a sequence with one object a row. "
-            f"Got an array of shape {array.shape} with dtype {array.dtype} instead."
+            f"must be numeric, or a sequence with one object a row. "
+            f"Got an array of shape {array.shape} with dtype {array.dtype} instead.",
+            parameter=name,
         )
     return tuple(cast(Sequence[object], X))
 
@@ -167,8 +170,9 @@ def _finite(values: FloatArray, names: tuple[str, ...], name: str, part: Part | 
         table = values.reshape(len(values), -1)
         row, column = np.argwhere(bad.reshape(table.shape))[0]
         raise InvalidValueError(
-            f"The {name!r} parameter must hold finite numbers. Got {table[row, column]} in row "
+            f"must hold finite numbers. Got {table[row, column]} in row "
             f"{row_of(row, part)}, column {names[column]!r} instead{such(int(bad.sum()), part)}: "
-            "drop or fill these rows."
+            "drop or fill these rows.",
+            parameter=name,
         )
     return values + 0.0  # -0.0 and 0.0 are the same input

@@ -70,8 +70,9 @@ def outcome_values(y: object, name: str, *, part: Part | None = None) -> npt.NDA
         values = values[:, 0]
     if values.ndim != 1:
         raise InvalidValueError(
-            f"The {name!r} parameter must have shape (n,) for labels or (n, 2) for successes and "
-            f"failures. Got {values.shape} instead."
+            f"must have shape (n,) for labels or (n, 2) for successes and "
+            f"failures. Got {values.shape} instead.",
+            parameter=name,
         )
     return values
 
@@ -91,8 +92,8 @@ def check_no_label(pos_label: object, name: str) -> None:
     """Check that no positive class is named where outcomes are counts."""
     if pos_label is not None:
         raise InvalidValueError(
-            f"The 'pos_label' parameter must be left out where {name} has successes and "
-            f"failures. Got {pos_label!r} instead."
+            f"must be left out where {name} has successes and failures. Got {pos_label!r} instead.",
+            parameter="pos_label",
         )
 
 
@@ -109,8 +110,9 @@ def _outcome_array(y: object, name: str, part: Part | None) -> npt.NDArray[Any]:
     missing = _missing_rows(table)
     if len(missing):
         raise InvalidValueError(
-            f"The {name!r} parameter must not hold missing or infinite values. Got one in row "
-            f"{row_of(missing[0], part)} instead{such(len(missing), part)}: drop these rows."
+            f"must not hold missing or infinite values. Got one in row "
+            f"{row_of(missing[0], part)} instead{such(len(missing), part)}: drop these rows.",
+            parameter=name,
         )
     return np.asarray(table.tolist()) if table.dtype.kind == "O" else table
 
@@ -133,15 +135,17 @@ def _ragged_checked(y: object, name: str) -> npt.NDArray[Any]:
         return entries
     if isinstance(y, (str, bytes, Mapping, Set)) or not hasattr(y, "__len__"):
         raise InvalidTypeError(
-            f"The {name!r} parameter must be an array, a series or a list with one entry a row. "
-            f"Got {type(y).__name__} instead."
+            f"must be an array, a series or a list with one entry a row. "
+            f"Got {type(y).__name__} instead.",
+            parameter=name,
         )
     try:
         np.asarray(y)
     except ValueError as error:
         raise InvalidValueError(
-            f"The {name!r} parameter must have shape (n,) for labels or (n, 2) for successes and "
-            "failures. Got rows of different lengths instead."
+            "must have shape (n,) for labels or (n, 2) for successes and "
+            "failures. Got rows of different lengths instead.",
+            parameter=name,
         ) from error
     return np.asarray(y, dtype=object)
 
@@ -184,7 +188,7 @@ def check_total(total: float, name: str) -> None:
 def no_trials_error(name: str) -> InvalidValueError:
     """Make the error for counts that are all zero."""
     return InvalidValueError(
-        f"The {name!r} parameter must hold at least one trial. Got only zero counts instead."
+        "must hold at least one trial. Got only zero counts instead.", parameter=name
     )
 
 
@@ -195,7 +199,7 @@ def find_classes(
     if len(found) > 2:
         shown = ", ".join(repr(value) for value in found[:5]) + (", …" if len(found) > 5 else "")
         raise InvalidValueError(
-            f"The {name!r} parameter must have two classes. Got {len(found)} instead: {shown}."
+            f"must have two classes. Got {len(found)} instead: {shown}.", parameter=name
         )
     if pos_label is not None:
         return _classes_by_label(found, pos_label, name)
@@ -206,8 +210,9 @@ def find_classes(
     if kind in "iuf" and set(found) <= {-1, 1}:
         return -1, 1
     raise InvalidValueError(
-        f"The 'pos_label' parameter must say which class of {name} is the positive one, of "
-        f"{found}. Got None instead. (Only -1/+1, 0/1 and booleans need no pos_label.)"
+        f"must say which class of {name} is the positive one, of "
+        f"{found}. Got None instead. (Only -1/+1, 0/1 and booleans need no pos_label.)",
+        parameter="pos_label",
     )
 
 
@@ -215,7 +220,7 @@ def _classes_by_label(found: list[object], pos_label: object, name: str) -> tupl
     others = [value for value in found if value != pos_label]
     if len(others) == 2:
         raise InvalidValueError(
-            f"The 'pos_label' parameter must be one of the classes of {name}, {found}. "
-            f"Got {pos_label!r} instead."
+            f"must be one of the classes of {name}, {found}. Got {pos_label!r} instead.",
+            parameter="pos_label",
         )
     return (others[0] if others else None), pos_label
