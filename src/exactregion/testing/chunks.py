@@ -47,6 +47,7 @@ class Reader:
     calibration: bool
 
     def inputs(self, rows: Rows, part: Part) -> tuple[FloatArray, tuple[str, ...]]:
+        """Read the inputs (b, d) and the names of their columns."""
         if self.calibration:
             return read_predictions(rows.p, self.names.p, part=part)[:, None], ("x",)
         values, columns = read_inputs(rows.X, self.names.X, part=part)
@@ -55,12 +56,14 @@ class Reader:
     def probabilities(
         self, rows: Rows, X: FloatArray, classes: tuple[object, object] | None, part: Part
     ) -> FloatArray:
+        """Read the probabilities (b,), or evaluate the candidate."""
         if self.calibration:
             return X[:, 0]
-        asked = self.candidate if rows.p is None else rows.p
-        return fixed_probabilities(asked, rows.X, len(X), classes, first_row=part.first_row)
+        candidate = self.candidate if rows.p is None else rows.p
+        return fixed_probabilities(candidate, rows.X, len(X), classes, first_row=part.first_row)
 
     def outcomes(self, rows: Rows, part: Part) -> npt.NDArray[Any]:
+        """Read labels (b,), or successes and failures (b, 2)."""
         return outcome_values(rows.y, self.names.y, part=part)
 
 
@@ -123,6 +126,7 @@ class FirstPass:
     merges_equal_rows: bool
 
     def __call__(self, index: int, rows: Rows) -> FirstLook:
+        """Summarise a chunk."""
         part = Part(index * CHUNK_ROWS)
         X, columns = self.reader.inputs(rows, part)
         y = self.reader.outcomes(rows, part)
@@ -176,6 +180,7 @@ class SecondPass:
     classes: tuple[object, object] | None
 
     def __call__(self, index: int, rows: Rows) -> ChunkSums:
+        """Sum over a chunk."""
         part = Part(index * CHUNK_ROWS)
         X, _ = self.reader.inputs(rows, part)
         outcomes = self._outcomes(self.reader.outcomes(rows, part))

@@ -1,9 +1,9 @@
 """One test of a fixed candidate, on rows from any source.
 
 Few rows are read into memory. More than one chunk of them, from arrays, files or a cluster, are
-gone through twice: once for a summary of the inputs, once for the sums over all data sets. Many rows
-with few different inputs become a small data set of counts. Which of these runs is a function of
-the size of the data and of what repeats in them, and changes no rank.
+gone through twice: once for a summary of the inputs, once for the sums over all data sets. Many
+rows with few different inputs become a small data set of counts. Which of these runs is a function
+of the size of the data and of what repeats in them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from exactregion._typing import FloatArray
 from exactregion.data.counts import COUNTED, collapsed, sample_of
 from exactregion.data.frames import encode_text
 from exactregion.data.reading import check_total, no_trials_error, read_predictions
-from exactregion.data.sample import CHUNK_ROWS, Sample, Shared
+from exactregion.data.sample import CHUNK_ROWS, Inputs, Sample, Shared
 from exactregion.data.sources import Rows, Source
 from exactregion.data.workers import answers
 from exactregion.engine.blocks import Chunk, ChunkPlan, ChunkSums, statistics_of, sums_of_chunk
@@ -77,7 +77,7 @@ class CandidateTest:
     pos_label: object = None
     n_jobs: int | None = None
     progress: bool = False
-    _prepared: dict[int, PreparedStatistic] = field(default_factory=dict, repr=False)
+    _prepared: list[tuple[Inputs, PreparedStatistic]] = field(default_factory=list, repr=False)
 
     def run(self, rows: Rows | Source) -> ExactTestResult:
         """Test the candidate on all rows."""
@@ -153,13 +153,14 @@ class CandidateTest:
     def _at_once(self, sample: Sample, p: FloatArray) -> FloatArray:
         """Compute Z with all rows at hand."""
         inputs = sample.inputs
-        if id(inputs) not in self._prepared:
-            self._prepared.clear()
-            self._prepared[id(inputs)] = PreparedStatistic.of(self.statistic, inputs, self.draws.m)
+        if not self._prepared or self._prepared[0][0] is not inputs:
+            # several candidates on the same inputs share what depends on inputs alone
+            prepared = PreparedStatistic.of(self.statistic, inputs, self.draws.m)
+            self._prepared[:] = [(inputs, prepared)]
         model, theta = self._family
         candidates = Candidates(inputs, p[None], sample.is_counts, model, theta)
         resampling = Resampling(sample, self.draws.n_resamples, self.draws.entropy)
-        Z: FloatArray = statistics_of(candidates, resampling, self._prepared[id(inputs)])[0]
+        Z: FloatArray = statistics_of(candidates, resampling, self._prepared[0][1])[0]
         return Z
 
     # --- rows in chunks ---
