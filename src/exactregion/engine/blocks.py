@@ -218,12 +218,18 @@ class ChunkPlan:
         draws: Draws,
         model: Model | None = None,
         theta: FloatArray | None = None,
-    ) -> ChunkPlan:
-        """Choose the columns and their grids by a summary of the inputs."""
+    ) -> ChunkPlan | None:
+        """Choose the columns and their grids by a summary of the inputs.
+
+        None where the size of a column is not known before all rows are seen.
+        """
         if statistic.needs_family and model is None:
             raise needs_family_error()
         terms = statistic.terms(inputs)
-        bounds = [_bound_of(term) for term in flat(terms)]
+        known = [_bound_of(term) for term in flat(terms)]
+        bounds = [bound for bound in known if bound is not None]
+        if len(bounds) < len(known):
+            return None
         units = [grid_unit(bound, inputs.extent, draws.m) for bound in bounds]
         pairs = zip(bounds, units, strict=True)
         scales = [scale_for(on_grid(bound, unit)[None]) for bound, unit in pairs]
@@ -276,15 +282,10 @@ class ChunkPlan:
         return np.where(sums.certain + sums.points[:, -1] > 0, np.inf, Z)
 
 
-def _bound_of(term: Term) -> FloatArray:
+def _bound_of(term: Term) -> FloatArray | None:
     if isinstance(term.columns, Landmarks):
         return term.columns.bound
-    if term.bound is None:
-        raise InvalidTypeError(
-            "The terms of a statistic must have a bound where rows come in chunks. Got a term with "
-            "none instead: give Term(..., bound=...), or set needs_all_rows."
-        )
-    return np.atleast_1d(np.asarray(term.bound, dtype=np.float64))
+    return None if term.bound is None else np.atleast_1d(np.asarray(term.bound, dtype=np.float64))
 
 
 @dataclass(frozen=True, eq=False)

@@ -110,8 +110,9 @@ class Term:
     measure : FromCentre, FromMean, Whitened or OfLabels
         From points v_i = Φᵀ k_i to numbers.
     bound : float or ndarray of shape (r,), optional
-        No column is larger. Columns that are functions of a block need it where rows come in
-        chunks; where all rows are in memory, it is measured.
+        No column is larger, in absolute value; a number for a single column. Columns that are
+        functions of candidates need it where rows come in chunks. Where all rows are in memory, it
+        is measured.
     compact : bool
         Whether sums may be made in single precision, with fewer bits per column.
     """

@@ -146,10 +146,16 @@ class Combined(_Sum, name="combined"):
     def _scaled(Z: FloatArray, expected: FloatArray | None) -> FloatArray:
         """Z / E[Z]; 0/0 is 0."""
         if expected is None:
-            # fsum is exact, so that the mean does not depend on the order of the data sets
-            finite = [row[np.isfinite(row)] for row in Z]
-            expected = np.array([math.fsum(row) / max(1, len(row)) for row in finite])
+            expected = np.array([_mean(row[np.isfinite(row)]) for row in Z])
         return np.asarray(Z / np.where(expected > 0, expected, 1.0)[:, None])
+
+
+def _mean(values: FloatArray) -> float:
+    """Compute a mean that does not depend on the order of the values, and does not overflow."""
+    largest = float(np.abs(values).max(initial=0.0))
+    if largest == 0:
+        return 0.0
+    return largest * (math.fsum(values / largest) / len(values))
 
 
 class Omnibus(_Sum, name="omnibus"):

@@ -11,6 +11,7 @@ from exactregion._typing import FloatArray
 from exactregion.features.landmarks import InputSummary
 from exactregion.statistics.base import Statistic, Term
 from exactregion.statistics.measures import Whitened
+from exactregion.statistics.score import gradient_columns
 
 __all__ = ["Focused"]
 
@@ -38,7 +39,7 @@ class Focused(Statistic):
             target = np.einsum("tab,tb->ta", W, _unit(self.gradient(np.asarray(theta))))
             return _unit(np.einsum("ta,tab->tb", _unit(target), W))[:, None, :]
 
-        return [Term(lambda candidates: candidates.logit_gradient, Whitened(along))]
+        return [Term(gradient_columns, Whitened(along))]
 
 
 def _unit(vectors: FloatArray) -> FloatArray:

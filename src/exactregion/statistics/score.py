@@ -13,7 +13,7 @@ from exactregion.features.landmarks import InputSummary
 from exactregion.statistics.base import Candidates, Statistic, Term
 from exactregion.statistics.measures import Whitened
 
-__all__ = ["Curvature", "Score"]
+__all__ = ["Curvature", "Score", "gradient_columns"]
 
 ALL_BUT_NONE = 1e-9
 """Less of the information on the square left than this share is rounding error of I⁻¹, whose
@@ -34,7 +34,7 @@ class Score(Statistic, name="score"):
     def terms(self, inputs: InputSummary) -> Sequence[Term]:
         """Sum the gradient of the logit."""
         bound = powers_of_largest(inputs, degree=1)
-        return [Term(lambda candidates: candidates.logit_gradient, Whitened(), bound=bound)]
+        return [Term(gradient_columns, Whitened(), bound=bound)]
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,11 @@ class Curvature(Statistic, name="curvature"):
         """Sum 1, logit p and its square."""
         bound = powers_of_largest(inputs, degree=2)
         return [Term(_powers_of_logit, Whitened(_along_square), bound=bound)]
+
+
+def gradient_columns(candidates: Candidates) -> FloatArray:
+    """Return the gradient of the logit (T, n, d); a function with a name can be sent to workers."""
+    return candidates.logit_gradient
 
 
 def powers_of_largest(inputs: InputSummary, *, degree: int) -> FloatArray | None:

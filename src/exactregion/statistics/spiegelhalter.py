@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from exactregion._typing import FloatArray
 from exactregion.features.landmarks import InputSummary
-from exactregion.statistics.base import Statistic, Term
+from exactregion.statistics.base import Candidates, Statistic, Term
 from exactregion.statistics.measures import FromCentre
 
 __all__ = ["Spiegelhalter"]
@@ -23,4 +24,8 @@ class Spiegelhalter(Statistic, name="spiegelhalter"):
 
     def terms(self, inputs: InputSummary) -> Sequence[Term]:
         """Sum 1 - 2p."""
-        return [Term(lambda c: (1 - 2 * c.probabilities)[:, :, None], FromCentre(), bound=1.0)]
+        return [Term(_boldness, FromCentre(), bound=1.0)]
+
+
+def _boldness(candidates: Candidates) -> FloatArray:
+    return (1 - 2 * candidates.probabilities)[:, :, None]

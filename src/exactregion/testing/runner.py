@@ -94,15 +94,15 @@ class CandidateTest:
         known = _in_memory(rows)
         sample, p = self.in_memory(known)
         results = {}
-        for group, own_rows in rows_of_groups(known.by, len(sample)).items():
-            part = sample.part(own_rows)
+        for group, group_rows in rows_of_groups(known.by, len(sample)).items():
+            part = sample.part(group_rows)
             if part.inputs.total == 0:
                 raise InvalidValueError(
-                    "must have at least one trial in each group. Got a group with none instead, "
-                    f"that of row {own_rows[0]}: leave it out.",
+                    "must have groups with at least one trial each. Got a group with none instead, "
+                    f"that of row {group_rows[0]}: leave it out.",
                     parameter=self.names.by,
                 )
-            results[group] = self.on_sample(part, p[own_rows])
+            results[group] = self.on_sample(part, p[group_rows])
         return table_of(results, name_of_groups(known.by))
 
     def in_memory(self, rows: Rows | Source) -> tuple[Sample, FloatArray]:
@@ -148,7 +148,8 @@ class CandidateTest:
         def sums(plan: ChunkPlan) -> ChunkSums:
             return reduce(add, answers(lambda c: sums_of_chunk(c, plan), chunks, self.n_jobs))
 
-        return self._by_chunks(summaries, sums, inputs.shared)[0]
+        found = self._by_chunks(summaries, sums, inputs.shared)
+        return self._at_once(sample, p) if found is None else found[0]
 
     def _at_once(self, sample: Sample, p: FloatArray) -> FloatArray:
         """Compute Z with all rows at hand."""
@@ -176,19 +177,21 @@ class CandidateTest:
             raise no_trials_error(self.names.y)
         if seen.tally is not None:
             return self._on_tally(seen, classes)
-        if self.statistic.needs_all_rows:
-            raise InvalidTypeError(
-                "must be one that takes rows in chunks, since these are not in memory: one of "
-                f"{names_of_statistics(needs_all_rows=False)}, with a kernel that has a name. "
-                f"Got {self.statistic!r} instead.",
-                parameter="statistic",
-            )
 
         def sums(plan: ChunkPlan) -> ChunkSums:
             return source.total(SecondPass(reader, plan, classes), advance, self.n_jobs)
 
         summaries = (seen.summaries[index] for index in sorted(seen.summaries))
-        Z, summed = self._by_chunks(summaries, sums)
+        found = None if self.statistic.needs_all_rows else self._by_chunks(summaries, sums)
+        if found is None:
+            raise InvalidTypeError(
+                "must be one that takes rows in chunks, since these are not in memory: one of "
+                f"{names_of_statistics(needs_all_rows=False)}, with a kernel that has a name, or "
+                "one of your own whose terms have a bound. "
+                f"Got {self.statistic!r} instead.",
+                parameter="statistic",
+            )
+        Z, summed = found
         question = self._question(seen.columns, *summed.by_probability)
         return result_of(Z, self.draws.seat, question)
 
@@ -197,10 +200,12 @@ class CandidateTest:
         summaries: Iterable[ChunkSummary],
         sums: Callable[[ChunkPlan], ChunkSums],
         shared: Shared = (),
-    ) -> tuple[FloatArray, ChunkSums]:
-        """Compute Z from the two passes over all chunks."""
+    ) -> tuple[FloatArray, ChunkSums] | None:
+        """Compute Z from the two passes over all chunks; None where all rows must be in memory."""
         summary = InputSummary.of_chunks(summaries, calibration=self.calibration, shared=shared)
         plan = ChunkPlan.of(self.statistic, summary, self.draws, *self._family)
+        if plan is None:
+            return None
         summed = sums(plan)
         return plan.statistics(summed), summed
 

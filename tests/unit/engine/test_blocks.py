@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from exactregion.data.sample import Sample
-from exactregion.engine import check_batch, statistics_of, statistics_of_many
+from exactregion.engine import PreparedStatistic, check_batch, statistics_of, statistics_of_many
 from exactregion.errors import InvalidTypeError, InvalidValueError
-from exactregion.features.grid import Labels
 from exactregion.models import Logistic, Probit
 from exactregion.resampling import BLOCK_ROWS, Resampling
 from exactregion.statistics import (
@@ -15,9 +14,8 @@ from exactregion.statistics import (
     Custom,
     Discrepancy,
     Embedding,
+    FromCentre,
     Neighborhood,
-    PreparedStatistic,
-    Rule,
     Score,
     Statistic,
     Term,
@@ -35,7 +33,7 @@ IDS = [type(statistic).__name__ for statistic in STATISTICS]
 
 
 class Setup:
-    """A family on a data set, ready to be asked for Z."""
+    """A family on a data set, ready to compute Z."""
 
     def __init__(self, n, statistic, model=None, counts=False, m=20):
         rng = np.random.default_rng(n)
@@ -44,11 +42,11 @@ class Setup:
         self.sample = Sample.from_data(X, y)
         self.model = (model or Logistic()).bind(self.sample.inputs.names)
         self.resampling = Resampling(self.sample, m - 1, entropy=1)
-        self.prepared = statistic.prepare(self.sample.inputs, m)
-        self.asked = []
+        self.prepared = PreparedStatistic.of(statistic, self.sample.inputs, m)
+        self.evaluated = []
 
     def candidates_at(self, theta):
-        self.asked.append(len(theta))
+        self.evaluated.append(len(theta))
         inputs = self.sample.inputs
         P = self.model.evaluate(theta, inputs.X)
         return Candidates(inputs, P, self.sample.is_counts, self.model, theta)
@@ -103,32 +101,39 @@ def test_blocks_give_the_same_labels_as_the_resampling():
 def test_small_batches_work_on_one_candidate_at_a_time():
     setup = Setup(37, Discrepancy())
     setup.many(thetas(9), batch=1)
-    assert set(setup.asked) == {1}
-    assert sum(setup.asked) <= 10  # one more to see how large a candidate is
+    assert set(setup.evaluated) == {1}
+    assert sum(setup.evaluated) <= 10  # one more to see how large a candidate is
 
 
 def test_large_batches_work_on_all_candidates_at_once():
     setup = Setup(37, Discrepancy())
     setup.many(thetas(9))
-    assert max(setup.asked) == 9
+    assert max(setup.evaluated) == 9
 
 
 def test_no_candidates_have_no_statistics():
     assert Setup(37, Discrepancy()).many(np.empty((0, 3))).shape == (0, 20)
 
 
-def test_a_statistic_of_ones_own_that_gives_nan_is_no_reason_to_accept():
+def test_a_statistic_that_gives_nan_is_no_reason_to_accept():
     class Undefined(Statistic):
-        def prepare(self, inputs, m):
-            return PreparedUndefined()
+        def terms(self, inputs):
+            return [Term(lambda candidates: candidates.probabilities[:, :, None], FromCentre())]
 
-    class PreparedUndefined(PreparedStatistic):
-        def rule(self, candidates):
-            labels = Labels(len(candidates.inputs))
-            return Rule((Term(labels, lambda points: np.full(points.shape[1:], np.nan)),))
+        def combine(self, values, expected):
+            return np.full_like(values[0], np.nan)
 
-    with pytest.raises(InvalidValueError, match="NaN"):
+    with pytest.raises(InvalidValueError, match="NaN at theta"):
         Setup(37, Undefined()).many(thetas(2))
+
+
+def test_columns_of_a_wrong_shape_are_an_error():
+    class Flat(Statistic):
+        def terms(self, inputs):
+            return [Term(lambda candidates: candidates.probabilities, FromCentre())]
+
+    with pytest.raises(InvalidValueError, match=r"\(candidates, rows, columns\), \(1, 37, r\)"):
+        Setup(37, Flat()).many(thetas(2))
 
 
 @pytest.mark.parametrize("batch", [1, 2**40, np.int64(5)])
@@ -147,3 +152,41 @@ def test_batch_must_be_positive(batch):
 def test_batch_must_be_a_whole_number(batch):
     with pytest.raises(InvalidTypeError, match=f"'batch'.*bytes. Got {type(batch).__name__}"):
         check_batch(batch)
+
+
+# --- outcomes that a candidate holds impossible -------------------------------------------------
+
+
+def ordinary(P, y):
+    """Which data sets of a constant statistic are finite: those without impossible outcomes."""
+    sample = Sample.from_data(np.arange(len(P)) * 1.0, y)
+    resampling = Resampling(sample, 19, entropy=1)
+    candidates = Candidates(sample.inputs, np.array([P], dtype=float), sample.is_counts)
+    constant = Custom(lambda labels, p, X: np.zeros(len(labels)))
+    prepared = PreparedStatistic.of(constant, sample.inputs, resampling.m)
+    Z = statistics_of(candidates, resampling, prepared)[0]
+    others = np.delete(Z, resampling.seat)
+    assert (others == 0).all()  # alternatives are drawn from the candidate
+    return Z[resampling.seat] == 0
+
+
+@pytest.mark.parametrize(
+    ("y", "possible"),
+    [([0, 1, 0, 1], True), ([1, 1, 0, 1], False), ([0, 0, 0, 1], False), ([1, 0, 1, 0], False)],
+)
+def test_labels_against_certainties(y, possible):
+    assert ordinary([0.0, 1.0, 0.0, 1.0], y) == possible
+
+
+@pytest.mark.parametrize(
+    ("successes", "possible"),
+    [([0, 2, 3], True), ([0, 4, 3], True), ([1, 2, 3], False), ([0, 2, 2], False)],
+)
+def test_counts_against_certainties(successes, possible):
+    counts = np.column_stack([successes, np.subtract([3, 4, 3], successes)])
+    assert ordinary([0.0, 0.5, 1.0], counts) == possible
+
+
+@pytest.mark.parametrize("p", [1e-300, 1 - 1e-16])
+def test_what_is_possible_is_no_certainty(p):
+    assert ordinary([p, 0.5], [p < 0.5, 1])

@@ -1,4 +1,4 @@
-"""Rows in stretches: the numbers of the batch engine, whatever is added first and by whom."""
+"""Rows in chunks: the numbers of the batch engine, whatever is added first and by whom."""
 
 import pickle
 from functools import reduce
@@ -10,17 +10,10 @@ import pytest
 import exactregion as er
 from exactregion.data.sample import BLOCK_ROWS, CHUNK_ROWS, Extent, Sample
 from exactregion.data.workers import answers
-from exactregion.engine import statistics_of
-from exactregion.engine.stream import (
-    BINS,
-    Plan,
-    chunks_of,
-    glimpse_of,
-    statistics_of_sums,
-    sums_of,
-    survey_of,
-)
-from exactregion.errors import InvalidValueError
+from exactregion.engine import PreparedStatistic, statistics_of
+from exactregion.engine.blocks import BINS, Chunk, ChunkPlan, sums_of_chunk
+from exactregion.errors import InvalidTypeError, InvalidValueError
+from exactregion.features.landmarks import InputSummary, summary_of_chunk
 from exactregion.kernels import Matern, Poisson
 from exactregion.models import Recalibration
 from exactregion.resampling import Draws, Resampling
@@ -49,38 +42,41 @@ CERTAIN = np.where(np.abs(P - 0.5) > 0.45, P > 0.5, P)
 CERTAIN_Y = np.where(CERTAIN == P, Y, CERTAIN).astype(int)
 
 
+def chunks_of(sample, p):
+    inputs = sample.inputs
+    for index, start in enumerate(range(0, len(p), CHUNK_ROWS)):
+        rows = slice(start, start + CHUNK_ROWS)
+        outcomes = inputs.trials[rows], sample.successes[rows]
+        yield Chunk(index, inputs.matrix[rows], *outcomes, p[rows])
+
+
 class Streamed:
-    """A candidate on data in memory, worked on in stretches."""
+    """A candidate on data in memory, worked on in chunks."""
 
     def __init__(self, statistic, X, y, p, *, calibration=False, m=M):
         self.sample = Sample.from_data(X, y).with_ties_ordered_by(p)
         self.p = p[self.sample.inputs.order]
         self.statistic, self.calibration = statistic, calibration
         self.draws = Draws(m - 1, entropy=5)
-        looked = [
-            glimpse_of(stretch.index, stretch.X, stretch.trials, len(self.sample))
-            for stretch in chunks_of(self.sample, self.p)
+        summaries = [
+            summary_of_chunk(chunk.index, chunk.X, chunk.trials, len(self.sample))
+            for chunk in chunks_of(self.sample, self.p)
         ]
-        self.survey = survey_of(looked, calibration=calibration)
-        self.rule = statistic.stream(self.survey, m)
-        columns = tuple(term.columns for term in self.rule.terms)
-        self.plan = Plan(columns, self.survey.extent, self.draws)
+        self.summary = InputSummary.of_chunks(summaries, calibration=calibration)
+        self.family = (Recalibration(), np.array([[0.0, 1.0]])) if calibration else (None, None)
+        self.plan = ChunkPlan.of(statistic, self.summary, self.draws, *self.family)
 
     def parts(self):
-        return [sums_of(stretch, self.plan) for stretch in chunks_of(self.sample, self.p)]
+        return [sums_of_chunk(chunk, self.plan) for chunk in chunks_of(self.sample, self.p)]
 
     def statistics(self, parts):
-        return statistics_of_sums(reduce(add, parts), self.rule, self.plan)
+        return self.plan.statistics(reduce(add, parts))
 
     def batch(self):
-        model, theta = Recalibration(), np.array([[0.0, 1.0]])
-        if not self.calibration:
-            model = theta = None
-        candidates = Candidates(
-            self.sample.inputs, self.p[None], self.sample.is_counts, model, theta
-        )
+        sample = self.sample
+        candidates = Candidates(sample.inputs, self.p[None], sample.is_counts, *self.family)
         resampling = Resampling(self.sample, self.draws.n_resamples, self.draws.entropy)
-        prepared = self.statistic.prepare(self.sample.inputs, self.draws.m)
+        prepared = PreparedStatistic.of(self.statistic, self.sample.inputs, self.draws.m)
         return statistics_of(candidates, resampling, prepared)[0]
 
 
@@ -95,7 +91,7 @@ MODEL = [
 
 
 @pytest.mark.parametrize(("statistic", "X"), MODEL, ids=[repr(one) for one, _ in MODEL])
-def test_stretches_have_the_numbers_of_the_batch_engine(statistic, X):
+def test_chunks_have_the_numbers_of_the_batch_engine(statistic, X):
     streamed = Streamed(statistic, X, Y, P)
     np.testing.assert_array_equal(streamed.statistics(streamed.parts()), streamed.batch())
 
@@ -109,11 +105,11 @@ def test_calibration_has_the_numbers_of_the_batch_engine(statistic, p, y):
 
 def test_counts_have_the_numbers_of_the_batch_engine():
     streamed = Streamed(Omnibus(), P, COUNTS, P, calibration=True)
-    assert not streamed.survey.extent.in_single
+    assert not streamed.summary.extent.in_single
     np.testing.assert_array_equal(streamed.statistics(streamed.parts()), streamed.batch())
 
 
-def test_stretches_may_be_added_in_any_order():
+def test_chunks_may_be_added_in_any_order():
     streamed = Streamed(Omnibus(), P, Y, P, calibration=True)
     a, b, c = streamed.parts()
     np.testing.assert_array_equal(
@@ -125,7 +121,7 @@ def test_plans_travel():
     streamed = Streamed(Omnibus(), P, Y, P, calibration=True)
     there = pickle.loads(pickle.dumps(streamed.plan))
     last = list(chunks_of(streamed.sample, streamed.p))[-1]
-    here, elsewhere = sums_of(last, streamed.plan), sums_of(last, there)
+    here, elsewhere = sums_of_chunk(last, streamed.plan), sums_of_chunk(last, there)
     np.testing.assert_array_equal(here.points, elsewhere.points)
     np.testing.assert_array_equal(here.centre, elsewhere.centre)
 
@@ -184,7 +180,7 @@ def test_threads_change_nothing():
     assert same(model(n_jobs=3), model())
 
 
-def test_rows_may_come_in_any_order_within_a_stretch():
+def test_rows_may_come_in_any_order_within_a_chunk():
     order = np.arange(N)
     RNG.shuffle(order[:CHUNK_ROWS])
     RNG.shuffle(order[CHUNK_ROWS : 2 * CHUNK_ROWS])
@@ -211,6 +207,15 @@ def test_false_candidates_are_found():
     assert er.model_test(0.98 * P, X, Y, n_resamples=199, rng=0).pvalue == 1 / 200
     wavy = np.clip(P + 0.03 * np.sin(20 * P), 0, 1)
     assert er.calibration_test(Y, wavy, n_resamples=199, rng=0).pvalue <= 0.02
+
+
+def test_columns_without_a_bound_need_all_rows(tmp_path):
+    tested = er.model_test(P, X, Y, statistic="curvature", n_resamples=M - 1, rng=0)
+    assert tested.rank <= M  # in memory their size is measured
+    np.save(tmp_path / "p.npy", P)
+    mapped = np.load(tmp_path / "p.npy", mmap_mode="r")
+    with pytest.raises(InvalidTypeError, match=r"'statistic'.*rows in chunks.*Got Curvature"):
+        er.model_test(mapped, X, Y, statistic="curvature", n_resamples=M - 1, rng=0)
 
 
 def test_the_score_needs_a_family():
