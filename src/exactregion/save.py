@@ -22,6 +22,7 @@ import numpy as np
 
 from exactregion import kernels, models, statistics
 from exactregion._version import __version__
+from exactregion.data.design import Design
 from exactregion.data.files import Arrays, pack, unpack, write_whole
 from exactregion.data.sample import Sample
 from exactregion.engine import DEFAULT_BATCH
@@ -39,8 +40,6 @@ from exactregion.resampling import fresh_entropy, integer_seed
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from exactregion.data.design import Design
 
 __all__ = ["load", "save"]
 
@@ -268,8 +267,6 @@ def _read_sample(node: Mapping[str, Any], arrays: Arrays) -> Sample:
 
 def _read_design(node: Mapping[str, Any], arrays: Arrays, sample: Sample) -> Design:
     """Evaluate the formula on its columns again, so that it can be evaluated on new ones."""
-    from exactregion.data.design import Design  # loads formulaic
-
     design = Design.from_formula(node["formula"], decode_frame(node["columns"], arrays))
     found, saved = design.matrix.to_numpy(), np.asarray(sample.inputs.user_rows)
     # the inputs of the file are used; another version of formulaic may differ in the last bits
@@ -288,7 +285,7 @@ def _read_design(node: Mapping[str, Any], arrays: Arrays, sample: Sample) -> Des
 
 
 def _description(value: object) -> str:
-    """Return the repr without addresses, which differ between processes, of 200 characters."""
+    """Return the repr, shortened, without addresses, which differ between processes."""
     text = re.sub(r" at 0x[0-9a-fA-F]+", "", repr(value))
     return text if len(text) <= 200 else text[:199] + "…"
 
