@@ -15,14 +15,14 @@ import numpy.typing as npt
 
 from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.data.sample import Sample
-from exactregion.engine import Paths, check_batch, statistics_of_many
+from exactregion.engine import Paths, PreparedStatistic, check_batch, statistics_of_many
 from exactregion.engine.progress import advance
 from exactregion.errors import InvalidTypeError
 from exactregion.models import Model, as_model
 from exactregion.models.base import check_probabilities
 from exactregion.ranking import AcceptedRanks, pvalue_of, rank_of
 from exactregion.resampling import Resampling, blocks, check_n_resamples
-from exactregion.statistics import Candidates, PreparedStatistic, Statistic, as_statistic
+from exactregion.statistics import Candidates, Statistic, as_statistic
 
 if TYPE_CHECKING:
     from exactregion.data.design import Design
@@ -129,7 +129,7 @@ class FittedRegion:
             accepted,
             settings,
             design,
-            statistic.prepare(sample.inputs, n_resamples + 1),
+            PreparedStatistic.of(statistic, sample.inputs, n_resamples + 1),
         )
 
     @property

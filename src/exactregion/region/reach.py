@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from exactregion._typing import FloatArray
+from exactregion.engine import PreparedStatistic
 from exactregion.errors import InvalidValueError
 from exactregion.ranking import AcceptedRanks
 from exactregion.region.depth import Depth
@@ -191,7 +192,7 @@ def focused_reach(
     spent = max(1, int(NUISANCE * m))
     depth = Depth(AcceptedRanks(m, 1, min(m, round(state.accepted.coverage * m) + spent)), 1)
     nuisance = Depth(AcceptedRanks(m, 1, m - spent), len(found.estimate))
-    statistic = Focused(gradient).prepare(state.sample.inputs, m)
+    statistic = PreparedStatistic.of(Focused(gradient), state.sample.inputs, m)
     joint = probe_of(region)
     probe = Probe(lambda theta: region.fitted_.ranks(theta, statistic), joint.bounds)
 

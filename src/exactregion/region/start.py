@@ -9,9 +9,9 @@ import numpy as np
 
 from exactregion._typing import FloatArray
 from exactregion.data.sample import Sample
+from exactregion.engine.information import information_of
 from exactregion.models.base import Bounds, Model
 from exactregion.statistics import Candidates
-from exactregion.statistics.score import information_of, logit_gradient
 
 __all__ = ["information_at", "likely_parameters"]
 
@@ -52,9 +52,14 @@ def information_at(model: Model, sample: Sample, theta: FloatArray) -> FloatArra
 
 def _information(model: Model, sample: Sample, theta: FloatArray) -> FloatArray:
     candidates = _candidates(model, sample, theta)
-    gradient = logit_gradient(candidates)
+    gradient = _gradient(candidates)
     information: FloatArray = information_of(gradient, candidates.probabilities, sample.inputs)[0]
     return information
+
+
+def _gradient(candidates: Candidates) -> FloatArray:
+    """Gradient of the logit as (T, d, n)."""
+    return np.ascontiguousarray(np.moveaxis(candidates.logit_gradient, -1, 1))
 
 
 def _starts(model: Model, d: int) -> list[FloatArray]:
@@ -111,7 +116,7 @@ def _climb(model: Model, sample: Sample, theta: FloatArray) -> tuple[float, Floa
     reached, damping = log_likelihood(theta), 1e-3
     for _ in range(MAX_STEPS):
         candidates = _candidates(model, sample, theta)
-        gradient, P = logit_gradient(candidates), candidates.probabilities
+        gradient, P = _gradient(candidates), candidates.probabilities
         score = gradient[0] @ (successes - trials * P[0])
         information = information_of(gradient, P, inputs)[0]
         size = np.diag(information) + 1e-12 * max(float(np.diag(information).max()), 1e-12)

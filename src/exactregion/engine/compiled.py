@@ -1,9 +1,11 @@
-"""Compiled loops of the path engine: from one candidate to the next by the labels that flip.
+"""Compiled loops of the engines.
 
-Data sets are rows of `points` (m, r). Uniforms of a data row stand sorted in `uniforms` (n, m-1),
-and `owner` says whose they are. A column is a threshold of a data row (labels have one, counts one
-a trial); `place` is the number of uniforms below it, `above` and `below` the uniforms next to it.
-Nothing is reordered or contracted by the compiler, so that every sum has the bits that NumPy gives.
+`draw_labels` draws the labels of alternatives. The `follow_` loops go along a path of candidates,
+from one to the next by the labels that flip. Data sets are rows of `points` (m, r). The uniforms of
+a data row are sorted in `uniforms` (n, m-1), and `owner` has the data set of each. A column is a
+threshold of a data row (labels have one, counts one per trial); `place` is the number of uniforms
+below it, `above` and `below` are the uniforms next to it. Nothing is reordered or contracted by the
+compiler, so that every sum has the bits that NumPy gives.
 """
 
 from __future__ import annotations
@@ -18,10 +20,11 @@ __all__ = [
     "MEAN",
     "METRIC",
     "centres",
-    "walk_dense",
-    "walk_labels",
-    "walk_sparse",
-    "walk_two",
+    "draw_labels",
+    "follow_dense",
+    "follow_labels",
+    "follow_sparse",
+    "thresholds_of",
 ]
 
 CENTRE, MEAN, METRIC = 0, 1, 2
@@ -29,6 +32,49 @@ CENTRE, MEAN, METRIC = 0, 1, 2
 
 compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
 inlined = numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")
+
+
+def thresholds_of(p: Any) -> Any:
+    """⌈2⁵³ p⌉, exactly: shape (b,), unsigned."""
+    return np.ceil(np.ldexp(p, 53)).astype(np.uint64)
+
+
+@compiled
+def draw_labels(state: Any, thresholds: Any, observed: Any, seat: int, K: Any) -> None:
+    """Fill the labels K (q, b) of q data sets, row after row.
+
+    NumPy's uniforms are U = ⌊x / 2¹¹⌋ / 2⁵³ of 64 random bits x. So U < p is the same as
+    ⌊x / 2¹¹⌋ < ⌈2⁵³ p⌉, and the uniforms need not be made: the bits of SFC64 are compared.
+
+    Parameters
+    ----------
+    state : ndarray of shape (4,), unsigned
+        State of SFC64; it is advanced.
+    thresholds : ndarray of shape (b,), unsigned
+        A label is 1 where the random number is below.
+    observed : ndarray of shape (b,)
+        Labels of the original.
+    seat : int
+        The original's row in K, or -1.
+    K : ndarray of shape (q, b)
+        Where the labels go.
+    """
+    a, b, c, count = state[0], state[1], state[2], state[3]
+    one, three, eleven = np.uint64(1), np.uint64(3), np.uint64(11)
+    left, right = np.uint64(24), np.uint64(40)
+    for i in range(K.shape[0]):
+        if i == seat:
+            for j in range(K.shape[1]):
+                K[i, j] = observed[j]
+            continue
+        for j in range(K.shape[1]):
+            x = a + b + count
+            count += one
+            a = b ^ (b >> eleven)
+            b = c + (c << three)
+            c = ((c << left) | (c >> right)) + x
+            K[i, j] = (x >> eleven) < thresholds[j]
+    state[0], state[1], state[2], state[3] = a, b, c, count
 
 
 @inlined
@@ -167,7 +213,7 @@ def _measure(how: int, points: Any, centre: Any, W: Any, scale: float, mean: Any
 
 
 @compiled
-def walk_dense(
+def follow_dense(
     thresholds: Any,
     rows: Any,
     uniforms: Any,
@@ -183,7 +229,7 @@ def walk_dense(
     scale: float,
     out: Any,
 ) -> None:
-    """Walk along T candidates with features (n, r), and measure at each: out (T, m)."""
+    """Follow T candidates with features (n, r), and measure at each: out (T, m)."""
     r = features.shape[1]
     mean = np.empty(r)
     for t in range(len(thresholds)):
@@ -203,60 +249,7 @@ def walk_dense(
 
 
 @compiled
-def walk_two(
-    thresholds: Any,
-    rows: Any,
-    uniforms: Any,
-    owner: Any,
-    place: Any,
-    above: Any,
-    below: Any,
-    features_1: Any,
-    points_1: Any,
-    features_2: Any,
-    points_2: Any,
-    how_1: int,
-    centre_1: Any,
-    W_1: Any,
-    scale_1: float,
-    out_1: Any,
-    how_2: int,
-    centre_2: Any,
-    W_2: Any,
-    scale_2: float,
-    out_2: Any,
-) -> None:
-    """Walk as `walk_dense` does, with two kinds of points at once."""
-    r_1, r_2 = features_1.shape[1], features_2.shape[1]
-    mean_1, mean_2 = np.empty(r_1), np.empty(r_2)
-    for t in range(len(thresholds)):
-        for c in range(len(rows)):
-            q = thresholds[t, c]
-            if below[c] < q <= above[c]:
-                continue
-            row, old = rows[c], place[c]
-            new = _moved(uniforms, row, old, q)
-            if new > old:
-                for flip in range(old, new):
-                    i = owner[row, flip]
-                    for a in range(r_1):
-                        points_1[i, a] += features_1[row, a]
-                    for a in range(r_2):
-                        points_2[i, a] += features_2[row, a]
-            else:
-                for flip in range(new, old):
-                    i = owner[row, flip]
-                    for a in range(r_1):
-                        points_1[i, a] -= features_1[row, a]
-                    for a in range(r_2):
-                        points_2[i, a] -= features_2[row, a]
-            _settle(uniforms, row, new, c, place, above, below)
-        _measure(how_1, points_1, centre_1[t], W_1[t], scale_1, mean_1, out_1[t])
-        _measure(how_2, points_2, centre_2[t], W_2[t], scale_2, mean_2, out_2[t])
-
-
-@compiled
-def walk_sparse(
+def follow_sparse(
     thresholds: Any,
     rows: Any,
     uniforms: Any,
@@ -274,7 +267,7 @@ def walk_sparse(
     scale: float,
     out: Any,
 ) -> None:
-    """Walk as `walk_dense` does, with features as a sparse matrix of rows."""
+    """Do the same with features as a sparse matrix of rows."""
     mean = np.empty(points.shape[1])
     for t in range(len(thresholds)):
         for c in range(len(rows)):
@@ -293,7 +286,7 @@ def walk_sparse(
 
 
 @compiled
-def walk_labels(
+def follow_labels(
     thresholds: Any,
     rows: Any,
     uniforms: Any,
@@ -309,9 +302,9 @@ def walk_labels(
     scale: float,
     out: Any,
 ) -> None:
-    """Walk with features (T, r, n) that differ from candidate to candidate.
+    """Do the same with features (T, r, n) that differ between candidates.
 
-    What is kept up to date are the successes (n, m) themselves; points are summed up at each step.
+    What is updated are the successes (n, m) themselves; points are summed up at each step.
     """
     n, m = successes.shape
     r = features.shape[1]
