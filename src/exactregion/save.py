@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from exactregion import kernels, models, statistics
+from exactregion._typing import FloatArray
 from exactregion._version import __version__
 from exactregion.data.design import Design
 from exactregion.data.files import Arrays, pack, unpack, write_whole
@@ -48,7 +49,7 @@ FORMAT = 1
 
 KIND = "exactregion.ConfidenceRegion"
 PLAIN_SETTINGS = ("confidence_level", "n_resamples", "accepted_ranks", "pos_label")
-CHECK_THETA, CHECK_Z = "known.theta", "known.Z"
+CHECK_THETA, CHECK_P, CHECK_Z = "known.theta", "known.probabilities", "known.Z"
 
 TYPES: dict[str, type] = {
     name: kind
@@ -212,7 +213,7 @@ def _rebuild(header: Mapping[str, Any], arrays: Arrays, passed: Mapping[str, Any
     node = header["formula"]
     design = None if node is None else _read_design(node, arrays, sample)
     fitted = FittedRegion.of(settings, sample, int(entropy, 16), design)
-    difference = _difference(fitted, header["parameter_names"], arrays)
+    difference = _difference(fitted, header, arrays, used)
     if difference and used:
         names = " and ".join(repr(name) for name in used)
         raise InvalidValueError(
@@ -291,11 +292,12 @@ def _description(value: object) -> str:
 
 
 def _check_values(fitted: FittedRegion) -> Arrays:
-    """Return Z at one θ, by which another model or statistic is noticed when it is passed."""
+    """Return P and Z at one θ, by which another model or statistic is noticed when passed."""
     try:
         with np.errstate(all="ignore"):
             theta = likely_parameters(fitted.model, fitted.sample)
-            return {CHECK_THETA: theta, CHECK_Z: fitted.statistics(theta[None])[0]}
+            Z = fitted.statistics(theta[None])[0]
+            return {CHECK_THETA: theta, CHECK_P: _probabilities(fitted, theta), CHECK_Z: Z}
     except Exception:  # a user's function may raise anything, and the file is complete without
         return {}
 
@@ -324,21 +326,37 @@ def _passed_again(nodes: Mapping[str, Any], passed: Mapping[str, Any]) -> dict[s
     return {name: passed[name] for name in lacking}
 
 
-def _difference(fitted: FittedRegion, names: object, arrays: Arrays) -> str | None:
+def _difference(
+    fitted: FittedRegion, header: Mapping[str, Any], arrays: Arrays, used: Mapping[str, Any]
+) -> str | None:
     """Describe how a region differs from the one that was saved, if it does."""
-    found = list(fitted.model.parameter_names)
-    if found != names:
-        return f"the parameters {found}, which were {names},"
-    if CHECK_THETA not in arrays:
+    names, saved_names = list(fitted.model.parameter_names), header["parameter_names"]
+    if names != saved_names:
+        return f"the parameters {names}, which were {saved_names},"
+    theta, P = arrays.get(CHECK_THETA), arrays.get(CHECK_P)  # version 0.1.0 wrote no P
+    if theta is None:
         return None
-    theta, saved = arrays[CHECK_THETA], arrays[CHECK_Z]
-    Z, finite = fitted.statistics(theta[None])[0], np.isfinite(saved)
-    # the exponentials and matrix products of another machine differ by far less than 1e-6
+    where = f"at theta = {theta.tolist()}"
+    if "model" in used and P is not None and not _alike(_probabilities(fitted, theta), P):
+        return f"other probabilities {where}"
+    # not for a statistic of the library, whose Z may change from version to version
+    if "statistic" in used and not _alike(fitted.statistics(theta[None])[0], arrays[CHECK_Z]):
+        return f"other values of the statistic {where}"
+    return None
+
+
+def _probabilities(fitted: FittedRegion, theta: FloatArray) -> FloatArray:
+    """Return P(Y=+1) in the user's rows at one θ."""
+    return np.asarray(fitted.model.evaluate(theta[None], fitted.sample.inputs.user_rows)[0])
+
+
+def _alike(found: FloatArray, saved: FloatArray) -> bool:
+    """Compare up to 1e-6 of the largest: machines differ in the last bits, by far less."""
+    finite = np.isfinite(saved)
     tolerance = 1e-6 * np.abs(saved[finite]).max(initial=0.0)
-    same = np.array_equal(Z[~finite], saved[~finite], equal_nan=True)
-    if same and (np.abs(Z[finite] - saved[finite]) <= tolerance).all():
-        return None
-    return f"other values of the statistic at theta = {theta.tolist()}"
+    return np.array_equal(found[~finite], saved[~finite], equal_nan=True) and bool(
+        (np.abs(found[finite] - saved[finite]) <= tolerance).all()
+    )
 
 
 # --- settings -----------------------------------------------------------------------------------
