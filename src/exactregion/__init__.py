@@ -9,7 +9,7 @@ from exactregion.errors import ExactRegionError
 from exactregion.region import ConfidenceRegion
 from exactregion.region.fitted import Evaluation
 from exactregion.region.results import Band, Interval, Risk
-from exactregion.saving import load
+from exactregion.save import load
 from exactregion.testing import calibration_test, compare, model_test
 from exactregion.testing.result import ExactTestResult
 

@@ -516,7 +516,7 @@ class ConfidenceRegion:
         Path
             The file.
         """
-        from exactregion.saving import save
+        from exactregion.save import save
 
         return save(self, path)
 

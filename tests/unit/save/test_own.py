@@ -8,6 +8,7 @@ from scipy import stats
 
 import exactregion as er
 from exactregion import kernels, models, statistics
+from exactregion.data.files import pack, unpack
 from exactregion.errors import InvalidValueError
 
 RNG = np.random.default_rng(3)
@@ -144,7 +145,7 @@ def test_what_the_file_holds_is_not_passed(name, tmp_path):
         ),
         (
             {"model": models.Function(lambda th, x: hill_curve(th, x * 1.01), ("ec50", "slope"))},
-            "'model' passed must be what the region was fitted with. Got other values of the stati",
+            "'model' passed must be what the region was fitted with. Got other probabilities at",
         ),
     ],
 )
@@ -161,6 +162,18 @@ def test_another_statistic_is_told(other, tmp_path):
     path = region(statistic=surprises).fit(X, Y).save(tmp_path / "region.npz")
     with pytest.raises(InvalidValueError, match=r"'statistic' passed must be what.*other values"):
         er.load(path, statistic=other)
+
+
+def test_the_librarys_statistic_may_change_between_versions(tmp_path):
+    fitted = region(model=HILL).fit(X, Y)
+    path = fitted.save(tmp_path / "region.npz")
+    header, arrays = unpack(path.read_bytes(), lambda header: None)
+    arrays["known.Z"] = 2 * arrays["known.Z"]
+    path.write_bytes(pack(header, arrays))
+    assert er.load(path, model=HILL).rank([1.0, 1.0]) == fitted.rank([1.0, 1.0])
+    del arrays["known.probabilities"]  # as version 0.1.0 wrote it
+    path.write_bytes(pack(header, arrays))
+    assert er.load(path, model=HILL).rank([1.0, 1.0]) == fitted.rank([1.0, 1.0])
 
 
 def test_a_last_bit_is_no_other_statistic(tmp_path):

@@ -1,6 +1,6 @@
-"""The picture of the paper's experiment: six rank maps, and all regions in one panel.
+"""The figure of the paper's experiment: rank maps, and all regions in one panel.
 
-As wide as one column of a two-column paper, with colours that do not depend on telling red from
+As wide as one column of a two-column paper, in colours that do not depend on telling red from
 green.
 """
 
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from exactregion._typing import FloatArray
+from exactregion.paper.paper import Study
 from exactregion.paper.setting import CONFIDENCE_LEVEL, TITLES, TRUTH
-from exactregion.paper.study import Found, Study
 from exactregion.region.grid import Grid
 
 if TYPE_CHECKING:
@@ -22,14 +22,11 @@ if TYPE_CHECKING:
 
 __all__ = ["draw", "save"]
 
-WIDTH, HEIGHT = 3.5, 7.2
-"""Inches."""
-
 STYLE: dict[Any, Any] = {
     "font.size": 7,
     "font.family": "sans-serif",
     "axes.titlesize": 7,
-    "axes.labelsize": 7,
+    "axes.titlepad": 3,
     "axes.linewidth": 0.6,
     "xtick.labelsize": 6.5,
     "ytick.labelsize": 6.5,
@@ -37,8 +34,9 @@ STYLE: dict[Any, Any] = {
     "ytick.major.width": 0.6,
     "xtick.major.size": 2.5,
     "ytick.major.size": 2.5,
+    "figure.labelsize": 7,
     "legend.fontsize": 6.5,
-    "pdf.fonttype": 42,
+    "pdf.fonttype": 42,  # text stays text, as publishers ask
 }
 
 LINES: dict[str, dict[str, Any]] = {
@@ -50,43 +48,39 @@ LINES: dict[str, dict[str, Any]] = {
     "score": {"color": "#0072B2", "linestyle": (0, (3, 1, 1, 1)), "linewidth": 0.9},
     "stripes": {"color": "black", "linestyle": (0, (1, 1.2)), "linewidth": 1.1},
 }
-"""Colours of Okabe and Ito and a style of line for each region, in the order of drawing.
+"""Colours of Okabe and Ito and a line style per region, in the order of drawing.
 
 The likelihood-ratio region is filled instead, so that lines on its edge stay visible.
 """
 
-GREY = "0.85"
+FILL = "0.85"
 
 
 def draw(done: Study) -> Figure:
-    """Draw the rank maps and the regions of a study.
-
-    Parameters
-    ----------
-    done : Study
-        With rank maps.
-
-    Returns
-    -------
-    Figure
-    """
+    """Draw the rank maps and the regions of a study."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    mapped = [found for found in done.regions.values() if found.ranks is not None]
+    mapped = [key for key, found in done.regions.items() if found.ranks is not None]
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(WIDTH, HEIGHT))
+        figure = Figure(figsize=(3.5, 7.2))
         figure.set_layout_engine("constrained", w_pad=0.02, h_pad=0.02, hspace=0.0, wspace=0.0)
         parts: Any = figure.subfigures(2, 1, height_ratios=(1.55, 1))
         upper, lower = parts
         axes = upper.subplots(-(-len(mapped) // 2), 2, sharex=True, sharey=True, squeeze=False)
-        for letter, found, ax in zip(ascii_lowercase, mapped, axes.flat, strict=False):
-            image = _rank_map(ax, found, done)
-            ax.set_title(f"({letter}) {found.title}", pad=3)
-        _colour_bar(upper, image, axes, round(mapped[0].coverage * done.m), done.m)
-        upper.supxlabel("$p$", fontsize=7)
-        upper.supylabel(r"scale $\lambda$", fontsize=7)
-        _all_regions(lower.subplots(), done, letter=ascii_lowercase[len(mapped)])
+        colours = {"cmap": "cividis_r", "vmin": 0.5, "vmax": done.m + 0.5}
+        for letter, key, ax in zip(ascii_lowercase, mapped, axes.flat, strict=False):
+            found = done.regions[key]
+            grid: Any = found.ranks
+            image = ax.pcolormesh(*grid.axes, grid.ranks.T, rasterized=True, **colours)
+            _outline(ax, found.fine, color="white", linewidth=0.7)
+            _mark_truth_in(ax, done.box)
+            ax.set_title(f"({letter}) {TITLES.get(key, key)}")
+        bar = upper.colorbar(image, ax=axes, location="top", aspect=45, shrink=0.96, pad=0.015)
+        _label_ranks(bar, round(found.coverage * done.m), done.m)
+        upper.supxlabel("$p$")
+        upper.supylabel(r"scale $\lambda$")
+        _draw_regions(lower.subplots(), done, letter=ascii_lowercase[len(mapped)])
     return figure
 
 
@@ -99,21 +93,10 @@ def save(figure: Figure, file: BinaryIO, kind: str) -> None:
         figure.savefig(file, format=kind, dpi=400, metadata=metadata)
 
 
-def _rank_map(ax: Axes, found: Found, done: Study) -> Any:
-    grid: Any = found.ranks
-    image = ax.pcolormesh(
-        *grid.axes, grid.ranks.T, cmap="cividis_r", vmin=0.5, vmax=done.m + 0.5, rasterized=True
-    )
-    _outline(ax, found.fine, color="white", linewidth=0.7)
-    _truth(ax)
-    _frame(ax, done.box)
-    return image
-
-
 def _outline(
     ax: Axes, grid: Grid, *, color: str, linewidth: float, linestyle: Any = "solid"
 ) -> None:
-    """Draw the boundary of the members; of an empty region there is none."""
+    """Draw the boundary of the members; an empty region has none."""
     if grid.member.any() and not grid.member.all():
         ax.contour(
             *grid.axes,
@@ -125,14 +108,11 @@ def _outline(
         )
 
 
-def _truth(ax: Axes) -> None:
-    ax.plot(*TRUTH, marker="*", markersize=7, color="white", mec="black", mew=0.6, ls="none")
-
-
-def _frame(ax: Axes, box: FloatArray) -> None:
-    """Show the box, with labels away from the corners, where those of two panels meet."""
+def _mark_truth_in(ax: Axes, box: FloatArray) -> None:
+    """Mark the truth and show the box, without ticks in the corners, where two panels meet."""
     from matplotlib.ticker import MaxNLocator
 
+    ax.plot(*TRUTH, marker="*", markersize=7, color="white", mec="black", mew=0.6, ls="none")
     ax.set(xlim=box[0], ylim=box[1])
     for axis, (low, high) in zip((ax.xaxis, ax.yaxis), box, strict=True):
         ticks = MaxNLocator(7, steps=[1, 2, 5, 10]).tick_values(low, high)
@@ -140,8 +120,7 @@ def _frame(ax: Axes, box: FloatArray) -> None:
         axis.set_ticks([tick for tick in ticks if low + margin <= tick <= high - margin])
 
 
-def _colour_bar(figure: Any, image: Any, axes: Any, q: int, m: int) -> None:
-    bar = figure.colorbar(image, ax=axes, location="top", aspect=45, shrink=0.96, pad=0.015)
+def _label_ranks(bar: Any, q: int, m: int) -> None:
     regular = {1, *range(m // 5, m, m // 5), m} if m >= 10 else {1, m}
     bar.set_ticks(sorted({tick for tick in regular if abs(tick - q) > m / 20} | {q}))
     bar.set_label(f"rank among {m}; white line: the region, rank ≤ {q}")
@@ -149,35 +128,27 @@ def _colour_bar(figure: Any, image: Any, axes: Any, q: int, m: int) -> None:
     bar.ax.tick_params(pad=1)
 
 
-def _all_regions(ax: Axes, done: Study, letter: str) -> None:
+def _draw_regions(ax: Axes, done: Study, letter: str) -> None:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch, Rectangle
 
-    yardstick, stripes = done.regions["likelihood_ratio"].fine, done.stripes
-    ax.contourf(
-        *yardstick.axes, yardstick.member.T.astype(np.float64), levels=[0.5, 2], colors=[GREY]
-    )
+    filled, stripes = done.regions["likelihood_ratio"].fine, done.stripes
+    ax.contourf(*filled.axes, filled.member.T.astype(np.float64), levels=[0.5, 2], colors=[FILL])
     for key, style in LINES.items():
         if key in done.regions:
             _outline(ax, done.regions[key].fine, **style)
+    # a rectangle without an upper end is drawn to far outside the box
     height = min(stripes.scale[1], 10 * done.box[1, 1]) - stripes.scale[0]
     corner = (stripes.p[0], stripes.scale[0])
     ax.add_patch(Rectangle(corner, np.ptp(stripes.p), height, fill=False, **LINES["stripes"]))
-    _truth(ax)
-    _frame(ax, done.box)
+    _mark_truth_in(ax, done.box)
     ax.set(xlabel="$p$", ylabel=r"scale $\lambda$")
-    ax.set_title(f"({letter}) The {round(100 * CONFIDENCE_LEVEL)} % regions (relative area)", pad=3)
-    handles = [
-        Patch(facecolor=GREY, label=label)
-        if key == "likelihood_ratio"
-        else Line2D([], [], **LINES[key], label=label)
-        for key, label in _labels(done).items()
-    ]
+    ax.set_title(f"({letter}) The {round(100 * CONFIDENCE_LEVEL)} % regions (relative area)")
+    handles: list[Any] = []
+    for key, area in done.relative_areas().items():
+        symbol = Line2D([], [], **LINES[key]) if key in LINES else Patch(facecolor=FILL)
+        symbol.set_label(f"{TITLES.get(key, key)} ({area:.2f})")
+        handles.append(symbol)
     ax.figure.legend(
         handles=handles, loc="outside lower center", ncols=2, frameon=False, borderpad=0.2
     )
-
-
-def _labels(done: Study) -> dict[str, str]:
-    relative = done.relative_areas()
-    return {key: f"{TITLES.get(key, key)} ({share:.2f})" for key, share in relative.items()}

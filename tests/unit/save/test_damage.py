@@ -11,9 +11,9 @@ import pytest
 
 import exactregion as er
 from exactregion import kernels, models, statistics
+from exactregion.data import files
+from exactregion.data.files import pack, unpack
 from exactregion.errors import FileAccessError, FileFormatError
-from exactregion.saving import archive
-from exactregion.saving.archive import pack, unpack
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(12, 2))
@@ -78,7 +78,8 @@ def npz(**arrays):
 )
 def test_another_kind_of_file(content, tmp_path):
     with pytest.raises(
-        FileFormatError, match=r"'.*x\.npz' cannot be loaded: it is not a region saved by exactreg"
+        FileFormatError,
+        match=r"x\.npz' cannot be loaded: it is not a file that exactregion saved",
     ):
         load_bytes(content, tmp_path / "x.npz")
 
@@ -175,13 +176,13 @@ def test_swapped_and_foreign_members(content, tmp_path):
 @pytest.mark.parametrize(
     ("header", "message"),
     [
-        (b"", r"damaged \(header.json is not JSON"),
-        (b"{'a': 1}", r"damaged \(header.json is not JSON"),
-        (b"\xff\xfe\x00", r"damaged \(header.json is not JSON"),
-        (b"[" * 100_000, r"damaged \(header.json is not JSON"),
-        (b"[1, 2]", "not a region saved by exactregion"),
-        (b"null", "not a region saved by exactregion"),
-        (b"{}", "not a region saved by exactregion"),
+        (b"", r"damaged \(JSONDecodeError"),
+        (b"{'a': 1}", r"damaged \(JSONDecodeError"),
+        (b"\xff\xfe\x00", r"damaged \((Unicode|Recursion)"),
+        (b"[" * 100_000, r"damaged \((Unicode|Recursion)"),
+        (b"[1, 2]", "not a region that exactregion saved"),
+        (b"null", "not a region that exactregion saved"),
+        (b"{}", "not a region that exactregion saved"),
         (b'{"kind": "exactregion.ConfidenceRegion"}', r"damaged \(format None\)"),
         (b'{"kind": "exactregion.ConfidenceRegion", "format": true}', r"damaged \(format True\)"),
         (b'{"kind": "exactregion.ConfidenceRegion", "format": 0}', r"damaged \(format 0\)"),
@@ -209,7 +210,7 @@ def test_a_newer_format(content, tmp_path):
 
 
 def edited(content, edit):
-    header, arrays = unpack(content)
+    header, arrays = unpack(content, lambda header: None)
     edit(header, arrays)
     return pack(header, arrays)
 
@@ -340,7 +341,7 @@ def test_pickles_are_not_opened(content, tmp_path):
     np.lib.format.write_array(file, trap, allow_pickle=True)
     members = members_of(content) | {"inputs.npy": file.getvalue()}
     del members["sha256"]
-    members["sha256"] = archive._digest(members).encode()
-    with pytest.raises(FileFormatError, match=r"damaged \(Object arrays cannot be loaded"):
+    members["sha256"] = files._digest(members)
+    with pytest.raises(FileFormatError, match=r"damaged \(ValueError: Object arrays cannot"):
         load_bytes(zipped(members), tmp_path / "x.npz")
     assert not (tmp_path / "sprung").exists()
