@@ -14,10 +14,9 @@ from exactregion._typing import FloatArray, IntArray
 from exactregion.data.reading import read_outcomes, read_predictions
 from exactregion.errors import InvalidValueError
 from exactregion.models import Recalibration
-from exactregion.region import ConfidenceRegion
+from exactregion.region import Band, ConfidenceRegion
 from exactregion.region.bands import LOGIT_END, probability_at
 from exactregion.region.ranges import positive_stretches
-from exactregion.region.results import Band
 from exactregion.region.window import Window
 from exactregion.resampling import RNGLike, fresh_entropy, integer_seed
 from exactregion.statistics import Statistic

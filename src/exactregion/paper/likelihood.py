@@ -15,8 +15,7 @@ from exactregion.data.sample import Sample
 from exactregion.models import Model
 from exactregion.ranking import AcceptedRanks
 from exactregion.region.grid import Grid, full_grid, refined_grid
-from exactregion.region.start import information_at, likely_parameters
-from exactregion.region.window import Probe
+from exactregion.region.window import RankFunction, information_at, likely_parameters
 
 __all__ = ["LikelihoodRatio"]
 
@@ -103,11 +102,11 @@ class LikelihoodRatio:
 
         Members have rank 1, all others rank 2.
         """
-        probe = Probe(self._judge, np.array(self.model.bounds, dtype=np.float64))
+        ranks = RankFunction(self._judge, np.array(self.model.bounds, dtype=np.float64))
         accepted, ends = AcceptedRanks(2, 1, 1), np.asarray(box, dtype=np.float64)
         if points is not None:
-            return full_grid(probe, accepted, ends, points)
-        return refined_grid(probe, accepted, ends, levels=levels)
+            return full_grid(ranks, accepted, ends, points)
+        return refined_grid(ranks, accepted, ends, levels=levels)
 
     @cached_property
     def _sample(self) -> Sample:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from exactregion.region.results import Band
+    from exactregion.region import Band
 
 __all__ = ["BandDisplay"]
 

@@ -15,7 +15,7 @@ import numpy as np
 from exactregion._typing import FloatArray
 from exactregion.errors import FileFormatError, InvalidValueError
 from exactregion.region import ConfidenceRegion
-from exactregion.region.start import likely_parameters
+from exactregion.region.window import likely_parameters
 from exactregion.saving.archive import Arrays
 from exactregion.saving.settings import UnsaveableError, encode
 
