@@ -166,7 +166,8 @@ def risk_at(fitted: FittedRegion, X: Any, classifier: Any = None) -> Risk:
         return np.where(decided > 0, 1 - P, P)
 
     def mean_error(theta: FloatArray) -> FloatArray:
-        return np.mean(error(fitted.model.evaluate(theta, band.X)), axis=1, keepdims=True)
+        errors = error(fitted.model.evaluate(theta, band.X))
+        return np.asarray(errors.mean(axis=1, keepdims=True))
 
     at_ends = np.stack([error(band.lower), error(band.upper)])
     lowest, highest = at_ends.min(axis=0), at_ends.max(axis=0)

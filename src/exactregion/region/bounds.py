@@ -182,7 +182,7 @@ def _window_at_member(
     """Return coordinates around a member of the focused set near the estimate, if one is found."""
     best, _ = most_compatible(ranks, window, fitted.accepted, rng)
     tried = np.vstack([best, window.theta(rng.standard_normal((START_POINTS, len(best))))])
-    kept = np.asarray(inside(tried), dtype=np.float64) > 0
+    kept = inside(tried) > 0
     if not kept.any():
         return None
     return window_at(fitted.model, fitted.sample, tried[np.argmax(kept)])
@@ -235,44 +235,36 @@ def passes_infinity(
     z = shares[:, None, None] * members
     with np.errstate(all="ignore"):
         values = g(window.theta(z.reshape(-1, members.shape[1])))
-    values = values.reshape(PATH_POINTS, len(members), -1)
     # relative to the median: doses far from zero, such as years, change sign at the pole and back
     # again so close to it that no point lies between
-    medians = np.array([_median(column) for column in values.reshape(-1, values.shape[-1]).T])
-    values = values - medians
-    changes = np.sign(values[1:]) * np.sign(values[:-1]) < 0
+    medians = np.array([_median(column) for column in values.T])
+    values = (values - medians).reshape(PATH_POINTS, len(members), -1)
     found = np.zeros(values.shape[-1], dtype=np.bool_)
-    for which in np.flatnonzero(changes.any(axis=(0, 1))).tolist():
-        step, member = np.nonzero(changes[:, :, which])
-        ends = members[member]
+    step, member, which = np.nonzero(np.sign(values[1:]) * np.sign(values[:-1]) < 0)
+    if not len(which):
+        return found
 
-        def theta_at(share: FloatArray, ends: FloatArray = ends) -> FloatArray:
-            return window.theta(ends * share[:, None])
+    def theta_at(share: FloatArray) -> FloatArray:
+        return window.theta(members[member] * share[:, None])
 
-        def value_at(share: FloatArray, which: int = which, ends: FloatArray = ends) -> FloatArray:
-            with np.errstate(all="ignore"):
-                return np.asarray(g(theta_at(share, ends))[:, which] - medians[which])
+    def value_at(share: FloatArray) -> FloatArray:
+        with np.errstate(all="ignore"):
+            every = g(theta_at(share))
+        return np.asarray(every[np.arange(len(which)), which] - medians[which])
 
-        before, after = _bisect(value_at, shares[step], shares[step + 1])
-        huge = POLE * _usual_size(values[:, :, which])
-        poles = (np.abs(value_at(before)) > huge) & (np.abs(value_at(after)) > huge)
-        if poles.any():
-            sides = np.concatenate([theta_at(before)[poles], theta_at(after)[poles]])
-            kept = np.asarray(inside(sides), dtype=np.float64) > 0
-            found[which] = (kept[: poles.sum()] & kept[poles.sum() :]).any()
-    return found
-
-
-def _bisect(
-    value_at: Callable[[FloatArray], FloatArray], low: FloatArray, high: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Halve each interval, keeping the change of sign inside."""
+    low, high = shares[step], shares[step + 1]
     sign = np.sign(value_at(low))
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         same = np.sign(value_at(middle)) == sign
         low, high = np.where(same, middle, low), np.where(same, high, middle)
-    return low, high
+    huge = POLE * np.array([_usual_size(column) for column in np.moveaxis(values, -1, 0)])[which]
+    poles = (np.abs(value_at(low)) > huge) & (np.abs(value_at(high)) > huge)
+    if poles.any():
+        sides = np.concatenate([theta_at(low)[poles], theta_at(high)[poles]])
+        before, after = np.split(inside(sides) > 0, 2)
+        found[which[poles][before & after]] = True
+    return found
 
 
 def _median(values: FloatArray) -> float:
@@ -282,4 +274,4 @@ def _median(values: FloatArray) -> float:
 
 def _usual_size(values: FloatArray) -> float:
     sizes = np.abs(values[np.isfinite(values)])
-    return max(float(np.median(sizes)), USUAL * float(sizes.max()))
+    return max(float(np.median(sizes)), USUAL * float(sizes.max())) if len(sizes) else 0.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,9 +17,9 @@ Functionals = Callable[[FloatArray], FloatArray]
 """θ (T, d) to values (T, G)."""
 
 FIRST_SCALE, LAST_SCALE = 0.25, 0.01
-"""Size of the steps of an ascent at first, and below which it stops, as shares of the radius. A step
-of 1 % of the radius is half a per cent of an interval's length: shorter ones would move an end by
-less than another seed does (docs/evidence.md)."""
+"""Size of the steps of an ascent at first, and below which it stops, as shares of the radius. One
+per cent of the radius is half a per cent of an interval's length: shorter steps would move an end
+by less than another seed does (docs/evidence.md)."""
 
 GROWTH, SHRINK = 1.5, 0.5
 """Factors of the size of steps after a round with and without progress."""
@@ -42,18 +42,11 @@ unbounded. A smaller one would take long intervals for endless ones; a larger on
 more where there is no end, since steps grow by half per round."""
 
 
-@dataclass(frozen=True, eq=False)
-class Extremes:
-    """Largest values of G functionals over a region.
+class Extremes(NamedTuple):
+    """Largest values of G functionals over a region, and coordinates z of members that have them.
 
-    Attributes
-    ----------
-    value : ndarray of shape (G,)
-        Largest value at a member.
-    bound : ndarray of shape (G,)
-        Value at the first rejected point past it: the end to report; ∞ where there is none.
-    members : ndarray of shape (M, d)
-        Coordinates z of the members with the largest values.
+    The bound, at least the value, is the value at the first rejected point past the member: the end
+    to report. It is infinite where there is none.
     """
 
     value: FloatArray
@@ -81,24 +74,8 @@ def largest(
     a single one per functional uses the members that others found. The end is the value at the
     first rejected point past the best member, so that it errs outwards.
 
-    Parameters
-    ----------
-    functionals : callable
-        θ (T, d) to values (T, G).
-    inside : callable
-        θ (T, d) to depths (T,), positive inside; or to membership.
-    window : Window
-        Coordinates; the origin must be inside.
-    rng : Generator
-        For the random steps.
-    radius : float
-        Expected distance of the boundary, in the window's coordinates.
-    members : ndarray of shape (M, d), optional
-        Coordinates z of known members; with several ascents, of points that may be members.
-    ascents : int
-        Number of ascents per functional.
-    proposals, rounds : int
-        Random steps per ascent and round, and the most rounds.
+    `radius` is the expected distance of the boundary; `members` are coordinates z of known members
+    or, with several ascents, of points that may be members.
     """
 
     def repeated(theta: FloatArray) -> FloatArray:
@@ -143,7 +120,7 @@ class _Ascents:
         return np.nan_to_num(self.functionals(self.window.theta(z)), nan=-np.inf)
 
     def contains(self, z: FloatArray) -> BoolArray:
-        return np.asarray(np.asarray(self.inside(self.window.theta(z)), dtype=np.float64) > 0)
+        return np.asarray(self.inside(self.window.theta(z)) > 0)
 
     def gradient(self, z: FloatArray) -> FloatArray:
         """Return central differences of functional g at z[g], in the window's coordinates."""
@@ -207,7 +184,7 @@ class _Ascents:
         self.value[last[better]] = value[better]
 
     def step(self, rng: np.random.Generator, proposals: int) -> bool:
-        """Propose random steps uphill from each best member; return whether any ascent is active."""
+        """Propose random steps uphill from each best member; return whether any is active."""
         moving = (self.scale > LAST_SCALE * self.radius) & ~self.unbounded
         active = self.index[moving & ~self.behind]
         if not len(active):

@@ -122,20 +122,14 @@ def _vectorised(g: Callable[[FloatArray], Any]) -> Functionals:
     def values(theta: FloatArray) -> FloatArray:
         results = [g(one) for one in theta]
         try:
-            numbers = np.asarray(results, dtype=np.float64)
+            return np.asarray(results, dtype=np.float64).reshape(len(theta), 1)
         except (TypeError, ValueError) as error:
+            shape = np.shape(results[0])
+            got = f"shape {shape}" if shape else type(results[0]).__name__
             raise InvalidValueError(
-                "must give one number for a theta of shape (d,). "
-                f"Got {type(results[0]).__name__} instead.",
+                f"must give one number for a theta of shape (d,). Got {got} instead.",
                 parameter="g",
             ) from error
-        if numbers.size != len(theta):
-            raise InvalidValueError(
-                "must give one number for a theta of shape (d,). "
-                f"Got shape {numbers.shape[1:]} instead.",
-                parameter="g",
-            )
-        return numbers.reshape(len(theta), 1)
 
     return values
 

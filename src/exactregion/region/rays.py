@@ -216,7 +216,7 @@ class _Tracer:
             return reentered
         lengths = self.outer[bounded][:, None] * np.array(BEYOND)
         theta = self.theta(np.repeat(bounded, len(BEYOND)), lengths.ravel())
-        kept = (np.asarray(self.inside(theta), dtype=np.float64) > 0).reshape(lengths.shape)
+        kept = (self.inside(theta) > 0).reshape(lengths.shape)
         again = bounded[kept.any(axis=1)]
         reentered[again] = True
         self.inner[again] = np.where(kept, lengths, 0.0).max(axis=1)[kept.any(axis=1)]

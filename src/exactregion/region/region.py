@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy.typing as npt
 
 from exactregion._typing import FloatArray, IntArray
+from exactregion.data.design import Design
 from exactregion.data.reading import read_outcomes
 from exactregion.data.sample import Sample
 from exactregion.engine import DEFAULT_BATCH
@@ -30,7 +31,6 @@ from exactregion.statistics import Statistic
 if TYPE_CHECKING:
     import pandas as pd
 
-    from exactregion.data.design import Design
     from exactregion.plotting import CornerDisplay, PValueDisplay, RankDisplay
 
 __all__ = ["ConfidenceRegion", "model_of"]
@@ -179,8 +179,6 @@ class ConfidenceRegion:
         >>> region.contains([[15.04, -0.232], [-0.83, 0.0]])
         array([ True, False])
         """
-        from exactregion.data.design import Design
-
         design = Design.from_formula(formula, data)
         region = cls(model_of(as_model(model), design), **settings)
         # checked here too, so that messages name the outcomes as the formula does

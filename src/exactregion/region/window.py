@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from exactregion._typing import BoolArray, FloatArray, IntArray
+from exactregion._typing import FloatArray, IntArray
 from exactregion.data.sample import Sample
 from exactregion.models.base import Model
 from exactregion.statistics import Candidates
@@ -27,8 +27,8 @@ __all__ = [
     "window_at",
 ]
 
-Membership = Callable[[FloatArray], FloatArray | BoolArray]
-"""θ (T, d) to (T,) depths that are positive for members, or to booleans."""
+Membership = Callable[[FloatArray], FloatArray]
+"""θ (T, d) to numbers (T,) that are positive for members: depths, or booleans."""
 
 MIN_INFORMATION = 1e-4
 """Least information on a parameter, as a share of the largest at the starting points. Near a step
