@@ -130,9 +130,11 @@ def band_at(fitted: FittedRegion, X: Any, *, joint: bool = True) -> Band:
     inputs = _new_inputs(fitted, X)
     outline = outline_of(fitted)
     estimate = fitted.model.probabilities(outline.estimate, inputs)
-    find = _joint_logits if joint else _pointwise_logits
+    digest = hashlib.sha256(np.ascontiguousarray(inputs).tobytes()).digest()
     # the bounds are kept, not the band: its arrays belong to the user
-    bounds = fitted.cached(("band", joint, _digest(inputs)), lambda: find(fitted, inputs))
+    bounds = fitted.cached(
+        ("band", joint, inputs.shape, digest), lambda: _logit_bounds(fitted, inputs, joint=joint)
+    )
     return Band(
         inputs,
         probability_at(bounds.lower),
@@ -225,24 +227,16 @@ def _new_inputs(fitted: FittedRegion, X: Any) -> FloatArray:
     return matrix if given == matrix.ndim else table
 
 
-def _digest(inputs: FloatArray) -> tuple[object, ...]:
-    """Return a short key for equal inputs."""
-    return inputs.shape, hashlib.sha256(np.ascontiguousarray(inputs).tobytes()).digest()
-
-
 def _logits(fitted: FittedRegion, theta: FloatArray, inputs: FloatArray) -> FloatArray:
     P = fitted.model.evaluate(theta, inputs)
     with np.errstate(divide="ignore"):
         return np.asarray(np.clip(np.log(P) - np.log1p(-P), -LOGIT_END, LOGIT_END))
 
 
-def _joint_logits(fitted: FittedRegion, inputs: FloatArray) -> Bounds:
-    """Bound the logits at all inputs at once."""
-    return joint_bounds(fitted, lambda theta: _logits(fitted, theta, inputs), len(inputs))
-
-
-def _pointwise_logits(fitted: FittedRegion, inputs: FloatArray) -> Bounds:
-    """Bound the logit at each input on its own."""
+def _logit_bounds(fitted: FittedRegion, inputs: FloatArray, *, joint: bool) -> Bounds:
+    """Bound the logits at all inputs at once, or at each on its own."""
+    if joint:
+        return joint_bounds(fitted, lambda theta: _logits(fitted, theta, inputs), len(inputs))
 
     def bounds_at(one: FloatArray) -> Bounds:
         def gradient(theta: FloatArray) -> FloatArray:

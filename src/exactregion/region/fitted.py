@@ -74,22 +74,8 @@ class Evaluation:
 class FittedRegion:
     """Data, draws and settings of one fit, which together give the rank of any θ.
 
-    Attributes
-    ----------
-    model : Model
-        The family for the columns of X.
-    sample : Sample
-        Inputs and outcomes.
-    resampling : Resampling
-        The draws.
-    statistic : Statistic
-        What data sets are ranked by.
-    accepted : AcceptedRanks
-        The ranks that keep a θ in the region.
-    settings : mapping
-        The parameters of the `ConfidenceRegion`.
-    design : Design or None
-        What a formula made of the data.
+    `model` is the family for the columns of X, `settings` are the parameters of the
+    `ConfidenceRegion`, and `design` is what a formula made of the data, if there was one.
     """
 
     model: Model

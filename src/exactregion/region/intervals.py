@@ -72,14 +72,15 @@ def parameter_intervals(fitted: FittedRegion, *, joint: bool = False) -> tuple[I
 
     def find() -> tuple[Interval, ...]:
         estimate = outline_of(fitted).estimate
-        together = joint_bounds(fitted, lambda theta: theta, len(estimate)) if joint else None
+        d = len(estimate)
+        if joint:
+            bounds = [joint_bounds(fitted, lambda theta: theta, d)] * d
+        else:
+            bounds = [_focused_on(fitted, index) for index in range(d)]
         found = []
         for index, name in enumerate(fitted.model.parameter_names):
-            value = float(estimate[index])
-            if together is not None:
-                interval = _interval(fitted, name, value, together, index)
-            else:
-                interval = _interval(fitted, name, value, _focused_on(fitted, index))
+            column = index if joint else 0
+            interval = _interval(fitted, name, float(estimate[index]), bounds[index], column)
             lower, upper = np.clip([interval.lower, interval.upper], *fitted.bounds[index])
             found.append(replace(interval, lower=float(lower), upper=float(upper)))
         return tuple(found)

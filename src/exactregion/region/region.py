@@ -291,7 +291,7 @@ class ConfidenceRegion:
 
     @property
     def is_empty_(self) -> bool:
-        """Whether no member was found: an exact-level rejection of the whole family."""
+        """Whether no member was found; if there is none, the whole family is rejected, exactly."""
         return self.status_ == "empty"
 
     def outline(self) -> Outline:

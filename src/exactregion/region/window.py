@@ -49,16 +49,9 @@ RANDOM_STARTS = 8
 
 @dataclass
 class RankFunction:
-    """The rank and the original's Z as a function of θ, with a count of the θ evaluated.
+    """A function of θ (T, d) that returns ranks (T,) and Z of the original (T,), and is counted.
 
-    Attributes
-    ----------
-    function : callable
-        θ (T, d) to ranks (T,) and Z of the original (T,).
-    bounds : ndarray of shape (d, 2)
-        (low, high) of each parameter.
-    evaluations : int
-        Number of θ evaluated so far.
+    `bounds` are (low, high) of each parameter, and `evaluations` is the number of θ so far.
     """
 
     function: Callable[[FloatArray], tuple[IntArray, FloatArray]]
