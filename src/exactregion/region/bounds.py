@@ -25,15 +25,20 @@ from exactregion.statistics.focused import Focused
 
 __all__ = ["Bounds", "focused_bounds", "joint_bounds", "passes_infinity"]
 
-FOCUSED_ASCENTS = 5
-"""Ascents per end of a focused interval, whose set is long and irregular in other directions."""
+FOCUSED = {"ascents": 5, "proposals": 6}
+"""Ascents per end of a focused interval, whose set is long and irregular in other directions, and
+random steps per round of each."""
 
-JOINT_ASCENTS = 2
-"""Ascents per end over the joint region; more move its ends by one per cent."""
+JOINT_FEW = {"ascents": 2, "proposals": 8}
+"""The same for up to `FEW` functionals over the joint region; more ascents move its ends by one per
+cent."""
+
+JOINT_MANY = {"ascents": 1, "proposals": 3}
+"""The same for more functionals, which use each other's proposals: few of each are enough."""
 
 FEW = 8
-"""Up to this many functionals have ascents of their own and are checked for poles; more of them
-share the members found, since the cost of independent ascents grows with their number."""
+"""Up to this many functionals are searched independently of each other and checked for poles: the
+cost of both grows with their number."""
 
 GROUP = 32
 """Most functionals searched at once: every proposal is evaluated for all of them, so that the cost
@@ -124,8 +129,7 @@ def joint_bounds(fitted: FittedRegion, g: Functionals, width: int) -> Bounds:
             known=members,
             radius=depth.radius,
             members=members if width <= FEW else members[np.abs(members).max(axis=1) < NEAR],
-            ascents=JOINT_ASCENTS if width <= FEW else 1,
-            proposals=8 if width <= FEW else 3,
+            **(JOINT_FEW if width <= FEW else JOINT_MANY),
         )
         members = np.vstack([members, best])
         parts.append(part)
@@ -166,8 +170,7 @@ def focused_bounds(
         known=known,
         radius=depth.radius,
         members=known,
-        ascents=FOCUSED_ASCENTS,
-        proposals=6,
+        **FOCUSED,
     )
     return bounds
 
@@ -200,7 +203,8 @@ def _search(
 ) -> tuple[Bounds, FloatArray]:
     """Find the bounds of g over the members, and the members that have the extreme values.
 
-    A few functionals are checked for poles on the way to the members known before and after.
+    Up to `FEW` functionals are checked for poles, between the origin and the members known before
+    and found here.
     """
     started, before = time.perf_counter(), sum(ranks.evaluations for ranks in counters)
 

@@ -22,11 +22,12 @@ per cent of the radius is half a per cent of an interval's length: shorter steps
 by less than another seed does (docs/evidence.md)."""
 
 GROWTH, SHRINK = 1.5, 0.5
-"""Factors of the size of steps after a round with and without progress."""
+"""Factors of the size of steps after a round with and without progress: one round without undoes
+more than one with, so that an ascent ends a few rounds after its last progress."""
 
 OUTWARD = 2e-3
 """First step from the last member towards a rejected point, as a share of the radius: half of
-`TOLERANCE`. Ends err outwards by this much at least."""
+`TOLERANCE`, by which the end then errs outwards at most."""
 
 KNOWN_TRIED = 6
 """Points known beforehand that are tried as the start of the last ascent. Long, curved regions of
@@ -112,7 +113,8 @@ class _Ascents:
         self.scale = np.full(len(self.index), FIRST_SCALE * radius)
         self.best = np.zeros((len(self.index), len(window.origin)))
         self.value = self.origin_value.copy()
-        # what one radius is worth at the most compatible point, in the functional's unit
+        # what one radius is worth at the most compatible point, in the functional's unit; a share
+        # of its value where the gradient vanishes
         slope = np.linalg.norm(self.gradient(self.best), axis=1)
         self.unit = np.maximum(slope * radius, 1e-3 * np.abs(self.origin_value) + 1e-300)
 

@@ -89,7 +89,7 @@ class FittedRegion:
     # none of these is an argument: a region made by dataclasses.replace starts with its own
     _paths: Paths = field(default_factory=Paths, init=False, repr=False)
     _results: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False)
-    _statistics: dict[int, Any] = field(default_factory=dict, init=False, repr=False)
+    _preparations: dict[int, Any] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def fit(
@@ -118,8 +118,8 @@ class FittedRegion:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out prepared statistics, which are known by the identity of an object here."""
-        return {**self.__dict__, "_statistics": {}}
+        """Leave out preparations: their keys are identities of objects in this process."""
+        return {**self.__dict__, "_preparations": {}}
 
     @property
     def n_parameters(self) -> int:
@@ -206,7 +206,7 @@ class FittedRegion:
             return self.prepared
         # the statistic is kept too: its id is taken while it lives
         _, prepared = _recent(
-            self._statistics,
+            self._preparations,
             id(statistic),
             lambda: (statistic, statistic.prepare(self.sample.inputs, self.resampling.m)),
             KEPT_STATISTICS,
