@@ -20,15 +20,7 @@ from exactregion.region.outline import outline_of
 if TYPE_CHECKING:
     from exactregion.plotting import BandDisplay
 
-__all__ = [
-    "LOGIT_END",
-    "Band",
-    "Risk",
-    "band_at",
-    "decisions_at",
-    "probability_at",
-    "risk_at",
-]
+__all__ = ["LOGIT_END", "Band", "Risk", "band_at", "decisions_at", "probability_at", "risk_at"]
 
 LOGIT_END = 700.0
 """Logits past this are the probabilities 0 and 1 to the last digit; exp overflows at 709."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from exactregion._typing import BoolArray, FloatArray, IntArray
+from exactregion._typing import FloatArray, IntArray
 from exactregion.data.sample import Sample
 from exactregion.engine import Paths, check_batch, statistics_of_many
 from exactregion.engine.progress import advance
@@ -165,10 +165,6 @@ class FittedRegion:
     def rank_function(self, statistic: Statistic | None = None) -> RankFunction:
         """Return `ranks` as a function of θ alone that counts its evaluations."""
         return RankFunction(lambda theta: self.ranks(theta, statistic), self.bounds)
-
-    def contains(self, theta: FloatArray) -> BoolArray:
-        """Return which θ (T, d) are members."""
-        return self.accepted.holds(self.ranks(theta)[0])
 
     def evaluate(self, theta: FloatArray) -> Evaluation:
         """Return the data sets, the seat and Z behind the rank of one θ (1, d)."""
