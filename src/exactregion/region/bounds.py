@@ -46,7 +46,7 @@ grows with the square of their number."""
 
 NEAR = 1e3
 """Where many functionals share members, those farther out than this many standard errors are not
-used: gradients of probabilities are zero there, and an ascent cannot leave."""
+used as starts: probabilities that far out are 0 or 1 and have no gradient to follow."""
 
 NUISANCE = 0.001
 """β of focused intervals: they are taken over the members of the joint region at level 1 - β, and
@@ -55,7 +55,7 @@ A larger β excludes more θ and needs a higher level in return."""
 
 START_POINTS = 200
 """Random points near the estimate among which a member of a focused set is looked for, if the
-estimate is none: a few hundred evaluations, against thousands for the ends."""
+estimate is none. More find smaller sets before an interval is called empty."""
 
 PATH_POINTS, HALVINGS = 17, 45
 """Values computed between the origin and each member to find changes of sign, and halvings that

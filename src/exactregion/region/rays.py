@@ -32,8 +32,8 @@ interval's length (docs/evidence.md), so a finer bracket would not be seen."""
 
 BEYOND = (1.3, 2.5)
 """Lengths, in multiples of the boundary's, at which further pieces are looked for: one close to the
-boundary and one past a gap as wide as the region. More points find smaller pieces, at the cost of
-one evaluation per ray each."""
+boundary and one farther out. More points find smaller pieces, at the cost of one evaluation per ray
+each."""
 
 
 def radius_of(level: float, d: int) -> float:
