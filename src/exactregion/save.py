@@ -36,7 +36,7 @@ from exactregion.errors import (
 )
 from exactregion.region import ConfidenceRegion
 from exactregion.region.fitted import FittedRegion
-from exactregion.region.start import likely_parameters
+from exactregion.region.window import likely_parameters
 from exactregion.resampling import fresh_entropy, integer_seed
 
 if TYPE_CHECKING:
@@ -212,7 +212,7 @@ def _rebuild(header: Mapping[str, Any], arrays: Arrays, passed: Mapping[str, Any
     sample = _read_sample(header["data"], arrays)
     node = header["formula"]
     design = None if node is None else _read_design(node, arrays, sample)
-    fitted = FittedRegion.of(settings, sample, int(entropy, 16), design)
+    fitted = FittedRegion.fit(settings, sample, int(entropy, 16), design)
     difference = _difference(fitted, header, arrays, used)
     if difference and used:
         names = " and ".join(repr(name) for name in used)

@@ -19,8 +19,7 @@ from exactregion.data.sample import Sample
 from exactregion.paper.setting import CONFIDENCE_LEVEL, LOCATIONS, MODEL, Data
 from exactregion.ranking import AcceptedRanks
 from exactregion.region.grid import Grid, refined_grid
-from exactregion.region.start import information_at, likely_parameters
-from exactregion.region.window import Probe
+from exactregion.region.window import RankFunction, information_at, likely_parameters
 
 __all__ = ["LikelihoodRatio", "Stripes", "two_stripes"]
 
@@ -85,7 +84,7 @@ class LikelihoodRatio:
             outside = ~self.contains(theta)
             return 1 + outside, outside.astype(np.float64)
 
-        probe = Probe(ranks, np.array(MODEL.bounds, dtype=np.float64))
+        probe = RankFunction(ranks, np.array(MODEL.bounds, dtype=np.float64))
         ends = np.asarray(box, dtype=np.float64)
         return refined_grid(probe, AcceptedRanks(2, 1, 1), ends, levels=levels)
 

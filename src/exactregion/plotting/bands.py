@@ -10,13 +10,13 @@ from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.data.reading import numeric, read_inputs, read_outcomes
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.plotting import canvas, wording
-from exactregion.region.ranges import positive_stretches
+from exactregion.region.ranges import positive_ranges
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from exactregion.region.results import Band
+    from exactregion.region import Band
 
 __all__ = ["BandDisplay"]
 
@@ -209,7 +209,7 @@ class BandDisplay:
         """Shade the inputs at which the region allows both classes to be the likelier."""
         self.ax_.axhline(0.5, color=canvas.GREY, linewidth=0.8, linestyle=":", zorder=1)
         label: str | None = "undecided: band holds 1/2"
-        for start, stop in positive_stretches(self.x, 0.5 - self.lower, self.upper - 0.5):
+        for start, stop in positive_ranges(self.x, 0.5 - self.lower, self.upper - 0.5):
             self.ax_.axvspan(
                 start, stop, color=canvas.GREY, alpha=0.1, linewidth=0, zorder=0, label=label
             )

@@ -11,9 +11,8 @@ import numpy.typing as npt
 from exactregion._typing import FloatArray
 from exactregion.errors import InvalidValueError
 from exactregion.plotting import canvas, wording
-from exactregion.region.depth import radius_of
 from exactregion.region.outline import Outline
-from exactregion.region.rays import trace
+from exactregion.region.rays import radius_of, trace
 from exactregion.region.window import Window
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.plotting.canvas import box_of
 from exactregion.region.grid import Grid, full_grid, refined_grid
 from exactregion.region.outline import Outline
-from exactregion.region.window import Probe
+from exactregion.region.window import RankFunction
 
 if TYPE_CHECKING:
     from exactregion.region import ConfidenceRegion
@@ -120,9 +120,9 @@ def _surface(region: ConfidenceRegion, outline: Outline) -> Surface:
     def theta_at(places: FloatArray) -> FloatArray:
         return places + slant * places[:, 1:] * [1, 0]
 
-    probe = Probe(lambda places: region.fitted_.ranks(theta_at(places)), window.bounds)
-    even = full_grid(probe, state.accepted, box, side)
-    fine = refined_grid(probe, state.accepted, box, levels=levels)
+    ranks = RankFunction(lambda places: state.ranks(theta_at(places)), window.bounds)
+    even = full_grid(ranks, state.accepted, box, side)
+    fine = refined_grid(ranks, state.accepted, box, levels=levels)
     places = np.stack(np.meshgrid(*even.axes, indexing="ij"), axis=-1).reshape(-1, 2)
     axes = even.axes[0], even.axes[1]
     return Surface(theta_at(places), even.ranks.ravel(), box, axes, _boundary(fine), slant)

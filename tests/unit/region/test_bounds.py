@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 
 import exactregion as er
-from exactregion.data.sample import Sample
-from exactregion.region.poles import passing_infinity
+from exactregion.region.bounds import passes_infinity
 from exactregion.region.rays import directions
-from exactregion.region.start import likely_parameters
 from exactregion.region.window import Window
 
 FREE = np.array([[-np.inf, np.inf]] * 2)
@@ -26,7 +24,7 @@ def passes(g, *, centre=(0.3, 0.4), radius=1.0, inside=None, origin=None, bounds
     def functionals(theta):
         return np.reshape(g(theta), (len(theta), -1))
 
-    return passing_infinity(functionals, inside or ball(radius, centre), window, members).tolist()
+    return passes_infinity(functionals, inside or ball(radius, centre), window, members).tolist()
 
 
 def even_odds(theta):
@@ -147,34 +145,3 @@ def test_even_odds_have_ends_where_slopes_have_one_sign(steep, joint):
 def test_a_jump_has_ends(flat, joint):
     sign = flat.functional(lambda theta: 2 * np.sign(theta[1]) + 0.1 * theta[0], joint=joint)
     assert np.isfinite([sign.lower, sign.upper]).all()
-
-
-# --- where to start, near a step ----------------------------------------------------------------
-
-
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("core", [er.models.Logistic(), er.models.Probit()])
-def test_the_start_of_near_step_data_is_modest(core, seed):
-    """The likelihood of a free lapse rate climbs for ever towards a step."""
-    rng = np.random.default_rng(seed)
-    level = np.sort(rng.uniform(-2, 2, 40))
-    correct = np.where(level > 0.1, True, rng.random(40) < 0.5)
-    model = er.models.Psychometric(core, guess=0.5, lapse="free").bind(["level"])
-    theta = likely_parameters(model, Sample.from_data(level, correct))
-    assert np.isfinite(theta).all()
-    assert np.abs(theta).max() < 1e4
-
-
-@pytest.mark.parametrize("seed", [0, 1, 4])
-def test_the_estimate_of_near_step_data_is_modest(seed):
-    """Where nothing is left to learn about the slope, a step of a standard error has no end."""
-    rng = np.random.default_rng(seed)
-    level = np.repeat(np.arange(-3.0, 4.0), 8)
-    correct = np.where(level > 0, True, rng.random(56) < 0.5)
-    correct[-1] = False
-    model = er.models.Psychometric(er.models.Logistic(), guess=0.5, lapse="free")
-    region = er.ConfidenceRegion(model, n_resamples=99, rng=0).fit(level, correct)
-    assert np.isfinite(region.estimate_).all()
-    assert np.abs(region.estimate_).max() < 1e4
-    assert 0 <= region.estimate_[2] <= 1
-    assert region.status_ == "unbounded"  # a step fits

@@ -1,12 +1,11 @@
-"""Depths of ranks: their sign is that of the region, their size says where to ask next."""
+"""Rays bracket the boundary; depths of ranks say where to evaluate next, their sign decides."""
 
 import numpy as np
 import pytest
 from scipy.stats import chi2
 
 from exactregion.ranking import AcceptedRanks
-from exactregion.region.depth import Depth, radius_of
-from exactregion.region.rays import directions, trace
+from exactregion.region.rays import FAR, Depth, directions, radius_of, trace
 from exactregion.region.window import Window
 
 FREE = np.array([[-np.inf, np.inf]])
@@ -52,6 +51,56 @@ def test_about_one_minus_the_share_of_the_radius(d, level):
     np.testing.assert_allclose(depth(ranks), 1 - r / R, atol=2e-3)
 
 
+# --- rays -----------------------------------------------------------------------------------------
+
+
+def window(d, bounds=None):
+    return Window(np.zeros(d), np.eye(d), FREE.repeat(d, axis=0) if bounds is None else bounds)
+
+
+def ball(radius, centre=0.0):
+    return lambda theta: np.linalg.norm(theta - centre, axis=1) <= radius
+
+
+def two_balls(theta):
+    return ball(1.0)(theta) | ball(0.6, np.array([2.6, 0.0]))(theta)
+
+
+@pytest.mark.parametrize("d", [1, 2, 5, 10])
+def test_rays_bracket_the_boundary_of_a_ball(d):
+    along = directions(d, 60, np.random.default_rng(0))
+    rays = trace(ball(3.0), window(d), along, first_step=1.0)
+    np.testing.assert_allclose(np.linalg.norm(along, axis=1), 1)
+    assert (rays.inner <= 3).all()
+    assert (rays.outer > 3).all()
+    assert (rays.outer - rays.inner <= 1e-3 * rays.outer).all()
+    assert not rays.reentered.any()
+    assert ball(3.0)(rays.members(window(d))).all()
+    assert not ball(3.0)(along * rays.outer[:, None]).any()
+
+
+def test_rays_that_never_leave_are_unbounded():
+    rays = trace(
+        lambda t: t[:, 0] > -2, window(2), directions(2, 4, np.random.default_rng(0)), first_step=1
+    )
+    assert np.isinf(rays.outer[0])  # along +x
+    assert rays.inner[0] > FAR / 2
+    assert rays.outer[2] == pytest.approx(2, rel=2e-3)  # along -x
+
+
+def test_rays_end_at_the_bounds_of_the_parameters():
+    bounds = np.array([[-1.0, 1.0], [-np.inf, np.inf]])
+    rays = trace(ball(5.0), window(2, bounds), np.array([[1.0, 0.0], [0.0, 1.0]]), first_step=1.0)
+    assert rays.at_bound.tolist() == [True, False]
+    np.testing.assert_array_equal(rays.members(window(2, bounds))[0], [1.0, 0.0])
+
+
+def test_a_second_piece_on_a_ray_is_seen():
+    rays = trace(two_balls, window(2), np.array([[1.0, 0.0], [0.0, 1.0]]), first_step=0.5)
+    assert rays.reentered.tolist() == [True, False]
+    assert rays.outer[0] == pytest.approx(3.2, rel=5e-3)
+
+
 # --- rays that follow depths --------------------------------------------------------------------
 
 
@@ -61,14 +110,14 @@ class Ball:
     def __init__(self, d, m=1000, stretch=1.0, shift=0.0):
         self.depth = Depth(AcceptedRanks(m, 1, round(0.95 * m)), d)
         self.stretch, self.shift, self.d, self.m = stretch, shift, d, m
-        self.asked = 0
+        self.evaluated = 0
 
     @property
     def window(self):
         return Window(np.zeros(self.d), np.eye(self.d), FREE.repeat(self.d, axis=0))
 
     def ranks(self, theta):
-        self.asked += len(theta)
+        self.evaluated += len(theta)
         r = np.linalg.norm((theta - self.shift) / self.stretch, axis=1)
         return np.clip(np.ceil(self.m * chi2.cdf(r**2, self.d)), 1, self.m).astype(int)
 
@@ -85,7 +134,7 @@ class Ball:
 )
 def test_depths_save_evaluations_and_find_the_same_boundary(d, stretch, shift, tolerance):
     along = directions(d, 40, np.random.default_rng(0))
-    rays, asked = {}, {}
+    rays, evaluated = {}, {}
     for kind in ("depths", "members"):
         ball = Ball(d, stretch=stretch, shift=shift)
         inside = getattr(ball, kind)
@@ -97,13 +146,13 @@ def test_depths_save_evaluations_and_find_the_same_boundary(d, stretch, shift, t
             tolerance=tolerance,
             look_beyond=False,
         )
-        asked[kind] = ball.asked
+        evaluated[kind] = ball.evaluated
         found = rays[kind]
         assert (found.outer - found.inner <= tolerance * found.outer).all()
         assert (found.inner < found.outer).all()
         assert ball.members(found.members(ball.window)).all()
-        assert not ball.members(found.rejected(ball.window)).any()
-    assert asked["depths"] < 0.6 * asked["members"]
+        assert not ball.members(ball.window.theta(along * found.outer[:, None])).any()
+    assert evaluated["depths"] < 0.6 * evaluated["members"]
     np.testing.assert_allclose(rays["depths"].outer, rays["members"].outer, rtol=2 * tolerance)
 
 
@@ -120,11 +169,11 @@ def test_depths_save_evaluations_and_find_the_same_boundary(d, stretch, shift, t
 )
 @pytest.mark.parametrize("first_step", [0.01, 1.0, 500.0])
 def test_depths_that_mislead_change_no_boundary(law, first_step):
-    asked = 0
+    evaluated = 0
 
     def inside(theta):
-        nonlocal asked
-        asked += len(theta)
+        nonlocal evaluated
+        evaluated += len(theta)
         return law(np.linalg.norm(theta, axis=1))
 
     window = Window(np.zeros(2), np.eye(2), FREE.repeat(2, axis=0))
@@ -133,4 +182,4 @@ def test_depths_that_mislead_change_no_boundary(law, first_step):
     assert (rays.inner <= 3).all()
     assert (rays.outer > 3).all()
     assert (rays.outer - rays.inner <= 1e-3 * rays.outer).all()
-    assert asked < 100 * len(along)
+    assert evaluated < 100 * len(along)
