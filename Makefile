@@ -26,9 +26,10 @@ demo: venv ## Run the demonstration
 	$(BIN)/exactregion demo
 
 .PHONY: lint
-lint: venv ## Check style and formatting
+lint: venv ## Check style, formatting and which module imports which
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	$(BIN)/lint-imports --no-logo --no-cache
 
 .PHONY: types
 types: venv ## Check types
