@@ -23,6 +23,7 @@ import pandas as pd
 from scipy.special import expit, logit
 
 from exactregion.data.sample import Sample
+from exactregion.engine import PreparedStatistic
 from exactregion.ranking import pvalue_of, rank_of
 from exactregion.statistics import Candidates, Combined, Neighborhood, Omnibus, Statistic
 from validation.rules import WEIGHTS, Rules, rules_for
@@ -81,33 +82,35 @@ def _pvalues(
     """Rank each observed data set among the same alternatives, by each rule."""
 
     @cache
-    def values(part: Statistic) -> np.ndarray:
+    def values(part: Statistic) -> tuple[np.ndarray, np.ndarray | None]:
         return _values(part, candidates, outcomes, seat)
 
     found = {}
     for name, rule in rules.items():
         if isinstance(rule, (Combined, Omnibus)):
             pairs = zip(rule.statistics, rule.weights, strict=True)
-            Z = sum(weight * rule._scaled(values(part)) for part, weight in pairs)
+            Z = sum(weight * rule._scaled(*values(part)) for part, weight in pairs)
         else:
-            Z = values(rule)
+            Z, _ = values(rule)
         found[name] = pvalue_of(rank_of(Z, seat), M)
     return found
 
 
-def _values(part: Statistic, candidates: Candidates, outcomes: np.ndarray, seat: int) -> np.ndarray:
-    """Z of the M data sets, a row for each observed one in its seat: shape (observed, M)."""
-    rule = part.prepare(candidates.inputs, M).rule(candidates)
-    (term,) = rule.terms
-    points = np.zeros((term.projection.width, 1, len(outcomes)))
-    term.projection.add(points, outcomes[None], slice(0, outcomes.shape[1]))
+def _values(
+    part: Statistic, candidates: Candidates, outcomes: np.ndarray, seat: int
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Z of the M data sets, a row for each observed one in its seat: (observed, M); and E[Z]."""
+    (term,) = PreparedStatistic.of(part, candidates.inputs, M).at(candidates).terms
+    points = np.zeros((term.features.width, 1, len(outcomes)))
+    term.features.add(points, outcomes[None], slice(0, outcomes.shape[1]))
+    expected = term.expectation(M)
     if not isinstance(part, Neighborhood):
-        Z = term.measure(points)[0]
-        return np.stack([np.insert(Z[: M - 1], seat, own) for own in Z[M - 1 :]])
+        Z = term.values(points)[0]
+        return np.stack([np.insert(Z[: M - 1], seat, each) for each in Z[M - 1 :]]), expected
     # the centre is the mean of the very M data sets that are ranked
-    own = np.arange(M - 1, len(outcomes))
-    chosen = np.insert(np.tile(np.arange(M - 1), (len(own), 1)), seat, own, axis=1)
-    return np.asarray(term.measure(points[:, 0, chosen]))
+    observed = np.arange(M - 1, len(outcomes))
+    chosen = np.insert(np.tile(np.arange(M - 1), (len(observed), 1)), seat, observed, axis=1)
+    return np.asarray(term.values(points[:, 0, chosen])), expected
 
 
 # --- tables and figure ----------------------------------------------------------------------------

@@ -28,7 +28,7 @@ from exactregion.data.reading import (
 )
 from exactregion.data.sample import CHUNK_ROWS, canonical_order
 from exactregion.data.sources import Rows
-from exactregion.engine.blocks import Chunk, ChunkPlan, ChunkSums, sums_of_chunk
+from exactregion.engine.chunks import Chunk, ChunkPlan, ChunkSums, sums_of_chunk
 from exactregion.features.landmarks import ChunkSummary, summary_of_chunk
 from exactregion.models import fixed_probabilities
 

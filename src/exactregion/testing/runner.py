@@ -24,7 +24,8 @@ from exactregion.data.reading import check_total, no_trials_error, read_predicti
 from exactregion.data.sample import CHUNK_ROWS, Inputs, Sample, Shared
 from exactregion.data.sources import Rows, Source
 from exactregion.data.workers import answers
-from exactregion.engine.blocks import Chunk, ChunkPlan, ChunkSums, statistics_of, sums_of_chunk
+from exactregion.engine.blocks import statistics_of
+from exactregion.engine.chunks import Chunk, ChunkPlan, ChunkSums, sums_of_chunk
 from exactregion.engine.progress import advance, showing
 from exactregion.engine.terms import PreparedStatistic
 from exactregion.errors import InvalidTypeError, InvalidValueError

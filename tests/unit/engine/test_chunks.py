@@ -11,7 +11,7 @@ import exactregion as er
 from exactregion.data.sample import BLOCK_ROWS, CHUNK_ROWS, Extent, Sample
 from exactregion.data.workers import answers
 from exactregion.engine import PreparedStatistic, statistics_of
-from exactregion.engine.blocks import BINS, Chunk, ChunkPlan, sums_of_chunk
+from exactregion.engine.chunks import BINS, Chunk, ChunkPlan, sums_of_chunk
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.features.landmarks import InputSummary, summary_of_chunk
 from exactregion.kernels import Matern, Poisson
