@@ -82,7 +82,7 @@ class AcceptedRanks:
 
     @classmethod
     def at_level(cls, confidence_level: object, m: int) -> AcceptedRanks:
-        """Accept the q lowest ranks, q the least with q/m at or above the level asked for."""
+        """Accept the q lowest ranks, q the least with q/m at or above the level."""
         if not isinstance(confidence_level, Real) or isinstance(confidence_level, bool):
             raise InvalidTypeError(
                 f"must be a number. Got {type(confidence_level).__name__} instead.",

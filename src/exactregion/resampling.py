@@ -1,6 +1,6 @@
 """Shared uniforms, the seat of the original, and alternative outcomes.
 
-The uniforms U (one row an alternative, one column a data row) and the seat are drawn once and
+The uniforms U (one row per alternative, one column per data row) and the seat are drawn once and
 shared by all θ. A row with t trials has t thresholds P_θ(K ≥ 1) ≥ … ≥ P_θ(K ≥ t), and its
 alternative number of successes is the number of thresholds above the row's uniform: the
 binomial quantile. A label is the case t = 1: positive where U < P_θ(+1 | x).
@@ -259,7 +259,7 @@ def _quantiles_by_table(u: FloatArray, p: FloatArray, trials: int) -> IntArray:
     """Place all thresholds among the sorted uniforms.
 
     Sorting the uniforms lets one search place all thresholds of all candidates, instead of one
-    search a candidate.
+    search per candidate.
     """
     order = np.argsort(u)
     c = np.arange(1, trials + 1)

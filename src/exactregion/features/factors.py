@@ -12,7 +12,7 @@ from exactregion.kernels import Gram
 __all__ = ["factor", "leading", "pivoted_factor"]
 
 EXACT_POINTS = 2000
-"""Up to this many distinct inputs the whole Gram matrix is factored."""
+"""Up to this many distinct inputs the whole Gram matrix is factored: 32 MB, and about a second."""
 
 EXACT_FEATURES = 64
 EXACT_SHARE = 4

@@ -158,7 +158,7 @@ class FirstPass:
         found: tuple[object, ...] | None,
         part: Part,
     ) -> Tally | None:
-        """Tally inputs and probabilities; inputs alone where a candidate has yet to be asked."""
+        """Tally inputs and probabilities; inputs alone where a candidate is evaluated later."""
         if self.reader.calibration or rows.p is not None:
             X = np.column_stack([X, self.reader.probabilities(rows, X, None, part)])
         counts = y if found is None else np.column_stack([y == label for label in found])

@@ -1,4 +1,4 @@
-"""What an exact test answers, and what it was asked."""
+"""The result of an exact test, and what was tested."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ __all__ = ["ExactTestResult", "Question", "result_of"]
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """What a test was asked: enough to tell it again, and to draw the data.
+    """What was tested, by what: enough to repeat the test, and to draw the data.
 
     Attributes
     ----------
     kind : {"model", "calibration"}
-        Whether the candidate was judged by given inputs, or by its own predictions.
+        Whether inputs were given, or the predictions themselves are the input.
     statistic : str
         The statistic, as it would be written.
     inputs : tuple of str
@@ -38,8 +38,8 @@ class Question:
 
     Notes
     -----
-    Rows that came in pieces are not kept. The arrays then tell of rows with about the same
-    probability together: its mean, and their successes and trials.
+    Rows that came in chunks are not kept. The arrays then have one entry per group of rows with
+    about the same probability: its mean, and their successes and trials.
     """
 
     kind: Literal["model", "calibration"]
@@ -67,7 +67,7 @@ class ExactTestResult:
     null_distribution : ndarray of shape (n_resamples,)
         Z of the alternatives.
     question : Question
-        What was asked.
+        What was tested, by what.
     """
 
     pvalue: float

@@ -59,7 +59,7 @@ def model_test(
         Labels (-1/+1, 0/1, booleans, or two classes with `pos_label`), or successes and failures.
     data : frame, path, pattern, list of paths, or pyarrow data set, optional
         A table. X and y are then names of its columns (or lists of names), and so is a candidate
-        given as text. Files are Parquet; rows that are not in memory are read in pieces.
+        given as text. Files are Parquet; rows that are not in memory are read in chunks.
     statistic : str, Statistic or callable (labels (m, n), probabilities (n,), X) -> Z (m,)
         "multiscale" (default), "discrepancy", "embedding" or "neighborhood", or an object of
         `exactregion.statistics`.
@@ -72,7 +72,7 @@ def model_test(
     n_jobs : int, optional
         Number of threads that work on the rows, where there are more than 65,536.
     progress : bool
-        Show on stderr how many rows are done, where they come in pieces.
+        Show on stderr how many rows are processed, where they come in chunks.
 
     Returns
     -------
@@ -80,9 +80,9 @@ def model_test(
 
     Notes
     -----
-    Memory maps, Parquet files and Dask arrays and frames are worked on in pieces: memory does not
-    grow with the number of rows, and the result is the same as in memory, whatever the pieces. A
-    candidate that is asked for probabilities is asked piece by piece then. With more than 65,536
+    Memory maps, Parquet files and Dask arrays and frames are worked on in chunks: memory does not
+    grow with the number of rows, and the result is the same as in memory, whatever the chunks. A
+    candidate that has to be evaluated is evaluated chunk by chunk then. With more than 65,536
     rows the kernel statistics look at the inputs through at most 256 features, which hold all but a
     share of 1e-4 of the kernel where so few can: this changes power a little, and exactness not at
     all.
@@ -142,7 +142,7 @@ def compare(
     Returns
     -------
     pandas.DataFrame
-        One row a candidate, with pvalue, rank and statistic.
+        One row per candidate, with pvalue, rank and statistic.
 
     Examples
     --------
@@ -227,8 +227,8 @@ def calibration_test(
 ) -> ExactTestResult | pd.DataFrame:
     """Test whether predicted probabilities are calibrated, P(Y=+1|p) = p, exactly at every n.
 
-    The predicted probability is the input. The default statistic asks five questions at once and
-    listens to the clearest answer (`statistics.Omnibus`): the score of the recalibration family
+    The predicted probability is the input. The default statistic looks for five kinds of
+    miscalibration at once and goes by the clearest (`statistics.Omnibus`): the score of the recalibration family
     expit(a + b logit p) at (0, 1), for shifted and stretched predictions; Spiegelhalter's
     statistic, for over- and under-confidence; the curvature, for curves that bend; and a wide and a
     narrow kernel on p, for any other miscalibration. An outcome that contradicts a prediction of
@@ -242,7 +242,7 @@ def calibration_test(
         Predicted probabilities of the positive class.
     data : frame, path, pattern, list of paths, or pyarrow data set, optional
         A table. y_true, y_prob and by are then names of its columns. Files are Parquet; rows that
-        are not in memory are read in pieces, as are memory maps and Dask collections.
+        are not in memory are read in chunks, as are memory maps and Dask collections.
     by : array-like of shape (n,), optional
         The group of each row. Each group is then tested on its own. Groups must not be made from
         the outcomes.
@@ -257,14 +257,14 @@ def calibration_test(
     n_jobs : int, optional
         Number of threads that work on the rows, where there are more than 65,536.
     progress : bool
-        Show on stderr how many rows are done, where they come in pieces.
+        Show on stderr how many rows are processed, where they come in chunks.
 
     Returns
     -------
     ExactTestResult, or DataFrame with `by`
-        The table has one row a group: n (trials), the observed and the mean predicted share,
-        pvalue (what this test gives for these rows alone), pvalue_holm (safe to look at for all
-        groups together: under calibration in all groups, one or more is ≤ α with probability
+        The table has one row per group: n (trials), the observed and the mean predicted share,
+        pvalue (what this test gives for these rows alone), pvalue_holm (valid for all groups
+        together: under calibration in all groups, one or more is ≤ α with probability
         at most α), rank and statistic.
 
     Examples
