@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from exactregion._typing import BoolArray, FloatArray, IntArray
+from exactregion._typing import FloatArray, IntArray
 from exactregion.data.reading import numeric, read_inputs, read_outcomes
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.plotting import canvas, wording
+from exactregion.plotting.inputs import columns_of, held_at, rows_along
 from exactregion.region.ranges import positive_stretches
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
+    from exactregion.region import ConfidenceRegion
     from exactregion.region.results import Band
 
-__all__ = ["BandDisplay"]
+__all__ = ["MOST_INPUTS", "BandDisplay", "bands_along_inputs"]
+
+MOST_INPUTS = 6
+"""Bands are computed along this many inputs at most."""
+
+POINTS = 41, 25
+"""Points of a band along a single input, and along each of several."""
+
+JITTER = 0.022
 
 _NOTES = {
     "unbounded": "unbounded: the band is of an unbounded region",
@@ -27,7 +37,8 @@ _NOTES = {
 }
 
 
-class BandDisplay:
+@dataclass(eq=False, repr=False)
+class BandDisplay(canvas.Display):
     """Bounds of P(Y=1|x) along one input, with the estimate and the data.
 
     Use `from_band`, or `Band.plot`, to make one.
@@ -50,6 +61,12 @@ class BandDisplay:
         Outcomes at these; trials are all 1 for labels.
     name : str
         Name of the input.
+    levels : tuple of str, optional
+        Values of the input in words, where it takes only a few: bars are drawn at these.
+    held : str
+        At which values other inputs are held; empty if there are none.
+    X : array or frame, optional
+        The inputs at `x` as the family takes them.
 
     Attributes
     ----------
@@ -57,7 +74,7 @@ class BandDisplay:
         The axes drawn on.
     figure_ : matplotlib Figure
         Their figure.
-    band_ : matplotlib PolyCollection
+    band_ : matplotlib PolyCollection or BarContainer
         The band.
     line_ : matplotlib Line2D
         The estimate.
@@ -75,35 +92,21 @@ class BandDisplay:
     'temp'
     """
 
-    ax_: Axes
-    figure_: Figure
-
-    def __init__(
-        self,
-        x: FloatArray,
-        lower: FloatArray,
-        upper: FloatArray,
-        estimate: FloatArray,
-        *,
-        coverage: float,
-        joint: bool,
-        status: str = "bounded",
-        data_x: FloatArray | None = None,
-        successes: IntArray | None = None,
-        trials: IntArray | None = None,
-        name: str = "x",
-    ) -> None:
-        self.x = x
-        self.lower = lower
-        self.upper = upper
-        self.estimate = estimate
-        self.coverage = coverage
-        self.joint = joint
-        self.status = status
-        self.data_x = data_x
-        self.successes = successes
-        self.trials = trials
-        self.name = name
+    x: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    estimate: FloatArray
+    _: KW_ONLY
+    coverage: float
+    joint: bool
+    status: str = "bounded"
+    data_x: FloatArray | None = None
+    successes: IntArray | None = None
+    trials: IntArray | None = None
+    name: str = "x"
+    levels: tuple[str, ...] | None = None
+    held: str = ""
+    X: Any = None
 
     @classmethod
     def from_band(
@@ -121,7 +124,7 @@ class BandDisplay:
         Parameters
         ----------
         band : Band
-            What `ConfidenceRegion.band` gave; its inputs may differ in one column only.
+            Returned by `ConfidenceRegion.band`; its inputs may differ in one column only.
         data : (x, y), optional
             Data to draw: one input column, and labels or (successes, failures).
         name : str, optional
@@ -132,10 +135,6 @@ class BandDisplay:
             Where to draw; a new figure by default.
         **kwargs
             For `plot`.
-
-        Returns
-        -------
-        BandDisplay
         """
         canvas.check_matplotlib(f"{cls.__name__}.from_band")
         x = _varying_column(band.X)
@@ -158,6 +157,30 @@ class BandDisplay:
         )
         return display.plot(ax, **kwargs)
 
+    def marks(self, most: int | None = None) -> tuple[FloatArray, FloatArray, IntArray]:
+        """Return x, height and trials of a mark for each row, or for `most` rows drawn at random.
+
+        Rows of one trial have marks above 1 or below 0, at slightly different heights so that equal
+        inputs show; others have them at their share of successes. Rows without trials have none.
+        """
+        if self.data_x is None or self.successes is None or self.trials is None:
+            return np.empty(0), np.empty(0), np.empty(0, dtype=np.int64)
+        rng = np.random.default_rng(0)
+        rows = np.flatnonzero((self.trials > 0) & np.isfinite(self.data_x))
+        if most is not None and len(rows) > most:
+            rows = np.sort(rng.choice(rows, most, replace=False))
+        x, hits, trials = self.data_x[rows], self.successes[rows], self.trials[rows]
+        if self.levels is not None:
+            x = x + 0.025 * np.ptp(self.x) * rng.uniform(-1, 1, len(x))
+        if not self.is_labels:
+            return x, hits / trials, trials
+        return x, np.where(hits == 1, 1.04, -0.04) + JITTER * rng.uniform(-1, 1, len(x)), trials
+
+    @property
+    def is_labels(self) -> bool:
+        """Whether every row of the data is a single trial."""
+        return self.trials is not None and bool((self.trials == 1).all())
+
     def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
         """Draw the picture.
 
@@ -167,42 +190,47 @@ class BandDisplay:
             Where to draw; a new figure by default.
         **kwargs
             For the band, `matplotlib.axes.Axes.fill_between`.
-
-        Returns
-        -------
-        self
         """
-        canvas.check_matplotlib(f"{type(self).__name__}.plot")
-        ax = canvas.new_axes(5.6, 3.8) if ax is None else ax
-        self.ax_, self.figure_ = ax, canvas.figure_of(ax)
+        ax = self._start(ax, 5.6, 3.8)
         self._draw_band(**kwargs)
-        self._draw_undecided()
+        if self.levels is None:
+            self._draw_undecided()
         self._draw_data()
         ax.set(xlabel=self.name, ylabel="P(Y = 1 | x)", ylim=(-0.08, 1.08))
         ax.set_yticks(np.linspace(0, 1, 6))
-        ax.margins(x=0.02)
+        ax.margins(x=0.02 if self.levels is None else 0.15)
+        if self.levels is not None:
+            ax.set_xticks(self.x, self.levels)
         canvas.remove_spines(ax)
-        ax.legend(loc="best", fontsize="small", framealpha=0.9, edgecolor="none")
+        canvas.add_legend(ax)
         if self.status != "bounded":
             canvas.add_note(ax, "", _NOTES[self.status])
         return self
 
     def _draw_band(self, **kwargs: Any) -> None:
-        kind = "simultaneous" if self.joint else "pointwise"
-        style = {
-            "color": canvas.BLUE,
-            "alpha": 0.25,
-            "linewidth": 0,
-            "label": f"{wording.percent(self.coverage)} {kind} band",
-        }
-        if self.status != "empty":
-            self.band_ = self.ax_.fill_between(
-                self.x, self.lower, self.upper, **{**style, **kwargs}
+        kind = "simultaneous" if self.joint else "individual"
+        label = f"{wording.percent(self.coverage)} {kind} band"
+        style = {"color": canvas.BLUE, "alpha": 0.25, "linewidth": 0, "label": label, **kwargs}
+        is_empty = self.status == "empty"
+        if is_empty:
+            pass
+        elif self.levels is None:
+            self.band_ = self.ax_.fill_between(self.x, self.lower, self.upper, **style)
+        else:
+            width = 0.08 * np.ptp(self.x)
+            self.band_ = self.ax_.bar(
+                self.x, self.upper - self.lower, width, bottom=self.lower, **style
             )
-        label = "least incompatible" if self.status == "empty" else "most compatible"
-        look: dict[str, Any] = {"linestyle": "--"} if self.status == "empty" else {}
+        look = {"linestyle": "--" if is_empty else "-"}
+        if self.levels is not None:
+            look = {"linestyle": "none", "marker": "o"}
         (self.line_,) = self.ax_.plot(
-            self.x, self.estimate, color=canvas.BLUE, linewidth=1.6, label=label, **look
+            self.x,
+            self.estimate,
+            color=canvas.BLUE,
+            linewidth=1.6,
+            label=wording.estimate_name(is_empty),
+            **look,
         )
 
     def _draw_undecided(self) -> None:
@@ -216,18 +244,21 @@ class BandDisplay:
             label = None
 
     def _draw_data(self) -> None:
-        if self.data_x is None or self.successes is None or self.trials is None:
+        x, height, trials = self.marks()
+        if not len(x):
             return
-        total = int(self.trials.sum())
-        if (self.trials == 1).all():
-            self._draw_ticks(self.data_x, self.successes == 1, f"data (n = {total})")
+        total = int(trials.sum())
+        if self.is_labels:
+            style: dict[str, Any] = {"linestyle": "none", "marker": "|", "color": canvas.INK}
+            style |= {"markersize": 6, "markeredgewidth": 1.0, "alpha": 0.75}
+            if len(x) >= 300:
+                style["alpha"] = 0.35
+            self.ax_.plot(x, height, label=f"data (n = {total})", **style)
             return
-        used = self.trials > 0
-        area = 12 + 68 * self.trials[used] / self.trials.max()
         self.ax_.scatter(
-            self.data_x[used],
-            self.successes[used] / self.trials[used],
-            s=area,
+            x,
+            height,
+            s=12 + 68 * trials / trials.max(),
             facecolor="white",
             edgecolor=canvas.INK,
             linewidth=0.9,
@@ -236,21 +267,46 @@ class BandDisplay:
             label=f"observed shares (n = {total})",
         )
 
-    def _draw_ticks(self, x: FloatArray, positive: BoolArray, label: str) -> None:
-        """Draw a tick for each outcome, a little above or below so that equal inputs show."""
-        jitter = 0.022 * np.random.default_rng(0).uniform(-1, 1, len(x))
-        height = np.where(positive, 1.04, -0.04) + jitter
-        self.ax_.plot(
-            x,
-            height,
-            linestyle="none",
-            marker="|",
-            markersize=6,
-            markeredgewidth=1.0,
-            color=canvas.INK,
-            alpha=0.75 if len(x) < 300 else 0.35,
-            label=label,
+
+def bands_along_inputs(region: ConfidenceRegion) -> list[BandDisplay]:
+    """Compute a band along each input that varies, the others held at typical values.
+
+    The bands hold all at once. There are none where inputs are objects, or where the family has no
+    probabilities between the inputs of the data.
+    """
+    columns = columns_of(region)
+    varied = [one for one in columns if one.varies][:MOST_INPUTS]
+    paths = [one.path(POINTS[len(varied) > 1]) for one in varied]
+    X = rows_along(region, columns, varied, paths) if varied else None
+    if X is None:
+        return []
+    band, sample = region.band(X), region.fitted_.sample
+    successes, trials = (
+        sample.inputs.to_user_order(values) for values in (sample.successes, sample.inputs.trials)
+    )
+    stops = np.cumsum([len(path) for path in paths])
+    displays = []
+    for one, path, stop in zip(varied, paths, stops, strict=True):
+        part = slice(stop - len(path), stop)
+        displays.append(
+            BandDisplay(
+                one.places(path),
+                band.lower[part],
+                band.upper[part],
+                band.estimate[part],
+                coverage=band.coverage,
+                joint=band.joint,
+                status=band.status,
+                data_x=one.places(one.values),
+                successes=successes,
+                trials=trials,
+                name=one.name,
+                levels=None if one.levels is None else tuple(map(one.text, one.levels.tolist())),
+                held=held_at(columns, one),
+                X=X[part],
+            )
         )
+    return displays
 
 
 def _varying_column(X: FloatArray) -> FloatArray:

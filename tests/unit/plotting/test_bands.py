@@ -43,7 +43,7 @@ def test_band_and_estimate_are_drawn():
     assert display.figure_ is ax.figure
 
 
-@pytest.mark.parametrize(("joint", "word"), [(True, "simultaneous"), (False, "pointwise")])
+@pytest.mark.parametrize(("joint", "word"), [(True, "simultaneous"), (False, "individual")])
 def test_the_legend_names_the_kind_and_its_coverage(joint, word):
     ax = band(joint=joint, coverage=0.9).plot().ax_
     assert legend_texts(ax)[:2] == [f"90% {word} band", "most compatible"]
