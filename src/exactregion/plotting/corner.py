@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Self
 
@@ -107,8 +107,8 @@ class CornerDisplay(canvas.Display):
     coverage: float
     status: str = "bounded"
     truth: FloatArray | None = None
-    theta: FloatArray | None = None
-    pvalues: FloatArray | None = None
+    theta: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
+    pvalues: FloatArray = field(default_factory=lambda: np.empty(0))
     levels: tuple[float, float] = (0.0, 1.0)
 
     @classmethod

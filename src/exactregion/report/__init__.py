@@ -1,7 +1,8 @@
 """Reports: one HTML page that needs no network, for a test, a region or a belt.
 
-The figures can be pointed at; all that they need is in the page. Bokeh and Jinja2 are loaded when a
-report is written, not before.
+The figures are drawn from the arrays of the Displays in `exactregion.plotting`, and answer the
+pointer; all that they need is in the page. Bokeh and Jinja2 are loaded when a report is written,
+not before.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from exactregion.errors import MissingDependencyError
 if TYPE_CHECKING:
     from exactregion.calibration import CalibrationBelt
     from exactregion.region import ConfidenceRegion
-    from exactregion.report.parts import Page
+    from exactregion.report.page import Page
     from exactregion.testing.result import ExactTestResult
 
 __all__ = ["write_belt_report", "write_region_report", "write_test_report"]
@@ -24,12 +25,12 @@ __all__ = ["write_belt_report", "write_region_report", "write_test_report"]
 def write_test_report(
     result: ExactTestResult, path: str | Path, *, title: str | None = None
 ) -> Path:
-    """Write the report of a test: its answer, the null distribution and the groups behind it.
+    """Write the report of a test: its answer, the null distribution and the outcomes in groups.
 
     Parameters
     ----------
     result : ExactTestResult
-        What `model_test` or `calibration_test` gave.
+        Returned by `model_test` or `calibration_test`.
     path : str or Path
         Where the page goes; an old one is replaced when the new one is complete.
     title : str, optional
@@ -49,16 +50,14 @@ def write_test_report(
 def write_region_report(
     region: ConfidenceRegion, path: str | Path, *, title: str | None = None
 ) -> Path:
-    """Write the report of a region: its answer, intervals, and curves to point at.
+    """Write the report of a region: its answer, intervals, and parameters with their curves.
 
     Parameters
     ----------
     region : ConfidenceRegion
         Fitted.
-    path : str or Path
-        Where the page goes; an old one is replaced when the new one is complete.
-    title : str, optional
-        Heading of the page.
+    path, title
+        As for `write_test_report`.
 
     Returns
     -------
@@ -72,16 +71,14 @@ def write_region_report(
 
 
 def write_belt_report(belt: CalibrationBelt, path: str | Path, *, title: str | None = None) -> Path:
-    """Write the report of a calibration belt: its answer, the belt, and where it is off.
+    """Write the report of a calibration belt: its answer, the belt, and the outcomes in groups.
 
     Parameters
     ----------
     belt : CalibrationBelt
-        What `calibration_belt` gave.
-    path : str or Path
-        Where the page goes; an old one is replaced when the new one is complete.
-    title : str, optional
-        Heading of the page.
+        Returned by `calibration_belt`.
+    path, title
+        As for `write_test_report`.
 
     Returns
     -------
@@ -106,7 +103,7 @@ def _check_packages(caller: str) -> None:
 
 
 def _write(page: Page, path: str | Path) -> Path:
-    from exactregion.report.rendering import render
+    from exactregion.report.page import render
 
     html = render(page).encode("utf-8")
     return write_whole(Path(path), lambda file: file.write(html))

@@ -14,6 +14,7 @@ import pytest
 
 import exactregion as er
 from exactregion.errors import MissingDependencyError
+from exactregion.plotting import wording
 from exactregion.report import write_belt_report, write_region_report, write_test_report
 
 REPORTS = {
@@ -107,15 +108,15 @@ def test_answer_and_guarantee_are_those_of_the_wording(pages, read, region, test
     for name, answer, guarantee in (
         (
             "region",
-            er.plotting.wording.answer_of_region(region),
-            er.wording.guarantee_of_region(region),
+            wording.answer_of_region(region),
+            wording.guarantee_of_region(region),
         ),
         (
             "tested",
-            er.plotting.wording.answer_of_test(tested),
-            er.wording.guarantee_of_test(tested),
+            wording.answer_of_test(tested),
+            wording.guarantee_of_test(tested),
         ),
-        ("belt", er.plotting.wording.answer_of_belt(belt), er.wording.guarantee_of_belt(belt)),
+        ("belt", wording.answer_of_belt(belt), wording.guarantee_of_belt(belt)),
     ):
         reader = read(pages[name])
         assert reader.texts("p", **{"class": "said"}) == [answer]
@@ -159,6 +160,12 @@ def test_missing_packages_are_named_with_the_install_line(missing, monkeypatch, 
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("name", list(REPORTS))
+def test_matplotlib_is_not_needed(name, request, monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert REPORTS[name](request.getfixturevalue(name), tmp_path / "page.html").exists()
+
+
 def test_importing_the_room_loads_neither_bokeh_nor_jinja():
     code = (
         "import sys, exactregion.report; "
@@ -176,7 +183,7 @@ def test_a_page_is_written_whole_or_not_at_all(tested, tmp_path, monkeypatch):
     def fail(*args, **kwargs):
         raise RuntimeError("no")
 
-    monkeypatch.setattr("exactregion.report.rendering._policy", fail)
+    monkeypatch.setattr("exactregion.report.page._policy", fail)
     with pytest.raises(RuntimeError):
         tested.report(path)
     assert path.read_bytes() == before
