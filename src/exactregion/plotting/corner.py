@@ -12,7 +12,6 @@ import numpy.typing as npt
 from exactregion._typing import FloatArray
 from exactregion.errors import InvalidValueError
 from exactregion.plotting import canvas, wording
-from exactregion.plotting.extent import accepted_pvalues, box_of, check_truth, near_lengths
 from exactregion.ranking import pvalue_of
 from exactregion.region.depth import radius_of
 from exactregion.region.outline import Outline
@@ -142,12 +141,8 @@ class CornerDisplay(canvas.Display):
         """
         canvas.check_matplotlib(f"{cls.__name__}.from_region", draw)
         names = region.parameter_names_
-        if len(names) < 2:
-            raise InvalidValueError(
-                f"{cls.__name__} needs a family with two or more parameters. Got {len(names)} "
-                "instead: use region.plot(), which chooses the picture."
-            )
-        true = check_truth(truth, region)
+        canvas.check_number(cls.__name__, region, "two or more parameters", len(names) > 1)
+        true = canvas.check_truth(truth, region)
         outline = region.outline()
         intervals = region.intervals(joint=True)[["lower", "upper"]].to_numpy(dtype=np.float64)
         theta = np.vstack([outline.estimate, _along_rays(outline)])
@@ -164,7 +159,7 @@ class CornerDisplay(canvas.Display):
             truth=true,
             theta=theta[order],
             pvalues=pvalues[order],
-            levels=accepted_pvalues(region),
+            levels=canvas.accepted_pvalues(region),
         )
         return display.plot(ax, **kwargs) if draw else display
 
@@ -313,7 +308,7 @@ def _members(region: ConfidenceRegion, outline: Outline, rays: int) -> FloatArra
         for name in ("directions", "inner", "outer", "at_bound")
     )
     endless = np.isinf(outer) & ~at_bound
-    cut = near_lengths(outer, PAST_EDGE, 4 * PAST_EDGE)
+    cut = canvas.near_lengths(outer, PAST_EDGE, 4 * PAST_EDGE)
     length = np.where(endless, np.minimum(inner, cut), inner)
     theta = window.theta(along * length[:, None])
     kept = ~endless
@@ -328,7 +323,7 @@ def _along_rays(outline: Outline) -> FloatArray:
     if rays is None:
         steps = np.random.default_rng(0).standard_normal((300, len(outline.estimate)))
         return window.theta(2 * steps)
-    far = near_lengths(rays.outer, 3.0, 10.0)
+    far = canvas.near_lengths(rays.outer, 3.0, 10.0)
     ended = np.isfinite(rays.outer) & (rays.outer < 1.5 * far)
     inside = [(rays.directions, share * np.minimum(rays.inner, far)) for share in LENGTHS]
     outside = [(rays.directions[ended], multiple * rays.outer[ended]) for multiple in BEYOND]
@@ -354,7 +349,7 @@ def _towards_edges(window: Window, number: int) -> FloatArray:
 
 def _limits(outline: Outline, intervals: FloatArray, truth: FloatArray | None) -> FloatArray:
     """Return what to show of each parameter: its interval, or part of the region if endless."""
-    box = box_of(outline, margin=0.0)
+    box = canvas.box_of(outline, margin=0.0)
     limits = np.where(np.isfinite(intervals), intervals, box)
     if truth is not None:
         limits[:, 0] = np.minimum(limits[:, 0], truth)

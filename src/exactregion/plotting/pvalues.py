@@ -9,9 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from exactregion._typing import BoolArray, FloatArray
-from exactregion.errors import InvalidValueError
 from exactregion.plotting import canvas, wording
-from exactregion.plotting.extent import accepted_pvalues, box_of, check_truth, joint_status
 from exactregion.ranking import pvalue_of
 from exactregion.region.ranges import runs
 
@@ -125,13 +123,9 @@ class PValueDisplay(canvas.Display):
         """
         canvas.check_matplotlib(f"{cls.__name__}.from_region", draw)
         names = region.parameter_names_
-        if len(names) != 1:
-            raise InvalidValueError(
-                f"{cls.__name__} needs a family with one parameter. Got {len(names)} instead: "
-                "use region.plot(), which chooses the picture."
-            )
-        true = check_truth(truth, region)
-        box = box_of(region.outline()) if box is None else box
+        canvas.check_number(cls.__name__, region, "one parameter", len(names) == 1)
+        true = canvas.check_truth(truth, region)
+        box = canvas.box_of(region.outline()) if box is None else box
         even, fine = region.grid(box, points=points), region.grid(box, levels=levels)
         single = np.array([region.estimate_] if true is None else [region.estimate_, true])
         ranked = fine.ranks > 0
@@ -148,8 +142,10 @@ class PValueDisplay(canvas.Display):
             name=names[0],
             estimate=float(region.estimate_[0]),
             coverage=region.coverage_,
-            levels=accepted_pvalues(region),
-            status=joint_status(region.status_, "disconnected" if len(ends) > 1 else fine.status),
+            levels=canvas.accepted_pvalues(region),
+            status=canvas.joint_status(
+                region.status_, "disconnected" if len(ends) > 1 else fine.status
+            ),
             truth=None if true is None else float(true[0]),
         )
         return display.plot(ax, **kwargs) if draw else display

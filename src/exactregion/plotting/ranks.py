@@ -10,9 +10,7 @@ import numpy.typing as npt
 from scipy import ndimage
 
 from exactregion._typing import BoolArray, FloatArray, IntArray
-from exactregion.errors import InvalidValueError
 from exactregion.plotting import canvas, wording
-from exactregion.plotting.extent import accepted_pvalues, box_of, check_truth, joint_status
 from exactregion.ranking import pvalue_of
 from exactregion.region.grid import Grid, full_grid, refined_grid
 from exactregion.region.outline import Outline
@@ -146,12 +144,8 @@ class RankDisplay(canvas.Display):
         """
         canvas.check_matplotlib(f"{cls.__name__}.from_region", draw)
         names = region.parameter_names_
-        if len(names) != 2:
-            raise InvalidValueError(
-                f"{cls.__name__} needs a family with two parameters. Got {len(names)} instead: "
-                "use region.plot(), which chooses the picture."
-            )
-        true = check_truth(truth, region)
+        canvas.check_number(cls.__name__, region, "two parameters", len(names) == 2)
+        true = canvas.check_truth(truth, region)
         shear = _shear(region.outline()) if upright else 0.0
         even, fine = _grids(region, box, points, levels, shear)
         places, ranks = _evaluated(even, fine)
@@ -163,8 +157,8 @@ class RankDisplay(canvas.Display):
             names=(names[0], names[1]),
             estimate=region.estimate_,
             coverage=region.coverage_,
-            levels=accepted_pvalues(region),
-            status=joint_status(region.status_, fine.status),
+            levels=canvas.accepted_pvalues(region),
+            status=canvas.joint_status(region.status_, fine.status),
             truth=true,
             shear=shear,
             regular=(points, points),
@@ -263,12 +257,12 @@ def _grids(
     """Evaluate a region on a regular grid, and on one refined near the boundary."""
     outline, state = region.outline(), region.fitted_
     if not shear:
-        box = box_of(outline) if box is None else box
+        box = canvas.box_of(outline) if box is None else box
         return region.grid(box, points=points), region.grid(box, levels=levels)
     if box is None:
         window, turn = outline.window, np.array([[1.0, -shear], [0.0, 1.0]])
         seen = replace(window, origin=turn @ window.origin, axes=turn @ window.axes)
-        box = box_of(replace(outline, window=seen))
+        box = canvas.box_of(replace(outline, window=seen))
     probe = Probe(lambda places: state.ranks(_sheared(places, -shear)), outline.window.bounds)
     return (
         full_grid(probe, state.accepted, np.asarray(box, dtype=np.float64), points),

@@ -115,7 +115,7 @@ def region_note(status: str, detail: str = "") -> str:
 def set_detail(status: str, pvalues: FloatArray, sizes: npt.ArrayLike, measure: str) -> str:
     """Add numbers to the note: the largest p-value of an empty set, or the pieces of another."""
     if status == "empty":
-        return f"p ≤ {pvalues.max():.3g} at every point evaluated"
+        return f"p ≤ {pvalues.max():.3g} at all points"
     return pieces_text(np.asarray(sizes, float), measure) if status == "disconnected" else ""
 
 
@@ -189,8 +189,8 @@ def answer_of_region(region: ConfidenceRegion) -> str:
         f"{name} = {number(value)}" for name, value in zip(names, region.estimate_, strict=True)
     )
     return (
-        f"The outcomes are most compatible with {best}; the {level} region contains all parameters "
-        "that they do not reject."
+        f"The outcomes are most compatible with {best}; the {level} region contains all that they "
+        "do not reject."
     )
 
 

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from bokeh.layouts import column
-from bokeh.models import ColumnDataSource
 
 from exactregion.plotting import BeltDisplay, wording
 from exactregion.report.facts import belt_facts, code_of
-from exactregion.report.figures import add_bars, add_diagonal, add_glyph, new_figure
+from exactregion.report.figures import add_bars, add_diagonal, add_glyph, add_line, new_figure
 from exactregion.report.groups import groups_section
 from exactregion.report.page import Figure, Key, Page, Pointer, Section, Words
 from exactregion.report.regions import interval_table
@@ -115,16 +114,13 @@ def _figure(display: BeltDisplay) -> Figure:
 
 
 def _draw_belt(plot: Any, display: BeltDisplay) -> list[Key]:
-    names = {"x": "grid", "lower": "lower", "upper": "upper", "estimate": "estimate"}
-    curves = ColumnDataSource({key: getattr(display, name) for key, name in names.items()})
-    area = {"x": "x", "y1": "lower", "y2": "upper"}
-    add_glyph(plot, "varea", curves, {"fill_color": "blue"}, fill_alpha=0.25, **area)
-    for name, width, alpha in (("lower", 1, 0.6), ("upper", 1, 0.6), ("estimate", 2, 1.0)):
-        style: dict[str, Any] = {"line_width": width, "line_alpha": alpha}
-        add_glyph(plot, "line", curves, {"line_color": "blue"}, x="x", y=name, **style)
-    mark = ColumnDataSource({"x": [], "lower": [], "upper": []}, name="mark")
-    ends = {"x0": "x", "x1": "x", "y0": "lower", "y1": "upper"}
-    add_glyph(plot, "segment", mark, {"line_color": "ink"}, line_width=2, **ends)
+    area = {"x": display.grid, "y1": display.lower, "y2": display.upper}
+    add_glyph(plot, "varea", area, {"fill_color": "blue"}, fill_alpha=0.25)
+    for bound in (display.lower, display.upper):
+        add_line(plot, display.grid, bound, "blue", line_alpha=0.6)
+    add_line(plot, display.grid, display.estimate, "blue", line_width=2)
+    nothing: dict[str, Any] = {"x0": [], "x1": [], "y0": [], "y1": []}
+    add_glyph(plot, "segment", nothing, {"line_color": "ink"}, name="mark", line_width=2)
     return [
         Key("area-blue", f"{wording.percent(display.coverage)} belt"),
         Key("line-blue", "most compatible curve"),
@@ -136,9 +132,9 @@ def _draw_diagonal(plot: Any, display: BeltDisplay) -> list[Key]:
     keys = [Key("dash-muted", "calibrated")]
     if display.departures:
         ends = [[departure.start, departure.stop] for departure in display.departures]
-        off = ColumnDataSource({"xs": ends, "ys": ends})
-        look: dict[str, Any] = {"line_width": 4, "line_cap": "round"}
-        add_glyph(plot, "multi_line", off, {"line_color": "vermilion"}, xs="xs", ys="ys", **look)
+        off = {"xs": ends, "ys": ends}
+        roles = {"line_color": "vermilion"}
+        add_glyph(plot, "multi_line", off, roles, line_width=4, line_cap="round")
         keys.append(Key("line-vermilion", "diagonal outside the belt"))
     return keys
 
@@ -151,7 +147,8 @@ def _pointer(display: BeltDisplay) -> Pointer:
         f"predicted {p:.3f}\nbetween {low:.3f} and {high:.3f}{_side(display, p)}"
         for p, low, high in zip(grid, display.lower, display.upper, strict=True)
     ]
-    mark = {"x": grid.tolist(), "lower": display.lower.tolist(), "upper": display.upper.tolist()}
+    columns = {"x0": grid, "x1": grid, "y0": display.lower, "y1": display.upper}
+    mark = {name: values.tolist() for name, values in columns.items()}
     return Pointer("belt", ends[:-1], ends[1:], texts, mark)
 
 

@@ -18,6 +18,7 @@ from exactregion.report.figures import (
     label_of,
     limits_around,
     new_figure,
+    paint,
 )
 from exactregion.report.page import Explorer, Figure, Key
 
@@ -40,6 +41,9 @@ STEPS = 65_535
 
 MOST_ROWS = 2_000
 """More rows of data than this are not all drawn."""
+
+NOWHERE: dict[str, Any] = {"x": [], "y": []}
+POINTED = {"line_color": "paper", "fill_color": "vermilion"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,9 +119,9 @@ def _line_plane(display: PValueDisplay, m: int) -> Plane:
     keys = []
     if len(display.ends):
         left, right = np.clip(display.ends, low, high).T
-        spans = ColumnDataSource({"left": left, "right": right})
-        sides = {"left": "left", "right": "right", "top": 1.05, "bottom": 0, "line_color": None}
-        add_glyph(plot, "quad", spans, {"fill_color": "blue"}, fill_alpha=0.15, **sides)
+        spans = {"left": left, "right": right}
+        style: dict[str, Any] = {"top": 1.05, "bottom": 0, "fill_alpha": 0.15, "line_color": None}
+        add_glyph(plot, "quad", spans, {"fill_color": "blue"}, **style)
         keys.append(Key("area-blue", f"{wording.percent(display.coverage)} region"))
     add_line(plot, values, pvalues, "blue", line_width=2)
     keys.append(Key("line-blue", "p-value"))
@@ -160,10 +164,8 @@ def _surface_plane(display: RankDisplay, m: int) -> Plane:
     keys = [Key("ramp", "p-value, from 0 to 1")]
     lines = display.boundary()
     if lines:
-        edge = ColumnDataSource(
-            {"xs": [one[:, 0] for one in lines], "ys": [one[:, 1] for one in lines]}
-        )
-        add_glyph(plot, "multi_line", edge, {"line_color": "ink"}, xs="xs", ys="ys", line_width=1.6)
+        edge = {"xs": [line[:, 0] for line in lines], "ys": [line[:, 1] for line in lines]}
+        add_glyph(plot, "multi_line", edge, {"line_color": "ink"}, line_width=1.6)
         keys.append(Key("line-ink", f"edge of the {wording.percent(display.coverage)} region"))
     keys += _draw_points(plot, display.places(display.estimate), display.status == "empty")
     first, second = (wording.shortened(name) for name in display.names)
@@ -194,19 +196,19 @@ def _cloud_plane(display: CornerDisplay, m: int) -> Plane:
     # the script puts another pair of parameters on the axes with these labels
     for axis in (plot.xaxis[0], plot.yaxis[0]):
         axis.tags = [*axis.tags, *(label_of(name) for name in names)]
-    source = _points_source(theta, theta[:, pair], pvalues, m)
-    source.data["pvalue"] = pvalues
+    points = _points_source(theta, theta[:, pair], pvalues, m)
+    points.data["pvalue"] = pvalues
     low, high = display.levels
     inside = (pvalues > low) & (pvalues <= high)
-    blue = {"fill_color": {"field": "pvalue", "transform": heat_mapper()}}
-    kinds: tuple[tuple[Any, str, int, str, dict[str, Any]], ...] = (
-        (~inside, "x", 6, "muted", {}),
-        (inside, "circle", 9, "blue", blue),
+    heat = {"fill_color": {"field": "pvalue", "transform": heat_mapper()}}
+    kinds: tuple[tuple[Any, str, dict[str, Any]], ...] = (
+        (~inside, "muted", {"marker": "x", "size": 6}),
+        (inside, "blue", {"marker": "circle", "size": 9, **heat}),
     )
-    for mask, marker, size, role, fill in kinds:
+    for mask, role, style in kinds:
         view = CDSView(filter=IndexFilter(indices=np.flatnonzero(mask).tolist()))
-        style: dict[str, Any] = {"marker": marker, "size": size, "view": view, **fill}
-        add_glyph(plot, "scatter", source, {"line_color": role}, x="x", y="y", **style)
+        drawn = plot.scatter(x="x", y="y", source=points, view=view, **style)
+        paint(drawn.glyph, line_color=role)
     keys = [Key("dot-ramp", "in the region, bluer fits better")] if inside.any() else []
     keys += [Key("cross-muted", "outside")] if not inside.all() else []
     keys += _draw_points(plot, display.estimate[pair], display.status == "empty")
@@ -234,13 +236,11 @@ def _points_source(theta: FloatArray, places: FloatArray, pvalues: FloatArray, m
 
 def _draw_points(plot: Any, best: Any, is_empty: bool) -> list[Key]:
     """Mark the estimate, and the parameter that is pointed at."""
-    here = ColumnDataSource({"x": [best[0]], "y": [best[1]]}, name="best")
+    here = {"x": [best[0]], "y": [best[1]]}
     roles = {"line_color": "ink"} | ({} if is_empty else {"fill_color": "paper"})
-    marker = "x" if is_empty else "circle"
-    add_glyph(plot, "scatter", here, roles, x="x", y="y", marker=marker, size=10, line_width=2)
-    chosen = ColumnDataSource({"x": [], "y": []}, name="chosen")
-    roles = {"line_color": "paper", "fill_color": "vermilion"}
-    add_glyph(plot, "scatter", chosen, roles, x="x", y="y", size=14, line_width=2)
+    style: dict[str, Any] = {"marker": "x" if is_empty else "circle", "size": 10, "line_width": 2}
+    add_glyph(plot, "scatter", here, roles, name="best", **style)
+    add_glyph(plot, "scatter", NOWHERE, POINTED, name="chosen", size=14, line_width=2)
     look = "cross" if is_empty else "dot"
     return [Key(look, wording.estimate_name(is_empty)), Key("dot-vermilion", "pointed at")]
 
@@ -271,12 +271,10 @@ def _band_figure(
     P = region.model_.probabilities(theta, display.X)
     steps = ColumnDataSource({"steps": np.rint(STEPS * P).astype(np.uint16).ravel()}, name="steps")
     plot.tags = [*plot.tags, steps, ColumnDataSource({"x": display.x}, name="grid")]
-    curve = ColumnDataSource({"x": [], "y": []}, name="curve")
     if few:
-        roles = {"line_color": "paper", "fill_color": "vermilion"}
-        add_glyph(plot, "scatter", curve, roles, x="x", y="y", size=13, line_width=2)
+        add_glyph(plot, "scatter", NOWHERE, POINTED, name="curve", size=13, line_width=2)
     else:
-        add_glyph(plot, "line", curve, {"line_color": "vermilion"}, x="x", y="y", line_width=3)
+        add_line(plot, [], [], "vermilion", name="curve", line_width=3)
     keys.append(Key("dot-vermilion" if few else "line-vermilion", "pointed at"))
     reading = (
         "No curve of the family fits; the dashed one is the least incompatible that was found."
@@ -297,21 +295,20 @@ def _band_figure(
 def _draw_band(plot: Any, display: BandDisplay) -> list[Key]:
     """Draw the band, the data and the curve of the estimate."""
     is_empty, few, keys = display.status == "empty", display.levels is not None, []
-    ends: dict[str, Any] = {"x": display.x, "lower": display.lower, "upper": display.upper}
+    roles = {"fill_color": "blue"}
     if not is_empty:
-        columns: dict[str, Any] = {"x": "x", "y1": "lower", "y2": "upper"}
         if few:
+            bars = {"x": display.x, "bottom": display.lower, "top": display.upper}
             width = 0.06 * (plot.x_range.end - plot.x_range.start)
-            columns = {"x": "x", "bottom": "lower", "top": "upper", "width": width}
-            columns["line_color"] = None
-        roles, kind = {"fill_color": "blue"}, "vbar" if few else "varea"
-        add_glyph(plot, kind, ColumnDataSource(ends), roles, fill_alpha=0.25, **columns)
+            add_glyph(plot, "vbar", bars, roles, width=width, fill_alpha=0.25, line_color=None)
+        else:
+            area = {"x": display.x, "y1": display.lower, "y2": display.upper}
+            add_glyph(plot, "varea", area, roles, fill_alpha=0.25)
         keys.append(Key("area-blue", f"{wording.percent(display.coverage)} simultaneous band"))
     keys.append(_draw_data(plot, display))
     if few:
-        source = ColumnDataSource({"x": display.x, "y": display.estimate})
-        roles = {"fill_color": "blue", "line_color": "paper"}
-        add_glyph(plot, "scatter", source, roles, x="x", y="y", size=11)
+        best = {"x": display.x, "y": display.estimate}
+        add_glyph(plot, "scatter", best, roles | {"line_color": "paper"}, size=11)
     else:
         dash = "dashed" if is_empty else "solid"
         add_line(plot, display.x, display.estimate, "blue", line_width=2, line_dash=dash)
@@ -324,13 +321,11 @@ def _draw_data(plot: Any, display: BandDisplay) -> Key:
     rows = 0 if display.trials is None else int((display.trials > 0).sum())
     part = "" if len(x) == rows else f", {len(x):,} of {rows:,} rows"
     if display.is_labels:
-        source = ColumnDataSource({"x": x, "y": y})
         style: dict[str, Any] = {"marker": "dash", "angle": np.pi / 2, "size": 10}
         style["line_alpha"] = 0.8 if len(x) < 300 else 0.4
-        add_glyph(plot, "scatter", source, {"line_color": "ink"}, x="x", y="y", **style)
+        add_glyph(plot, "scatter", {"x": x, "y": y}, {"line_color": "ink"}, **style)
         return Key("tick", f"outcomes: top happened, bottom did not{part}")
-    size = 6 + 9 * np.sqrt(trials / trials.max(initial=1))
-    source = ColumnDataSource({"x": x, "y": y, "size": size})
+    shares = {"x": x, "y": y, "size": 6 + 9 * np.sqrt(trials / trials.max(initial=1))}
     roles = {"line_color": "ink", "fill_color": "paper"}
-    add_glyph(plot, "scatter", source, roles, x="x", y="y", size="size", line_width=1.3)
+    add_glyph(plot, "scatter", shares, roles, line_width=1.3)
     return Key("dot", f"observed shares{part}")

@@ -36,6 +36,7 @@ __all__ = [
     "label_of",
     "limits_around",
     "new_figure",
+    "paint",
 ]
 
 HEAT_STEPS = 128
@@ -157,15 +158,27 @@ def _style_axis(axis: Any, label: str) -> None:
     )
 
 
-def add_glyph(plot: Any, kind: str, source: Any, roles: dict[str, str], **settings: Any) -> None:
-    """Draw with the figure's method of this name, in the colours of roles (property to role)."""
-    paint(getattr(plot, kind)(source=source, **settings).glyph, **roles)
+def add_glyph(
+    plot: Any,
+    kind: str,
+    columns: dict[str, Any],
+    roles: dict[str, str],
+    *,
+    name: str | None = None,
+    **settings: Any,
+) -> None:
+    """Draw with the figure's method of this name, in the colours of roles (property to role).
+
+    Columns are named as the properties of the glyph that they give. The script finds them by name.
+    """
+    source = ColumnDataSource(columns, name=name)
+    properties = {column: column for column in columns} | settings
+    paint(getattr(plot, kind)(source=source, **properties).glyph, **roles)
 
 
 def add_line(plot: Any, x: Any, y: Any, role: str, **settings: Any) -> None:
     """Draw a line in the colour of a role."""
-    source = ColumnDataSource({"x": x, "y": y})
-    add_glyph(plot, "line", source, {"line_color": role}, x="x", y="y", **settings)
+    add_glyph(plot, "line", {"x": x, "y": y}, {"line_color": role}, **settings)
 
 
 def add_diagonal(plot: Any) -> None:
@@ -177,8 +190,7 @@ def add_bars(plot: Any, edges: Any, bottom: Any, top: Any, role: str, **settings
     """Draw the bars of a histogram in the colour of a role."""
     columns = {"left": edges[:-1], "right": edges[1:], "bottom": bottom, "top": top}
     roles = {"fill_color": role, "line_color": "paper"}
-    names = {name: name for name in columns}
-    add_glyph(plot, "quad", ColumnDataSource(columns), roles, line_width=0.6, **names, **settings)
+    add_glyph(plot, "quad", columns, roles, line_width=0.6, **settings)
 
 
 def heat_mapper() -> Any:

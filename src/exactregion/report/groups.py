@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from bokeh.models import ColumnDataSource
 
 from exactregion._typing import FloatArray, IntArray
 from exactregion.report.figures import add_diagonal, add_glyph, new_figure
@@ -86,9 +85,9 @@ def _figure(groups: Groups) -> Figure:
     )
     add_diagonal(plot)
     size = 8 + 10 * np.sqrt(groups.trials / groups.trials.max())
-    shares = ColumnDataSource({"x": groups.predicted, "y": groups.observed, "size": size})
-    roles, look = {"line_color": "blue", "fill_color": "blue"}, {"fill_alpha": 0.35}
-    add_glyph(plot, "scatter", shares, roles, x="x", y="y", size="size", line_width=1.6, **look)
+    shares = {"x": groups.predicted, "y": groups.observed, "size": size}
+    roles = {"line_color": "blue", "fill_color": "blue"}
+    add_glyph(plot, "scatter", shares, roles, fill_alpha=0.35, line_width=1.6)
     middles = (groups.predicted[:-1] + groups.predicted[1:]) / 2
     ends = [-1.0, *middles.tolist(), 2.0]
     texts = [

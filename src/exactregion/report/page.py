@@ -217,7 +217,7 @@ def render(page: Page) -> str:
 def _unbroken(text: str) -> str:
     """Keep "p = 0.03" on one line."""
     for sign in "=≤":
-        text = text.replace(f"p {sign} ", f"p\N{NO-BREAK SPACE}{sign}\N{NO-BREAK SPACE}")
+        text = text.replace(f" {sign} ", f"\N{NO-BREAK SPACE}{sign}\N{NO-BREAK SPACE}")
     return text
 
 

@@ -38,3 +38,26 @@ def test_axes_must_have_a_figure(ax):
     ax.remove()
     with pytest.raises(InvalidValueError, match="'ax' parameter must be axes of a figure"):
         canvas.figure_of(ax)
+
+
+@pytest.mark.parametrize(
+    ("by_rays", "by_grid", "said"),
+    [
+        ("bounded", "bounded", "bounded"),
+        ("bounded", "disconnected", "disconnected"),
+        ("unbounded", "disconnected", "unbounded"),
+        ("bounded", "unbounded", "cut"),
+        ("empty", "empty", "empty"),
+        ("empty", "bounded", "bounded"),
+        ("bounded", "empty", "bounded"),
+    ],
+)
+def test_the_more_unusual_status_is_said(by_rays, by_grid, said):
+    assert canvas.joint_status(by_rays, by_grid) == said
+
+
+def test_the_box_of_an_unbounded_region_shows_the_estimate_well_inside(separated):
+    outline = separated.outline()
+    low, high = canvas.box_of(outline).T
+    share = (outline.estimate - low) / (high - low)
+    assert ((share > 0.05) & (share < 0.95)).all()

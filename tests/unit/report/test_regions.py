@@ -126,8 +126,8 @@ def test_the_band_is_that_of_the_region(region, explorer):
     (band,) = explorer.bands
     (area,) = [r.data_source.data for r in band.root.renderers if type(r.glyph).__name__ == "VArea"]
     expected = region.band(area["x"])
-    assert (area["lower"] == expected.lower).all()
-    assert (area["upper"] == expected.upper).all()
+    assert (area["y1"] == expected.lower).all()
+    assert (area["y2"] == expected.upper).all()
 
 
 def test_objects_have_no_curves_but_a_page():
