@@ -11,24 +11,17 @@ from exactregion._typing import FloatArray, IntArray
 from exactregion.data.reading import numeric, read_inputs, read_outcomes
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.plotting import canvas, wording
-from exactregion.plotting.inputs import columns_of, held_at, rows_along
 from exactregion.region.ranges import positive_stretches
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from exactregion.region import ConfidenceRegion
     from exactregion.region.results import Band
 
-__all__ = ["MOST_INPUTS", "BandDisplay", "bands_along_inputs"]
-
-MOST_INPUTS = 6
-"""Bands are computed along this many inputs at most."""
-
-POINTS = 41, 25
-"""Points of a band along a single input, and along each of several."""
+__all__ = ["BandDisplay"]
 
 JITTER = 0.022
+"""Half the range of the heights of marks of equal outcomes, so that equal inputs show."""
 
 _NOTES = {
     "unbounded": "unbounded: the band is of an unbounded region",
@@ -212,35 +205,25 @@ class BandDisplay(canvas.Display):
         label = f"{wording.percent(self.coverage)} {kind} band"
         style = {"color": canvas.BLUE, "alpha": 0.25, "linewidth": 0, "label": label, **kwargs}
         is_empty = self.status == "empty"
-        if is_empty:
-            pass
-        elif self.levels is None:
+        if not is_empty and self.levels is None:
             self.band_ = self.ax_.fill_between(self.x, self.lower, self.upper, **style)
+        elif not is_empty:
+            size = {"height": self.upper - self.lower, "width": 0.08 * np.ptp(self.x)}
+            self.band_ = self.ax_.bar(self.x, bottom=self.lower, **size, **style)
+        look: dict[str, Any] = {"color": canvas.BLUE, "label": wording.estimate_name(is_empty)}
+        if self.levels is None:
+            look |= {"linestyle": "--" if is_empty else "-", "linewidth": 1.6}
         else:
-            width = 0.08 * np.ptp(self.x)
-            self.band_ = self.ax_.bar(
-                self.x, self.upper - self.lower, width, bottom=self.lower, **style
-            )
-        look = {"linestyle": "--" if is_empty else "-"}
-        if self.levels is not None:
-            look = {"linestyle": "none", "marker": "o"}
-        (self.line_,) = self.ax_.plot(
-            self.x,
-            self.estimate,
-            color=canvas.BLUE,
-            linewidth=1.6,
-            label=wording.estimate_name(is_empty),
-            **look,
-        )
+            look |= {"linestyle": "none", "marker": "o"}
+        (self.line_,) = self.ax_.plot(self.x, self.estimate, **look)
 
     def _draw_undecided(self) -> None:
         """Shade the inputs at which the region allows both classes to be the likelier."""
         self.ax_.axhline(0.5, color=canvas.GREY, linewidth=0.8, linestyle=":", zorder=1)
-        label: str | None = "undecided: band holds 1/2"
+        label: str | None = "undecided: band contains 1/2"
+        style: dict[str, Any] = {"color": canvas.GREY, "alpha": 0.1, "linewidth": 0, "zorder": 0}
         for start, stop in positive_stretches(self.x, 0.5 - self.lower, self.upper - 0.5):
-            self.ax_.axvspan(
-                start, stop, color=canvas.GREY, alpha=0.1, linewidth=0, zorder=0, label=label
-            )
+            self.ax_.axvspan(start, stop, label=label, **style)
             label = None
 
     def _draw_data(self) -> None:
@@ -250,9 +233,8 @@ class BandDisplay(canvas.Display):
         total = int(trials.sum())
         if self.is_labels:
             style: dict[str, Any] = {"linestyle": "none", "marker": "|", "color": canvas.INK}
-            style |= {"markersize": 6, "markeredgewidth": 1.0, "alpha": 0.75}
-            if len(x) >= 300:
-                style["alpha"] = 0.35
+            style |= {"markersize": 6, "markeredgewidth": 1.0}
+            style["alpha"] = 0.75 if len(x) < 300 else 0.35  # so that dense ticks keep a shade
             self.ax_.plot(x, height, label=f"data (n = {total})", **style)
             return
         self.ax_.scatter(
@@ -266,47 +248,6 @@ class BandDisplay(canvas.Display):
             clip_on=False,
             label=f"observed shares (n = {total})",
         )
-
-
-def bands_along_inputs(region: ConfidenceRegion) -> list[BandDisplay]:
-    """Compute a band along each input that varies, the others held at typical values.
-
-    The bands hold all at once. There are none where inputs are objects, or where the family has no
-    probabilities between the inputs of the data.
-    """
-    columns = columns_of(region)
-    varied = [one for one in columns if one.varies][:MOST_INPUTS]
-    paths = [one.path(POINTS[len(varied) > 1]) for one in varied]
-    X = rows_along(region, columns, varied, paths) if varied else None
-    if X is None:
-        return []
-    band, sample = region.band(X), region.fitted_.sample
-    successes, trials = (
-        sample.inputs.to_user_order(values) for values in (sample.successes, sample.inputs.trials)
-    )
-    stops = np.cumsum([len(path) for path in paths])
-    displays = []
-    for one, path, stop in zip(varied, paths, stops, strict=True):
-        part = slice(stop - len(path), stop)
-        displays.append(
-            BandDisplay(
-                one.places(path),
-                band.lower[part],
-                band.upper[part],
-                band.estimate[part],
-                coverage=band.coverage,
-                joint=band.joint,
-                status=band.status,
-                data_x=one.places(one.values),
-                successes=successes,
-                trials=trials,
-                name=one.name,
-                levels=None if one.levels is None else tuple(map(one.text, one.levels.tolist())),
-                held=held_at(columns, one),
-                X=X[part],
-            )
-        )
-    return displays
 
 
 def _varying_column(X: FloatArray) -> FloatArray:

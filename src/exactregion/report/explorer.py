@@ -9,8 +9,14 @@ import numpy as np
 from bokeh.models import CDSView, ColumnDataSource, IndexFilter, PlainText
 
 from exactregion._typing import FloatArray
-from exactregion.plotting import CornerDisplay, PValueDisplay, RankDisplay, wording
-from exactregion.plotting.bands import BandDisplay, bands_along_inputs
+from exactregion.plotting import (
+    BandDisplay,
+    CornerDisplay,
+    PValueDisplay,
+    RankDisplay,
+    wording,
+)
+from exactregion.plotting.inputs import bands_along_inputs
 from exactregion.report.figures import (
     add_glyph,
     add_line,

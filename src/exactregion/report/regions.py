@@ -8,7 +8,7 @@ import numpy as np
 
 from exactregion.engine.progress import showing
 from exactregion.plotting import wording
-from exactregion.plotting.bands import MOST_INPUTS
+from exactregion.plotting.inputs import MOST_INPUTS
 from exactregion.report.explorer import explore
 from exactregion.report.facts import code_of, region_facts
 from exactregion.report.page import Page, Section, Table, Words

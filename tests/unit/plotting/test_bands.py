@@ -8,7 +8,7 @@ from support.pictures import legend_texts, notes, spans
 import exactregion as er
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.plotting import BandDisplay
-from exactregion.plotting.bands import bands_along_inputs
+from exactregion.plotting.inputs import bands_along_inputs
 
 X = np.array([0.0, 1.0, 2.0, 3.0, 4.0])
 LOWER = np.array([0.0, 0.1, 0.3, 0.7, 0.9])
@@ -53,7 +53,7 @@ def test_the_legend_names_the_kind_and_its_coverage(joint, word):
 def test_undecided_zone_is_where_the_band_holds_a_half():
     ax = band().plot().ax_
     np.testing.assert_allclose(spans(ax), [(2.25, 2.5)])
-    assert legend_texts(ax)[-1] == "undecided: band holds 1/2"
+    assert legend_texts(ax)[-1] == "undecided: band contains 1/2"
 
 
 def test_no_zone_where_all_is_decided_and_several_where_not():
@@ -62,7 +62,7 @@ def test_no_zone_where_all_is_decided_and_several_where_not():
     wave = np.array([0.4, 0.8, 0.4, 0.8, 0.4])
     ax = band(lower=wave, upper=np.full(5, 0.9)).plot().ax_
     np.testing.assert_allclose(spans(ax), [(0, 0.25), (1.75, 2.25), (3.75, 4)])
-    assert legend_texts(ax).count("undecided: band holds 1/2") == 1
+    assert legend_texts(ax).count("undecided: band contains 1/2") == 1
 
 
 def test_labels_are_ticks_outside_of_the_curve():
