@@ -16,6 +16,7 @@ from exactregion.ranking import pvalue_of
 from exactregion.region.outline import Outline
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
@@ -35,8 +36,8 @@ MARGIN = 0.08
 class CornerDisplay(canvas.Display):
     """Projections of a region on all pairs of parameters, with the joint intervals.
 
-    Each panel below the diagonal shows the convex hull of members found, as its two parameters see
-    it; the panels on the diagonal show the joint intervals. Use `from_region`, or
+    Each panel below the diagonal shows the convex hull of members found, projected on its two
+    parameters; the panels on the diagonal show the joint intervals. Use `from_region`, or
     `ConfidenceRegion.plot`, to make one.
 
     Parameters
@@ -104,6 +105,7 @@ class CornerDisplay(canvas.Display):
         *,
         truth: npt.ArrayLike | None = None,
         rays: int = RAYS,
+        intervals: pd.DataFrame | None = None,
         draw: bool = True,
         ax: Axes | None = None,
         **kwargs: Any,
@@ -119,6 +121,8 @@ class CornerDisplay(canvas.Display):
         rays : int
             Number of rays along which the boundary is found, besides those of the search; most of
             them towards the edges of the projections.
+        intervals : pandas.DataFrame, optional
+            What ``region.intervals(joint=True)`` returned, if it is there already.
         draw : bool
             Whether to draw at once; if not, matplotlib is not needed.
         ax : matplotlib Axes, optional
@@ -131,14 +135,15 @@ class CornerDisplay(canvas.Display):
         canvas.check_number(cls.__name__, region, "two or more parameters", len(names) > 1)
         true = canvas.check_truth(truth, region)
         outline = region.outline()
-        intervals = region.intervals(joint=True)[["lower", "upper"]].to_numpy(dtype=np.float64)
+        table = region.intervals(joint=True) if intervals is None else intervals
+        ends = table[["lower", "upper"]].to_numpy(dtype=np.float64)
         theta = np.vstack([outline.estimate, points_along_rays(outline)])
         pvalues = pvalue_of(region.rank(theta), region.accepted_ranks_.m)
         order = np.argsort(-pvalues, kind="stable")
         display = cls(
             boundary_members(region, outline, rays),
-            intervals,
-            _limits(outline, intervals, true),
+            ends,
+            _limits(outline, ends, true),
             names=names,
             estimate=outline.estimate,
             coverage=region.coverage_,

@@ -18,17 +18,7 @@ from markupsafe import Markup
 from exactregion._version import __version__
 from exactregion.report.figures import THEMES
 
-__all__ = [
-    "Explorer",
-    "Figure",
-    "Key",
-    "Page",
-    "Pointer",
-    "Section",
-    "Table",
-    "Words",
-    "render",
-]
+__all__ = ["Explorer", "Figure", "Key", "Page", "Pointer", "Section", "Table", "Words", "render"]
 
 
 @dataclass(frozen=True)
