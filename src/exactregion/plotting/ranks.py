@@ -10,6 +10,7 @@ import numpy.typing as npt
 from scipy import ndimage
 
 from exactregion._typing import BoolArray, FloatArray, IntArray
+from exactregion.errors import InvalidValueError
 from exactregion.plotting import canvas, wording
 from exactregion.ranking import pvalue_of
 from exactregion.region.grid import Grid, full_grid, refined_grid
@@ -127,7 +128,7 @@ class RankDisplay(canvas.Display):
         truth : array-like of shape (2,), optional
             The true parameters, drawn as a star.
         box : array-like of shape (2, 2), optional
-            (low, high) of each axis; around the region by default.
+            (low, high) of each parameter; around the region by default.
         points : int
             Points per axis of the heat map.
         levels : int, optional
@@ -146,6 +147,12 @@ class RankDisplay(canvas.Display):
         names = region.parameter_names_
         canvas.check_number(cls.__name__, region, "two parameters", len(names) == 2)
         true = canvas.check_truth(truth, region)
+        if upright and box is not None:
+            raise InvalidValueError(
+                "cannot be combined with upright=True, which chooses the axes. Leave one of them "
+                "out.",
+                parameter="box",
+            )
         shear = _shear(region.outline()) if upright else 0.0
         even, fine = _grids(region, box, points, levels, shear)
         places, ranks = _evaluated(even, fine)
@@ -259,14 +266,13 @@ def _grids(
     if not shear:
         box = canvas.box_of(outline) if box is None else box
         return region.grid(box, points=points), region.grid(box, levels=levels)
-    if box is None:
-        window, turn = outline.window, np.array([[1.0, -shear], [0.0, 1.0]])
-        seen = replace(window, origin=turn @ window.origin, axes=turn @ window.axes)
-        box = canvas.box_of(replace(outline, window=seen))
-    probe = Probe(lambda places: state.ranks(_sheared(places, -shear)), outline.window.bounds)
+    window, turn = outline.window, np.array([[1.0, -shear], [0.0, 1.0]])
+    seen = replace(window, origin=turn @ window.origin, axes=turn @ window.axes)
+    box = canvas.box_of(replace(outline, window=seen))
+    probe = Probe(lambda places: state.ranks(_sheared(places, -shear)), window.bounds)
     return (
-        full_grid(probe, state.accepted, np.asarray(box, dtype=np.float64), points),
-        refined_grid(probe, state.accepted, np.asarray(box, dtype=np.float64), levels=levels),
+        full_grid(probe, state.accepted, box, points),
+        refined_grid(probe, state.accepted, box, levels=levels),
     )
 
 

@@ -133,6 +133,11 @@ def test_a_thin_region_can_be_drawn_upright(oring):
     np.testing.assert_array_equal(display.pvalues, oring.pvalue(display.theta))
 
 
+def test_an_upright_picture_chooses_its_box(oring):
+    with pytest.raises(InvalidValueError, match="'box' parameter cannot be combined with upright"):
+        RankDisplay.from_region(oring, upright=True, box=[(5, 20), (-0.3, -0.1)])
+
+
 def test_the_boundary_has_members_inside(oring):
     display = RankDisplay.from_region(oring, upright=True, draw=False)
     edge = np.concatenate(display.boundary())
