@@ -6,10 +6,8 @@ from exactregion import datasets, errors, kernels, models, plotting, statistics
 from exactregion._version import __version__
 from exactregion.calibration import CalibrationBelt, calibration_belt
 from exactregion.errors import ExactRegionError
-from exactregion.region import ConfidenceRegion
-from exactregion.region.fitted import Evaluation
-from exactregion.region.results import Band, Interval, Risk
-from exactregion.saving import load
+from exactregion.region import Band, ConfidenceRegion, Evaluation, Interval, Risk
+from exactregion.save import load
 from exactregion.testing import calibration_test, compare, model_test
 from exactregion.testing.result import ExactTestResult
 

@@ -14,10 +14,9 @@ from exactregion._typing import FloatArray, IntArray
 from exactregion.data.reading import read_outcomes, read_predictions
 from exactregion.errors import InvalidValueError
 from exactregion.models import Recalibration
-from exactregion.region import ConfidenceRegion
+from exactregion.region import Band, ConfidenceRegion
 from exactregion.region.bands import LOGIT_END, probability_at
-from exactregion.region.ranges import positive_stretches
-from exactregion.region.results import Band
+from exactregion.region.ranges import positive_ranges
 from exactregion.region.window import Window
 from exactregion.resampling import RNGLike, fresh_entropy, integer_seed
 from exactregion.statistics import Statistic
@@ -32,21 +31,22 @@ if TYPE_CHECKING:
 __all__ = ["CalibrationBelt", "Departure", "calibration_belt"]
 
 KNOTS = 15
-"""Predictions at which the belt is searched. Between them it is drawn a little too wide: by half a
-per cent at most, where the knots are 12 degrees apart as seen from the region."""
+"""Predictions at which the belt is searched. Seen from the region they span 180 degrees at most, 13
+between two: over a disc, straight lines between bounds δ apart are too wide by 1/cos(δ/2) - 1, here
+0.6 %."""
 
 POINTS = 201
-"""Predictions at which the belt is given."""
+"""Predictions at which the belt is returned: a smooth curve in a picture."""
 
 
 @dataclass(frozen=True)
 class Departure:
-    """A stretch of predictions where the diagonal is outside the belt.
+    """A range of predictions where the diagonal is outside the belt.
 
     Attributes
     ----------
     start, stop : float
-        Ends of the stretch, as predicted probabilities.
+        Ends of the range, as predicted probabilities.
     side : {"above", "below"}
         Where the belt lies. Above the diagonal outcomes are more frequent than predicted, below
         it they are less frequent.
@@ -84,9 +84,9 @@ class CalibrationBelt:
     region : ConfidenceRegion
         The intercepts a and slopes b that fit.
     resolution : float
-        Largest distance, in probability, of an end searched from the last member found.
+        Largest distance, in probability, of an end from the last member found.
     evaluations : int
-        Number of (a, b) asked.
+        Number of (a, b) evaluated.
     seconds : float
         Time taken.
     """
@@ -121,7 +121,7 @@ class CalibrationBelt:
         """That of the region: "bounded", "unbounded", "disconnected" or "empty"."""
         return self.region.status_
 
-    @cached_property
+    @property
     def intervals(self) -> pd.DataFrame:
         """Focused intervals for the intercept and the slope; calibration is 0 and 1."""
         return self.region.intervals()
@@ -129,8 +129,8 @@ class CalibrationBelt:
     @cached_property
     def departures(self) -> tuple[Departure, ...]:
         """Where the diagonal is outside the belt, and on which side the belt lies."""
-        above = positive_stretches(self.grid, self.lower - self.grid)
-        below = positive_stretches(self.grid, self.grid - self.upper)
+        above = positive_ranges(self.grid, self.lower - self.grid)
+        below = positive_ranges(self.grid, self.grid - self.upper)
         found = [Departure(*ends, "above") for ends in above]
         found += [Departure(*ends, "below") for ends in below]
         return tuple(sorted(found, key=lambda departure: departure.start))
@@ -186,8 +186,8 @@ def calibration_belt(
 ) -> CalibrationBelt:
     """Bound the calibration curve of predicted probabilities, exactly at every sample size.
 
-    The belt holds all curves expit(a + b logit p) that fit the outcomes. If the true calibration
-    curve is one of them, all of it is in the belt with the probability that was asked for,
+    The belt contains all curves expit(a + b logit p) that fit the outcomes. If the true calibration
+    curve has this form, all of it is in the belt with probability `confidence_level` at least,
     whatever n is. Calibration itself, the diagonal, is a = 0, b = 1.
 
     The p-value is that of `calibration_test`, which finds miscalibration of any form; the belt
@@ -240,7 +240,7 @@ def calibration_belt(
     rng = _repeatable(rng)
     settings: dict[str, Any] = {"n_resamples": n_resamples, "rng": rng}
     test = calibration_test(y_true, y_prob, pos_label=pos_label, **settings)
-    # not what the test remembers, which of very many rows is a summary
+    # read again: of very many rows the test keeps a summary only
     p = read_predictions(y_prob)
     outcomes = read_outcomes(y_true, pos_label, "y_true")
     successes, trials = outcomes.successes, outcomes.trials
@@ -263,16 +263,14 @@ def calibration_belt(
     counts = np.column_stack([successes, failures])[uncertain]
     labels = np.where(successes > 0, 1, -1)[uncertain]
     region.fit(p[uncertain], counts if outcomes.is_counts else labels)
-    (grid, lower, upper, estimate), searched = _belt(region, p[uncertain & (trials > 0)])
+    grid, curves, band = _belt(region, p[uncertain & (trials > 0)])
     return CalibrationBelt(
         grid,
-        lower,
-        upper,
-        estimate,
+        *curves,
         coverage=region.coverage_,
-        resolution=searched.resolution,
-        evaluations=searched.evaluations,
-        seconds=searched.seconds,
+        resolution=band.resolution,
+        evaluations=band.evaluations,
+        seconds=band.seconds,
         test=test,
         y_prob=p,
         successes=successes,
@@ -283,14 +281,16 @@ def calibration_belt(
 
 
 def _repeatable(rng: RNGLike) -> RNGLike:
-    """Give a seed that the test and the region can both start from."""
+    """Return a seed that gives the test and the region the same draws."""
     if integer_seed(rng) is not None or isinstance(rng, np.random.SeedSequence):
         return rng
     return np.random.SeedSequence(fresh_entropy(rng))
 
 
-def _belt(region: ConfidenceRegion, p: FloatArray) -> tuple[list[FloatArray], Band]:
-    """Search the belt at a few predictions, and give it on a grid: grid, lower, upper, estimate.
+def _belt(
+    region: ConfidenceRegion, p: FloatArray
+) -> tuple[FloatArray, tuple[FloatArray, FloatArray, FloatArray], Band]:
+    """Return a grid, the lower, upper and estimated curve on it, and the band at the knots.
 
     At logits between two knots the curve a + b·logit is a mean of its values there, so that its
     bounds are within the same mean of the bounds: straight lines between knots are outside, if the
@@ -300,27 +300,28 @@ def _belt(region: ConfidenceRegion, p: FloatArray) -> tuple[list[FloatArray], Ba
     knots = _knots(region.outline().window, low, high)
     band = region.band(knots)
     grid = np.linspace(low, high, POINTS if high > low else 1)
-    at, here = logit(knots), logit(grid)
-    lower, upper = (_between(here, at, logit(end)) for end in (band.lower, band.upper))
+    lower, upper = (
+        _interpolated(logit(grid), logit(knots), logit(end)) for end in (band.lower, band.upper)
+    )
     estimate = region.model_.probabilities(region.estimate_, grid)
-    return [grid, lower, upper, np.clip(estimate, lower, upper)], band
+    return grid, (lower, upper, np.clip(estimate, lower, upper)), band
 
 
-def _between(here: FloatArray, at: FloatArray, ends: FloatArray) -> FloatArray:
-    """Draw straight lines between bounds on the logit scale; none next to an infinite one."""
-    finite = np.clip(ends, -LOGIT_END, LOGIT_END)
-    found = np.interp(here, at, finite)
-    for knot in np.flatnonzero(~np.isfinite(ends)).tolist():
-        left, right = at[max(knot - 1, 0)], at[min(knot + 1, len(at) - 1)]
-        found[(here > left) & (here < right) | (here == at[knot])] = ends[knot]
-    return probability_at(found)
+def _interpolated(scores: FloatArray, knots: FloatArray, ends: FloatArray) -> FloatArray:
+    """Interpolate bounds on the logit scale; next to an infinite one they are infinite."""
+    between = np.interp(scores, knots, np.clip(ends, -LOGIT_END, LOGIT_END))
+    for index in np.flatnonzero(~np.isfinite(ends)).tolist():
+        left, right = knots[max(index - 1, 0)], knots[min(index + 1, len(knots) - 1)]
+        beside = (scores > left) & (scores < right) | (scores == knots[index])
+        between[beside] = ends[index]
+    return probability_at(between)
 
 
 def _knots(window: Window, low: float, high: float) -> FloatArray:
-    """Place predictions from low to high at equal angles, as seen from the region.
+    """Return predictions from low to high at equal angles, as seen from the region.
 
-    In the coordinates of the window, where the region is about a disc, a + b·logit p grows along
-    axesᵀ(1, logit p).
+    In the coordinates of the window, where the region is about a disc, a + b·logit p increases
+    along axesᵀ(1, logit p).
     """
     if low == high:
         return np.array([low])

@@ -21,30 +21,30 @@ __all__ = ["RegionClassifier"]
 
 
 class RegionClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A classifier that says how sure its probabilities are, exactly, at every n.
+    """A classifier with exact confidence intervals for its probabilities, at every n.
 
-    Around `exactregion.ConfidenceRegion`: `predict` and `predict_proba` speak for the most
-    compatible member of the family, `predict_proba_interval` and `predict_set` for all members of
-    the region. If the truth belongs to the family, then with probability ``region_.coverage_`` at
-    least all intervals hold the true P(Y=1|x), and all sets the likelier class, for all x at once.
-    That probability is over all data, those of a single class included, which `fit` must refuse:
-    where they are not rare, take `ConfidenceRegion` itself.
+    `predict` and `predict_proba` are those of the most compatible member of a `ConfidenceRegion`;
+    `predict_proba_interval` and `predict_set` are over all members. If the truth belongs to the
+    family, then with probability ``region_.coverage_`` at least all intervals contain the true
+    P(Y=1|x), and all sets the likelier class, for all x at once. That probability is over all data,
+    those of a single class included, which `fit` must refuse: where they are not rare, use
+    `ConfidenceRegion` itself.
 
     Parameters
     ----------
     model : Model or {"logistic", "probit", "cloglog"}
-        The family. It is given X with shape (n, n_features).
+        The family. It is passed X with shape (n, n_features).
     statistic : str, Statistic or callable (labels (m, n), probabilities (n,), X) -> Z (m,)
         "combined" (default), "score", "discrepancy", "embedding", "neighborhood", or an object of
         `exactregion.statistics`.
     confidence_level : float
-        Level asked for; the region has the least q/m at or above it.
+        Level required; the region has the least q/m at or above it.
     n_resamples : int
         Number of alternatives, m - 1.
     random_state : int, RandomState, Generator, SeedSequence or None
         What `ConfidenceRegion` calls `rng`: the same data and integer give the same region. A
-        RandomState or Generator is advanced by each fit. None draws afresh, and does not look at
-        the global state of NumPy.
+        RandomState or Generator is advanced by each fit. None draws a new seed, independent of
+        NumPy's global state.
     n_jobs : int, optional
         Number of joblib workers for many θ; it changes speed, never the result.
 
@@ -57,7 +57,7 @@ class RegionClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Their names, if X was a frame with strings as names.
     region_ : ConfidenceRegion
-        The region, for all other questions: intervals, functionals, risk.
+        The region, for all else: intervals, functionals, risk.
 
     See Also
     --------
@@ -123,12 +123,12 @@ class RegionClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             pos_label=classes.tolist()[1],
             n_jobs=self.n_jobs,
         )
-        region.fit(self._named(X), y).outline()  # the search belongs to fit, not to predict
+        region.fit(self._named(X), y).outline()  # here, so that predict takes little time
         self.classes_, self.region_ = classes, region
         return self
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Give the likelier class by the most compatible member.
+        """Return the likelier class by the most compatible member.
 
         Parameters
         ----------
@@ -143,7 +143,7 @@ class RegionClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(self.classes_[positive.astype(np.intp)])
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Give the probability of each class by the most compatible member.
+        """Return the probability of each class by the most compatible member.
 
         Parameters
         ----------
@@ -188,20 +188,19 @@ class RegionClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         ndarray of shape (n, 2)
-            Lower and upper bounds; NaN where no member of the family fits the data. The search that
-            finds them is shared by all rows, so that they may change a little with the rows asked
-            together.
+            Lower and upper bounds; NaN where no member of the family fits the data. One search
+            finds them for all rows, so that they may change a little with the other rows.
         """
-        inputs = self._inputs(X)
+        inputs = self._inputs(X)  # first, since it checks that there is a region
         band = self.region_.band(inputs, joint=joint)
         return np.column_stack([band.lower, band.upper])
 
     def predict_set(self, X: Any) -> BoolArray:
-        """Say which classes the region allows as the likelier one.
+        """Return which classes the region allows as the likelier one.
 
-        With probability ``region_.coverage_`` at least, all sets hold the class that the Bayes
-        classifier of the truth decides for. They bound what is known of the probabilities, not the
-        next label: that may differ from the likelier class, as often as the probabilities say.
+        With probability ``region_.coverage_`` at least, all sets contain the class that the Bayes
+        classifier of the truth decides for. They are about the probabilities, not about the next
+        label, which may differ from the likelier class as often as the probabilities say.
 
         Parameters
         ----------
@@ -218,7 +217,7 @@ class RegionClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.column_stack([lower <= 0.5, upper >= 0.5])
 
     def __sklearn_tags__(self) -> Any:
-        """Say that there must be two classes."""
+        """Declare that there must be two classes."""
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
@@ -228,7 +227,7 @@ class RegionClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._named(validate_data(self, X, dtype=np.float64, reset=False))
 
     def _named(self, X: FloatArray) -> Any:
-        """Give the columns the names of the user's frame, for the names of the parameters."""
+        """Name the columns as the user's frame did, for the names of the parameters."""
         names = getattr(self, "feature_names_in_", None)
         if names is None:
             return X
@@ -256,7 +255,7 @@ def _two_classes(y: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def _as_rng(random_state: RNGLike | np.random.RandomState) -> RNGLike:
-    """Turn what scikit-learn calls random_state into what NumPy calls rng."""
+    """Convert random_state, as scikit-learn calls it, to rng, as NumPy does."""
     if isinstance(random_state, np.random.RandomState):
         return int.from_bytes(random_state.bytes(16), "little")
     try:

@@ -5,6 +5,7 @@ import pytest
 from scipy.spatial.distance import cdist, pdist
 
 from exactregion.data.sample import Sample
+from exactregion.engine import PreparedStatistic
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.kernels import (
     CallableKernel,
@@ -173,7 +174,7 @@ def test_a_large_data_set_does_not_cost_the_whole_gram_matrix():
             evaluated += len(A) * len(B)
             return super().between(A, B, label_distance)
 
-    Discrepancy(Counting(0.5)).prepare(inputs_of(np.linspace(0, 1, u)), 20)
+    PreparedStatistic.of(Discrepancy(Counting(0.5)), inputs_of(np.linspace(0, 1, u)), 20)
     assert evaluated < u * u / 2
 
 

@@ -43,7 +43,7 @@ class PeekingDiscrepancy(Statistic):
     def __init__(self, x, y):
         self.x, self.y = x, y
 
-    def prepare(self, inputs, m):
+    def terms(self, inputs):
         distances = np.abs(self.x[:, None] - self.x[None, :])
 
         def surprise(bandwidth):
@@ -52,7 +52,7 @@ class PeekingDiscrepancy(Statistic):
             return excess / np.sqrt((K**2).sum() - len(K))
 
         best = min((0.05, 0.2, 0.5, 1.0, 5.0, 50.0), key=surprise)
-        return Discrepancy("gaussian", best, standardize=False).prepare(inputs, m)
+        return Discrepancy("gaussian", best, standardize=False).terms(inputs)
 
 
 def coin_ranks(statistic_for, n=20):

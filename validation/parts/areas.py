@@ -17,7 +17,7 @@ from scipy.stats import chi2
 
 import exactregion as er
 from exactregion.paper import setting
-from exactregion.paper.study import study
+from exactregion.paper.paper import study
 from validation.drawing import BLUE, GREY, VERMILION, panels
 from validation.rates import limits
 from validation.study import Case

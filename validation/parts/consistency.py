@@ -15,7 +15,8 @@ import pandas as pd
 
 import exactregion as er
 from exactregion.paper import setting
-from exactregion.paper.study import enclosing_box, likelihood_ratio
+from exactregion.paper.comparison import LikelihoodRatio
+from exactregion.paper.paper import enclosing_box
 from validation.drawing import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, panels
 from validation.parts.areas import title_of
 from validation.rates import limits
@@ -56,7 +57,7 @@ def rows(settings: dict[str, Any], repetition: int) -> list[dict[str, Any]]:
 
 def _areas(n: int, seed: int) -> list[dict[str, Any]]:
     data = setting.draw_data(seed, n)
-    yardstick = likelihood_ratio(data)
+    yardstick = LikelihoodRatio(data)
     box = first_box(yardstick)
     regions = {"likelihood_ratio": yardstick}
     compared = setting.compared_statistics(n)

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from exactregion.region import ConfidenceRegion
-    from exactregion.region.results import Band, Interval
+    from exactregion.region import Band, ConfidenceRegion, Interval
     from exactregion.testing.result import ExactTestResult
 
 __all__ = ["Answers", "Wishes", "fitted_region", "tested_member"]

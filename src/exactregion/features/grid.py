@@ -1,4 +1,4 @@
-"""Features Φ of the inputs, on a dyadic grid where every sum over rows is exact.
+"""Features Φ of the inputs on a dyadic grid, where every sum over rows is exact.
 
 With Φ rounded to multiples of a power of two, coarse enough that no sum needs more than 53
 bits, the points v_i = Φᵀ k_i (k_i the successes of data set i) do not depend on the order of
@@ -9,47 +9,50 @@ and coverage not at all.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 from scipy import sparse
 
 from exactregion._typing import FloatArray, IntArray
-from exactregion.data.sample import Distinct, Extent, Inputs, blocks
+from exactregion.data.sample import CHUNK_ROWS, Extent, Inputs, blocks
 
 __all__ = [
     "SINGLE_ROWS",
     "CandidateFeatures",
+    "Features",
     "Labels",
-    "Projection",
     "SharedFeatures",
     "add_products",
-    "centre_of_block",
+    "expected_successes",
     "grid_unit",
     "on_grid",
     "once",
     "precision_of",
     "probability_bits",
-    "probability_mass",
+    "sum_over_rows",
 ]
 
 PROBABILITY_BITS = 20
-"""Expected successes are rounded to this many bits after the point in the centre of the cloud."""
+"""Bits after the point of expected successes in the centre of the cloud. An error of 2⁻²¹ per row
+is far below the standard deviation of a label, and leaves 33 of 53 bits for features and sums."""
 
 BLOCK_BITS = 33
 """Bits for the expected successes of a block of rows; the other 20 of 53 are for the features."""
 
-BRIEF_TRIALS = 4096
-"""Trials up to which features of 24 - 12 bits or more are good enough to be summed in single
-precision as a whole."""
+COMPACT_TRIALS = 4096
+"""Most trials for which compact features are summed in single precision as a whole: they keep
+24 - 12 bits or more."""
 
 SINGLE_ROWS = 512
 """Rows whose sums are exact in single precision, where features have 24 - 9 bits."""
 
 
-class Projection(Protocol):
-    """Whatever turns the successes of data sets, block by block of rows, into their points."""
+class Features(Protocol):
+    """Numbers per row that turn the successes of data sets into their points."""
 
     @property
     def width(self) -> int:
@@ -70,21 +73,21 @@ def grid_unit(
     m: int,
     *,
     single: bool | None = None,
-    brief: bool = False,
+    compact: bool = False,
 ) -> FloatArray:
     """Spacing of the grid for features up to `largest`, a power of two.
 
     Two kinds of sums must fit into 53 bits: m v_i - Σ_j v_j over all trials, and the centre Φᵀ(t
     p) within a block, where p has `probability_bits`. Where products are made in single precision
-    (`Extent.in_single` unless told), sums over `SINGLE_ROWS` rows must fit into 24 bits too; those
-    over all trials where features are `brief`.
+    (`Extent.in_single` by default), sums over `SINGLE_ROWS` rows must fit into 24 bits too; those
+    over all trials where features are compact.
     """
     of_points = (2 * m * extent.total).bit_length()
     of_centre = probability_bits(extent) + extent.block_trials.bit_length()
     bits = max(of_points, of_centre) - 53
     if extent.in_single if single is None else single:
         bits = max(bits, SINGLE_ROWS.bit_length() - 1 - 24)
-    if brief:
+    if compact:
         bits = max(bits, extent.total.bit_length() - 24)
     _, exponent = np.frexp(largest)
     return np.asarray(np.ldexp(1.0, exponent + bits))
@@ -96,29 +99,19 @@ def on_grid(values: Any, unit: FloatArray) -> Any:
 
 
 def once(values: FloatArray) -> FloatArray:
-    """Give what differs from candidate to candidate (T, …); one (1, …) where they are the same."""
+    """Return what differs between candidates (T, …), or one (1, …) where all are the same."""
     return values[:1] if values.strides[0] == 0 else values
 
 
-def _on_half_grid(values: FloatArray, unit: FloatArray) -> FloatArray:
-    """Round to half units, so that p = 1/2 leaves mirrored data sets at equal distances."""
-    return np.asarray(on_grid(values, unit / 2))
+def precision_of(extent: Extent) -> type[np.floating[Any]]:
+    """Return the precision in which features are kept and points are summed within a block."""
+    return np.float32 if extent.in_single else np.float64
 
 
-def probability_mass(probabilities: FloatArray, trials: IntArray, extent: Extent) -> FloatArray:
+def expected_successes(probabilities: FloatArray, trials: IntArray, extent: Extent) -> FloatArray:
     """Compute the expected successes t p of a block, on a grid of `probability_bits`."""
     scale = float(2 ** probability_bits(extent))
     return np.asarray(np.rint(trials * probabilities * scale) / scale)
-
-
-def centre_of_block(Phi: Any, mass: FloatArray, unit: FloatArray) -> FloatArray:
-    """Φᵀ(t p) of a block on the grid, for features (b, r) and expected successes (T, b): (r, T)."""
-    return _on_half_grid(np.asarray(Phi.T @ mass.T), unit[:, None])
-
-
-def precision_of(extent: Extent) -> type[np.floating[Any]]:
-    """Say in which precision features are kept and points are summed within `SINGLE_ROWS`."""
-    return np.float32 if extent.in_single else np.float64
 
 
 def add_products(total: FloatArray, K: FloatArray, Phi: Any) -> None:
@@ -132,47 +125,69 @@ def add_products(total: FloatArray, K: FloatArray, Phi: Any) -> None:
         total += np.matmul(K[:, rows], Phi[rows], out=part)
 
 
+def sum_over_rows(n: int, of_block: Callable[[slice], FloatArray]) -> FloatArray:
+    """Add what each block of rows contributes: within chunks first, then over chunks.
+
+    Sums that are rounded have this one order, so that they are the same to the last bit whether
+    rows are in memory or come in chunks.
+    """
+    total: Any = 0.0
+    for start in range(0, n, CHUNK_ROWS):
+        within: Any = 0.0
+        for block in blocks(min(CHUNK_ROWS, n - start)):
+            within = within + of_block(slice(start + block.start, start + block.stop))
+        total = total + within
+    return np.asarray(total)
+
+
 @dataclass(frozen=True, eq=False)
 class SharedFeatures:
-    """Features of the inputs that all candidates share, dense or sparse: shape (n, r).
+    """Features that all candidates share, dense or sparse: shape (n, r).
 
-    Make them by `rounded`.
+    Make them with `rounded`.
     """
 
     values: FloatArray | sparse.csr_array
     unit: FloatArray
-    brief: bool = False
+    compact: bool = False
 
     @classmethod
     def rounded(
         cls,
         values: FloatArray | sparse.csr_array,
-        points: Distinct,
-        inputs: Inputs,
+        extent: Extent,
         m: int,
         *,
-        brief: bool = False,
+        bound: FloatArray | None = None,
+        compact: bool = False,
     ) -> SharedFeatures:
-        """Round features (u, r) of distinct points to the grid, and repeat them by row.
+        """Round features (n, r) to the grid; compact ones are in single precision.
 
-        Brief ones are in single precision, where all sums are exact in it.
+        Their size is measured unless `bound` (r,) is given.
         """
-        place, extent = points.place, inputs.extent
         if sparse.issparse(values):
             unit = grid_unit(np.asarray(abs(values).max()), extent, m, single=False)
             rounded = sparse.csr_array(values)
             rounded.data = on_grid(rounded.data, unit)
-            return cls(rounded[place], np.full(values.shape[1], float(unit)))
-        brief = brief and extent.total <= BRIEF_TRIALS
-        unit = grid_unit(np.abs(values).max(axis=0), extent, m, brief=brief)
-        precision = np.float32 if brief else precision_of(extent)
+            return cls(rounded, np.full(values.shape[1], float(unit)))
+        compact = compact and extent.total <= COMPACT_TRIALS
+        largest = np.abs(values).max(axis=0) if bound is None else bound
+        unit = grid_unit(largest, extent, m, compact=compact)
+        precision = np.float32 if compact else precision_of(extent)
         rounded = on_grid(values, unit).astype(precision, copy=False)
-        return cls(np.ascontiguousarray(rounded[place]), unit, brief)
+        return cls(np.ascontiguousarray(rounded), unit, compact)
 
     @property
     def width(self) -> int:
         """Number of features, r."""
         return int(self.values.shape[1])
+
+    @cached_property
+    def squared_lengths(self) -> FloatArray:
+        """‖Φ_j‖² of each row: shape (n,)."""
+        if sparse.issparse(self.values):
+            return np.asarray((self.values * self.values).sum(axis=1)).ravel()
+        return squared_lengths(np.asarray(self.values))
 
     def add(self, points: FloatArray, K: FloatArray, rows: slice) -> None:
         """Add Φᵀ k of these rows: one matrix product for all candidates and data sets."""
@@ -185,19 +200,22 @@ class SharedFeatures:
         points += sums.T.reshape(points.shape)
 
     def centre(self, probabilities: FloatArray, inputs: Inputs) -> FloatArray:
-        """Φᵀ(t p) on the grid, the centre of the cloud: shape (r, T)."""
+        """Φᵀ(t p), the centre of the cloud, in half units of the grid: shape (r, T).
+
+        Half units leave mirrored data sets at equal distances where p = 1/2.
+        """
         total = np.zeros((self.width, len(probabilities)))
         for rows in blocks(len(inputs)):
-            mass = probability_mass(probabilities[:, rows], inputs.trials[rows], inputs.extent)
-            total += centre_of_block(self.values[rows], mass, self.unit)
+            mass = expected_successes(probabilities[:, rows], inputs.trials[rows], inputs.extent)
+            total += on_grid(np.asarray(self.values[rows].T @ mass.T), self.unit[:, None] / 2)
         return total
 
 
 @dataclass(frozen=True, eq=False)
 class CandidateFeatures:
-    """Features that differ from candidate to candidate: shape (T, r, n).
+    """Features that differ between candidates: shape (T, r, n).
 
-    Make them by `rounded`.
+    Make them with `rounded`.
     """
 
     values: FloatArray
@@ -205,14 +223,16 @@ class CandidateFeatures:
 
     @classmethod
     def rounded(
-        cls, values: FloatArray, inputs: Inputs, m: int, largest: FloatArray | None = None
+        cls, values: FloatArray, extent: Extent, m: int, bound: FloatArray | None = None
     ) -> CandidateFeatures:
-        """Round to the grid of each candidate and feature; `largest` is a bound of their size."""
-        own = once(values)
-        if largest is None:
-            largest = np.abs(own).max(axis=-1)
-        unit = grid_unit(largest, inputs.extent, m)
-        rounded = on_grid(own, unit[:, :, None]).astype(precision_of(inputs.extent), copy=False)
+        """Round to the grid of each candidate and feature; `bound` (r,) as for `SharedFeatures`."""
+        distinct = once(values)
+        if bound is None:
+            largest = np.abs(distinct).max(axis=-1)
+        else:
+            largest = np.broadcast_to(bound, distinct.shape[:2])
+        unit = grid_unit(largest, extent, m)
+        rounded = on_grid(distinct, unit[:, :, None]).astype(precision_of(extent), copy=False)
         return cls(np.broadcast_to(rounded, values.shape), np.broadcast_to(unit, values.shape[:2]))
 
     @property
@@ -220,23 +240,38 @@ class CandidateFeatures:
         """Number of features, r."""
         return int(self.values.shape[1])
 
+    @property
+    def squared_lengths(self) -> FloatArray:
+        """‖Φ_j‖² of each row: shape (T, n), or (1, n) where all candidates are the same."""
+        return squared_lengths(np.moveaxis(once(self.values), 1, -1))
+
     def add(self, points: FloatArray, K: FloatArray, rows: slice) -> None:
-        """Add Φ_θᵀ k of these rows, a matrix product a candidate."""
+        """Add Φ_θᵀ k of these rows, one matrix product per candidate."""
         if self.values.dtype != np.float32:
             points += (self.values[:, :, rows] @ K.transpose(0, 2, 1)).transpose(1, 0, 2)
             return
-        for candidate, own in enumerate(self.values):
+        for candidate, values in enumerate(self.values):
             sums = np.zeros((K.shape[1], self.width))
-            add_products(sums, K[candidate], own[:, rows].T)
+            add_products(sums, K[candidate], values[:, rows].T)
             points[:, candidate] += sums.T
 
     def centre(self, probabilities: FloatArray, inputs: Inputs) -> FloatArray:
-        """Φ_θᵀ(t p) on the grid: shape (r, T)."""
+        """Φ_θᵀ(t p) in half units of the grid: shape (r, T)."""
         total = np.zeros(self.unit.shape)
         for rows in blocks(len(inputs)):
-            mass = probability_mass(probabilities[:, rows], inputs.trials[rows], inputs.extent)
-            total += _on_half_grid((self.values[:, :, rows] @ mass[:, :, None])[..., 0], self.unit)
+            mass = expected_successes(probabilities[:, rows], inputs.trials[rows], inputs.extent)
+            products = (self.values[:, :, rows] @ mass[:, :, None])[..., 0]
+            total += on_grid(products, self.unit / 2)
         return total.T
+
+
+def squared_lengths(Phi: FloatArray) -> FloatArray:
+    """Sum squares over the last axis, one feature after the other: the same bits for any block."""
+    total = np.zeros(Phi.shape[:-1])
+    for feature in np.moveaxis(Phi, -1, 0):
+        column = feature.astype(np.float64, copy=False)
+        total += column * column
+    return total
 
 
 @dataclass(frozen=True)

@@ -1,29 +1,26 @@
-"""Features of many rows from a few of them: Φ(x) = k(x, landmarks) M, for any x.
+"""Features of a kernel: an exact factor of few rows, or landmarks for many.
 
 Where there are many rows, all that a kernel needs is chosen by a sample of them: scales,
 bandwidth, landmarks, and the combinations of landmarks that hold nearly all of the trace. The
-features of a block of rows are then a function of that block alone, so that rows may come in
-pieces, from files and from other machines. The sample is one of inputs, never of outcomes: what it
-leaves out costs a little power and no coverage.
+features Φ(x) = k(x, landmarks) M of a block of rows are then a function of that block alone, so
+that rows may come in chunks, from files and from other machines. The sample is one of inputs, never
+of outcomes: what it leaves out costs a little power and no coverage.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.special import logit
 
 from exactregion._typing import BoolArray, FloatArray, IntArray
-from exactregion.data.sample import Distinct, Extent, Inputs, Shared, blocks, distinct_of
+from exactregion.data.sample import CHUNK_ROWS, Distinct, Extent, Inputs, Shared, distinct_of
 from exactregion.features.factors import factor, leading, pivoted_factor
-from exactregion.features.grid import (
-    SharedFeatures,
-    grid_unit,
-    on_grid,
-    precision_of,
-)
+from exactregion.features.grid import on_grid
 from exactregion.features.threads import single_thread
 from exactregion.kernels import Gram, Kernel
 from exactregion.kernels.base import SettledKernel
@@ -33,21 +30,23 @@ __all__ = [
     "NODES",
     "SAMPLE_ROWS",
     "TOLERANCE",
+    "ChunkSummary",
+    "InputSummary",
     "Landmarks",
-    "Table",
-    "kernel_features",
+    "kernel_columns",
     "sample_rows",
-    "sampled",
+    "summary_of_chunk",
 ]
 
 SAMPLE_ROWS = 4096
-"""Rows by which scales, bandwidth and landmarks are chosen."""
+"""Rows that scales, bandwidth and landmarks are chosen by: a bandwidth then has a relative error of
+about 1/√4096, and a factor of the sample takes less time than one pass over 10⁶ rows."""
 
 LANDMARKS = 256
-"""Most landmarks, and most features."""
+"""Most landmarks, and most features: the products of a pass over the rows grow with them."""
 
 FEW_FEATURES = 32
-"""So many features are kept as they are."""
+"""So many features are kept as they are: fewer would not make a search noticeably faster."""
 
 TOLERANCE = 1e-4
 """Share of the trace that features may leave out, half by landmarks, half by combining them; more
@@ -60,6 +59,87 @@ ROUNDING = 1 + 1e-6
 """Features are at most √k(x, x) long, and this much more by rounding."""
 
 
+# --- what may be looked at before the outcomes ----------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class InputSummary:
+    """What statistics may look at: the inputs in memory, or a summary of those that are not.
+
+    Attributes
+    ----------
+    extent : Extent
+        Numbers of rows and trials.
+    sample_inputs, sample_trials : ndarrays of shape (s, d) and (s,)
+        Rows of a sample.
+    rows : Inputs or None
+        All inputs; None where they come in chunks.
+    shared : tuple of tuples of int
+        Columns that have one scale together.
+    largest_logit : float or None
+        Largest |logit p| of the predictions, where inputs come in chunks and are predictions whose
+        calibration is tested.
+    """
+
+    extent: Extent
+    sample_inputs: FloatArray | None
+    sample_trials: IntArray | None
+    rows: Inputs | None = None
+    shared: Shared = ()
+    largest_logit: float | None = None
+
+    @classmethod
+    def in_memory(cls, inputs: Inputs) -> InputSummary:
+        """Summarise inputs that are all in memory."""
+        if not inputs.extent.is_large or isinstance(inputs.X, tuple):
+            return cls(inputs.extent, None, None, inputs)
+        sample = sample_rows(len(inputs))
+        return cls(
+            inputs.extent, inputs.matrix[sample], inputs.trials[sample], inputs, inputs.shared
+        )
+
+    @classmethod
+    def of_chunks(
+        cls, chunks: Iterable[ChunkSummary], *, calibration: bool, shared: Shared = ()
+    ) -> InputSummary:
+        """Put the summaries of all chunks together, in their order."""
+        parts = list(chunks)
+        return cls(
+            Extent.together(part.extent for part in parts),
+            np.concatenate([part.sample_inputs for part in parts]),
+            np.concatenate([part.sample_trials for part in parts]),
+            shared=shared,
+            largest_logit=max(part.largest_logit for part in parts) if calibration else None,
+        )
+
+    @cached_property
+    def sample(self) -> Distinct:
+        """The distinct inputs of the sample; where none of them has a trial, all count alike."""
+        X, trials = np.asarray(self.sample_inputs), np.asarray(self.sample_trials)
+        return distinct_of(X, trials if trials.any() else np.ones_like(trials), self.shared)
+
+
+@dataclass(frozen=True, eq=False)
+class ChunkSummary:
+    """The part of an `InputSummary` that one chunk of rows contributes."""
+
+    extent: Extent
+    sample_inputs: FloatArray
+    sample_trials: IntArray
+    largest_logit: float
+
+
+def summary_of_chunk(index: int, X: FloatArray, trials: IntArray, n: int) -> ChunkSummary:
+    """Summarise chunk number `index` of n rows in all, in canonical order."""
+    sample = sample_rows(n)
+    rows = sample[sample // CHUNK_ROWS == index] - index * CHUNK_ROWS
+    uncertain = X[(X[:, 0] > 0) & (X[:, 0] < 1), 0]
+    largest = 0.0
+    if len(uncertain):
+        largest = float(np.abs(logit(np.array([uncertain.min(), uncertain.max()]))).max())
+    return ChunkSummary(Extent.of(trials), X[rows], trials[rows], largest)
+
+
 def sample_rows(n: int) -> IntArray:
     """Choose rows of n, one in each of `SAMPLE_ROWS` equal parts: a function of n alone.
 
@@ -70,50 +150,43 @@ def sample_rows(n: int) -> IntArray:
     return np.minimum((place * (n / SAMPLE_ROWS)).astype(np.int64), n - 1)
 
 
-@dataclass(frozen=True, eq=False)
-class Table:
-    """Features at equally spaced places along one input.
+# --- features ---------------------------------------------------------------------------------
 
-    Straight lines between them are as good as the kernel itself: they too are a function of the
-    input alone, no longer than the features they join, and far quicker to come by.
 
-    Attributes
-    ----------
-    low, high : float
-        The range, that of the sample.
-    rows : ndarray of shape (`NODES`, r)
-        Features.
+def kernel_columns(
+    kernel: Kernel,
+    inputs: InputSummary,
+    *,
+    standardize: bool,
+    contrast: bool = False,
+    compact: bool = False,
+) -> tuple[FloatArray | Landmarks, bool]:
+    """Return features Φ with ΦΦᵀ equal to k, or to B for `contrast`, and whether they are compact.
+
+    Landmarks where there are many rows, if the kernel can compare any inputs; else an array (n, r),
+    the factor of the Gram matrix of all distinct inputs. A compact factor leaves out the features
+    that weigh less than one row of data; with a few features there is no need for it.
     """
-
-    low: float
-    high: float
-    rows: FloatArray
-
-    @classmethod
-    def along(
-        cls, sample: FloatArray, features: Callable[[FloatArray], FloatArray]
-    ) -> Table | None:
-        """Compute the table; None if there is more than one input, or no range."""
-        low, high = float(sample.min()), float(sample.max())
-        if sample.shape[1] != 1 or not low < high:
-            return None
-        return cls(low, high, features(np.linspace(low, high, NODES)[:, None]))
-
-    def is_beyond(self, x: FloatArray) -> BoolArray:
-        """Say which inputs the table does not reach."""
-        return np.asarray((x < self.low) | (x > self.high))
-
-    def read(self, x: FloatArray, unit: FloatArray, out: FloatArray) -> None:
-        """Read the features of inputs off the table; those beyond it are meaningless."""
-        from exactregion.features.lookup import interpolate  # Numba is slow to import
-
-        step = (self.high - self.low) / (NODES - 1)
-        interpolate(np.clip(x, self.low, self.high), self.low, step, self.rows, unit, out)
+    if inputs.extent.is_large and inputs.sample_inputs is not None:
+        settled = kernel.settle(inputs.sample, standardize=standardize)
+        if settled is not None:
+            return Landmarks.of(settled, inputs.sample, contrast=contrast), False
+    if inputs.rows is None:
+        raise TypeError(f"{kernel!r} compares the rows of a data set only.")
+    bound = kernel.on(inputs.rows, standardize=standardize)
+    weights = bound.points.weights
+    Phi = factor(bound.contrast if contrast else bound.gram, weights)
+    compact = compact and Phi.shape[1] > FEW_FEATURES
+    if compact:
+        row = float(weights @ (Phi**2).sum(axis=1)) / inputs.extent.total
+        with single_thread():
+            Phi = Phi @ leading(Phi, weights, least=row)
+    return Phi[bound.points.place], compact
 
 
 @dataclass(frozen=True, eq=False)
 class Landmarks:
-    """Features of any inputs, on the grid of exact sums.
+    """Features of any inputs, from a few of them.
 
     Attributes
     ----------
@@ -123,137 +196,102 @@ class Landmarks:
         The landmarks, scaled.
     M : ndarray of shape (l, r)
         From k(x, landmarks) to features.
-    unit : ndarray of shape (r,)
-        Spacing of the grid.
     contrast : bool
         Whether ΦΦᵀ is B of the kernel on labelled data, not k.
-    precision : numpy float type
-        Of the features.
-    table : Table or None
-        Features along the one input, if there is one only.
+    largest : float
+        No feature is larger.
+    table : _Table or None
+        Features along the input, if there is one only.
     """
 
     kernel: SettledKernel
     points: FloatArray
     M: FloatArray
-    unit: FloatArray
     contrast: bool
-    precision: Any
-    table: Table | None = None
+    largest: float
+    table: _Table | None = None
 
     @classmethod
-    def of(
-        cls, kernel: SettledKernel, distinct: Distinct, extent: Extent, m: int, *, contrast: bool
-    ) -> Landmarks:
-        """Choose landmarks among sampled inputs, and combine them to as few features as it takes.
-
-        Parameters
-        ----------
-        kernel : SettledKernel
-            With its scales and bandwidth.
-        distinct : Distinct
-            The inputs in the sample.
-        extent : Extent
-            Of all data.
-        m : int
-            Number of data sets.
-        contrast : bool
-            Whether to factor B instead of k.
-        """
-        sample = kernel.scaled(np.asarray(distinct.points))
+    def of(cls, kernel: SettledKernel, sample: Distinct, *, contrast: bool) -> Landmarks:
+        """Choose landmarks in a sample, and combine them to as few features as possible."""
+        scaled = kernel.scaled(np.asarray(sample.points))
         between = kernel.contrast if contrast else kernel.between
-        weights = distinct.weights / distinct.weights.sum()
-        diagonal = float(between(sample[:1], sample[:1])[0, 0])
+        weights = sample.weights / sample.weights.sum()
+        diagonal = float(between(scaled[:1], scaled[:1])[0, 0])
         gram = Gram(
-            len(sample),
-            lambda index: between(sample, sample[index]),
-            np.full(len(sample), diagonal),
+            len(scaled),
+            lambda index: between(scaled, scaled[index]),
+            np.full(len(scaled), diagonal),
         )
         with single_thread():
             _, pivots = pivoted_factor(gram, weights, LANDMARKS, TOLERANCE / 2, step=8)
-            points = sample[pivots]
+            points = scaled[pivots]
             values, vectors = np.linalg.eigh(between(points, points))
             kept = values > 1e-10 * values[-1]
             M = vectors[:, kept] / np.sqrt(values[kept])
-            M = M @ leading(between(sample, points) @ M, weights, left_out=diagonal * TOLERANCE / 2)
-            table = Table.along(sample, lambda nodes: between(nodes, points) @ M)
-        unit = grid_unit(np.full(M.shape[1], np.sqrt(diagonal) * ROUNDING), extent, m)
-        return cls(kernel, points, M, unit, contrast, precision_of(extent), table)
+            left_out = diagonal * TOLERANCE / 2
+            M = M @ leading(between(scaled, points) @ M, weights, left_out=left_out)
+            table = _Table.along(scaled, lambda nodes: between(nodes, points) @ M)
+        return cls(kernel, points, M, contrast, float(np.sqrt(diagonal) * ROUNDING), table)
 
     @property
-    def width(self) -> int:
-        """Number of features, r."""
-        return int(self.M.shape[1])
+    def bound(self) -> FloatArray:
+        """An upper bound of each feature: shape (r,)."""
+        return np.full(self.M.shape[1], self.largest)
 
-    def features(self, X: FloatArray, p: FloatArray | None = None) -> FloatArray:
-        """Compute the features of a block of inputs (b, d), whatever the candidate: shape (b, r).
+    def on_grid(self, X: FloatArray, unit: FloatArray, precision: Any) -> FloatArray:
+        """Compute the features of a block of inputs (b, d), rounded to the grid: shape (b, r).
 
         Call it for whole blocks and with one BLAS thread: a matrix product of another shape may
         differ in the last bit.
         """
         scaled = self.kernel.scaled(X)
         if self.table is None:
-            return self._computed(scaled)
+            return self._computed(scaled, unit, precision)
         x = scaled[:, 0]
-        found = np.empty((len(x), self.width), dtype=self.precision)
-        self.table.read(x, self.unit, found)
+        found = np.empty((len(x), len(unit)), dtype=precision)
+        self.table.read(x, unit, found)
         beyond = self.table.is_beyond(x)
         if beyond.any():
-            found[beyond] = self._computed(scaled[beyond])
+            found[beyond] = self._computed(scaled[beyond], unit, precision)
         return found
 
-    def _computed(self, scaled: FloatArray) -> FloatArray:
+    def _computed(self, scaled: FloatArray, unit: FloatArray, precision: Any) -> FloatArray:
         between = self.kernel.contrast if self.contrast else self.kernel.between
         values = between(scaled, self.points) @ self.M
-        rounded: FloatArray = on_grid(values, self.unit).astype(self.precision, copy=False)
+        rounded: FloatArray = on_grid(values, unit).astype(precision, copy=False)
         return rounded
 
-    def information(self, Phi: FloatArray, p: FloatArray, trials: IntArray) -> None:
-        """Want no information."""
 
+@dataclass(frozen=True, eq=False)
+class _Table:
+    """Features at equally spaced places along one input, over the range of the sample.
 
-def sampled(X: FloatArray, trials: IntArray, shared: Shared) -> Distinct:
-    """Tell sampled rows apart; where none of them has a trial, they count alike."""
-    return distinct_of(X, trials if trials.any() else np.ones_like(trials), shared)
-
-
-def kernel_features(
-    kernel: Kernel,
-    inputs: Inputs,
-    m: int,
-    *,
-    standardize: bool,
-    contrast: bool = False,
-    brief: bool = False,
-) -> SharedFeatures:
-    """Compute features Φ of all rows with ΦΦᵀ equal to k, or to B for `contrast`.
-
-    By landmarks where there are many rows, if the kernel can compare any inputs; else by a factor
-    of the Gram matrix of all distinct inputs. Where features are many, a `brief` factor is without
-    those that weigh less than one row of data does, and in single precision.
+    Straight lines between them are as good as the kernel itself: they too are a function of the
+    input alone, no longer than the features they join, and far quicker to compute.
     """
-    if inputs.extent.is_large and not isinstance(inputs.X, tuple):
-        rows = sample_rows(len(inputs))
-        X = inputs.matrix
-        distinct = sampled(X[rows], inputs.trials[rows], inputs.shared)
-        settled = kernel.settle(distinct, standardize=standardize)
-        if settled is not None:
-            landmarks = Landmarks.of(settled, distinct, inputs.extent, m, contrast=contrast)
-            return _of_all_rows(landmarks, X)
-    bound = kernel.on(inputs, standardize=standardize)
-    Phi = factor(bound.contrast if contrast else bound.gram, bound.points.weights)
-    if not brief or Phi.shape[1] <= FEW_FEATURES:
-        return SharedFeatures.rounded(Phi, bound.points, inputs, m)
-    weights = bound.points.weights
-    row = float(weights @ (Phi**2).sum(axis=1)) / inputs.total
-    with single_thread():
-        Phi = Phi @ leading(Phi, weights, least=row)
-    return SharedFeatures.rounded(Phi, bound.points, inputs, m, brief=True)
 
+    low: float
+    high: float
+    rows: FloatArray
 
-def _of_all_rows(landmarks: Landmarks, X: FloatArray) -> SharedFeatures:
-    values = np.empty((len(X), landmarks.width), dtype=landmarks.precision)
-    with single_thread():
-        for rows in blocks(len(X)):
-            values[rows] = landmarks.features(X[rows])
-    return SharedFeatures(values, landmarks.unit)
+    @classmethod
+    def along(
+        cls, sample: FloatArray, features: Callable[[FloatArray], FloatArray]
+    ) -> _Table | None:
+        """Compute the table; None if there is more than one input, or no range."""
+        low, high = float(sample.min()), float(sample.max())
+        if sample.shape[1] != 1 or not low < high:
+            return None
+        return cls(low, high, features(np.linspace(low, high, NODES)[:, None]))
+
+    def is_beyond(self, x: FloatArray) -> BoolArray:
+        """Return which inputs are outside the table."""
+        return np.asarray((x < self.low) | (x > self.high))
+
+    def read(self, x: FloatArray, unit: FloatArray, out: FloatArray) -> None:
+        """Interpolate the features of inputs; those beyond the table are meaningless."""
+        from exactregion.features.lookup import interpolate  # Numba is slow to import
+
+        step = (self.high - self.low) / (NODES - 1)
+        interpolate(np.clip(x, self.low, self.high), self.low, step, self.rows, unit, out)

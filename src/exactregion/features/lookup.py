@@ -1,4 +1,4 @@
-"""Features along one input, read off a table: a compiled loop."""
+"""Compiled loop that interpolates features along one input in a table."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ __all__ = ["interpolate"]
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def interpolate(x: Any, low: float, step: float, table: Any, unit: Any, out: Any) -> None:
-    """Put straight lines between the rows of a table onto the grid of exact sums.
+    """Interpolate between the rows of a table, and round to the grid of exact sums.
 
     Parameters
     ----------
     x : ndarray of shape (b,)
         Inputs within the table.
     low, step : float
-        Where its first row stands, and how far apart rows are.
+        Place of the first row, and distance between rows.
     table : ndarray of shape (k, r)
         Features there.
     unit : ndarray of shape (r,)
         Spacing of the grid.
     out : ndarray of shape (b, r)
-        The features, in the precision that is wanted.
+        Where the features go.
     """
     last = len(table) - 2
     for j in range(len(x)):

@@ -1,6 +1,3 @@
-"""Experiments that can be run again, from data to figure.
-
-`python -m exactregion.paper.paper --out DIR` repeats the experiment of the paper.
-"""
+"""The experiment of the paper, from data to figure: ``exactregion paper``."""
 
 __all__: list[str] = []

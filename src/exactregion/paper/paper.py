@@ -1,4 +1,4 @@
-"""The experiment of the paper, from data to figure: ``python -m exactregion.paper.paper``.
+"""The experiment of the paper: all regions on one data set, as a figure and as numbers.
 
 A mixture of two Laplace densities with known locations ±1, true (p, λ) = (1/2, 1), n = 500, m = 50,
 σ = 1/2, 90 %. Ranks of Algorithms I, II and III, and of score and combined, over (p, λ), and the
@@ -7,66 +7,164 @@ A mixture of two Laplace densities with known locations ±1, true (p, λ) = (1/2
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import os
-import sys
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
+import numpy as np
+
+from exactregion._typing import FloatArray
 from exactregion.data.files import write_whole
 from exactregion.paper import setting
-from exactregion.paper.study import Found, Study, study
+from exactregion.paper.comparison import LikelihoodRatio, Stripes, two_stripes
+from exactregion.region import ConfidenceRegion
+from exactregion.region.grid import Grid
+from exactregion.statistics import Statistic
 
-__all__ = ["FILES", "main", "run", "summary"]
+__all__ = ["FILES", "Found", "Study", "enclosing_box", "run", "study", "summary"]
 
 FILES = ("paper.png", "paper.pdf", "paper.json")
-"""What the experiment leaves behind."""
+"""What `run` writes."""
+
+Region: TypeAlias = ConfidenceRegion | LikelihoodRatio
+
+ROUNDS = 24
+"""Most times that a box is widened; a region that still touches its edge is called unbounded."""
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """One region: membership on the fine grid, and ranks at every point of a coarser one.
+
+    `ranks` is None for a region that has none; `guarantee` ("exact" or "asymptotic") is that of the
+    coverage, and `seconds` the time for both grids.
+    """
+
+    fine: Grid = field(repr=False)
+    ranks: Grid | None = field(repr=False)
+    coverage: float
+    guarantee: str
+    contains_truth: bool
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """All regions on one data set, and the box of (p, λ), shape (2, 2), of their grids.
+
+    `regions` has the exact regions by their keys in `setting.TITLES`, then "likelihood_ratio".
+    """
+
+    data: setting.Data = field(repr=False)
+    seed: int
+    m: int
+    box: FloatArray
+    regions: dict[str, Found]
+    stripes: Stripes
+    stripes_seconds: float
+
+    def areas(self) -> dict[str, float]:
+        """Return the area of each region, the stripes last."""
+        areas = {key: region.fine.area for key, region in self.regions.items()}
+        return areas | {"stripes": self.stripes.area}
+
+    def relative_areas(self) -> dict[str, float]:
+        """Return the areas in units of the likelihood-ratio region's."""
+        areas = self.areas()
+        return {key: area / areas["likelihood_ratio"] for key, area in areas.items()}
+
+
+def study(
+    seed: int = 0,
+    *,
+    n: int = setting.N_ROWS,
+    n_resamples: int = setting.N_RESAMPLES,
+    points: int | None = 100,
+    levels: int = 8,
+    statistics: Mapping[str, Statistic] | None = None,
+    progress: Callable[[str], object] = lambda message: None,
+) -> Study:
+    """Draw data at the truth and find all regions; `progress` is called with a message per step.
+
+    Rank maps have points × points parameters (none are made with None), and the fine grid has
+    2^levels + 1 points per axis. The seed fixes data and draws.
+    """
+    data = setting.draw_data(seed, n)
+    statistics = setting.compared_statistics(n) if statistics is None else statistics
+    begun = time.perf_counter()
+    stripes = two_stripes(data)
+    stripes_seconds = time.perf_counter() - begun
+    progress("looking for a box that holds all regions")
+    asymptotic = LikelihoodRatio(data)
+    exact = {key: setting.fit_region(one, data, n_resamples) for key, one in statistics.items()}
+    box = enclosing_box([asymptotic, *exact.values()], _box_with_stripes(stripes))
+    regions = {}
+    for key, region in exact.items():
+        progress(setting.TITLES.get(key, key))
+        regions[key] = _on_grids(region, box, points, levels)
+    regions["likelihood_ratio"] = _on_grids(asymptotic, box, None, levels)
+    return Study(data, seed, n_resamples + 1, box, regions, stripes, stripes_seconds)
+
+
+def enclosing_box(regions: Iterable[Region], box: FloatArray) -> FloatArray:
+    """Widen a box of (p, λ), shape (2, 2), on the sides that a region touches, until none does."""
+    bounds = np.array(setting.MODEL.bounds)
+    box = np.array(box, dtype=np.float64)
+    for region in regions:
+        for _ in range(ROUNDS):
+            member = region.grid(box, levels=5).member
+            # members on an edge or next to it: what lies between grid points is not known
+            edges = [[member[:2], member[-2:]], [member[:, :2], member[:, -2:]]]
+            touched = np.array([[edge.any() for edge in pair] for pair in edges])
+            touched &= box != bounds
+            if not touched.any():
+                break
+            step = 0.25 * np.diff(box) * np.array([-1.0, 1.0])
+            box = np.clip(box + np.where(touched, step, 0.0), bounds[:, :1], bounds[:, 1:])
+    return box
+
+
+def _box_with_stripes(stripes: Stripes) -> FloatArray:
+    """Return the first box, widened to hold the ends of the rectangle with a margin of 2 %."""
+    box, ends = np.array(setting.BOX), np.array([stripes.p, stripes.scale])
+    margin = 0.02 * np.diff(box).ravel()
+    low = np.clip(ends[:, 0] - margin, 0.0, box[:, 0])
+    high = np.where(np.isfinite(ends[:, 1]), ends[:, 1] + margin, 0.0)
+    return np.column_stack([low, np.minimum(np.maximum(box[:, 1], high), [1.0, np.inf])])
+
+
+def _on_grids(region: Region, box: FloatArray, points: int | None, levels: int) -> Found:
+    begun = time.perf_counter()
+    ranks, coverage, guarantee = None, setting.CONFIDENCE_LEVEL, "asymptotic"
+    if isinstance(region, ConfidenceRegion):
+        ranks = None if points is None else region.grid(box, points=points)
+        coverage, guarantee = region.coverage_, "exact"
+    fine, inside = region.grid(box, levels=levels), bool(region.contains([setting.TRUTH])[0])
+    return Found(fine, ranks, coverage, guarantee, inside, time.perf_counter() - begun)
 
 
 def run(
     out: str | os.PathLike[str],
     seed: int = 0,
     *,
-    n: int = setting.N_ROWS,
-    n_resamples: int = setting.N_RESAMPLES,
-    points: int = 100,
-    levels: int = 8,
-    progress: Callable[[str], object] | None = None,
+    progress: Callable[[str], object] = lambda message: None,
+    **sizes: Any,
 ) -> list[Path]:
-    """Repeat the experiment, and write figure and numbers.
+    """Repeat the experiment, and write paper.png, paper.pdf and paper.json into a folder.
 
-    Parameters
-    ----------
-    out : path
-        Folder for the files; made if it is not there.
-    seed : int
-        Fixes data and draws: the same seed gives the same regions.
-    n : int
-        Number of rows.
-    n_resamples : int
-        Number of alternatives, m - 1.
-    points : int
-        Rank maps have points × points parameters.
-    levels : int
-        Areas are taken from a grid with 2^levels + 1 points an axis.
-    progress : callable, optional
-        Told what is being worked on.
-
-    Returns
-    -------
-    list of Path
-        paper.png, paper.pdf and paper.json, each written whole or not at all.
+    The folder is made if it is not there, and each file is written whole or not at all. `sizes` are
+    `n`, `n_resamples`, `points` and `levels` of `study`; the same seed gives the same regions.
     """
-    from exactregion.paper.paper_figure import draw, save
+    from exactregion.paper.figure import draw, save  # loads matplotlib
 
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
-    done = study(
-        seed, n=n, n_resamples=n_resamples, points=points, levels=levels, progress=progress
-    )
+    done = study(seed, progress=progress, **sizes)
     figure = draw(done)
     text = json.dumps(summary(done), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     picture, page, numbers = (folder / name for name in FILES)
@@ -78,87 +176,50 @@ def run(
 
 
 def summary(done: Study) -> dict[str, Any]:
-    """Give the experiment in numbers, ready for JSON; what is not finite becomes None."""
-    relative = done.relative_areas()
-    regions = {key: _row(found, relative[key]) for key, found in done.regions.items()}
-    stripes = done.stripes
+    """Return the experiment in numbers, ready for JSON; what is not finite becomes None."""
+    n, relative, stripes = len(done.data.y), done.relative_areas(), done.stripes
+    about = {
+        "seed": done.seed,
+        "n": n,
+        "m": done.m,
+        "confidence_level": setting.CONFIDENCE_LEVEL,
+        "truth": dict(zip(("p", "scale"), setting.TRUTH, strict=True)),
+        "locations": list(setting.LOCATIONS),
+        "bandwidth": setting.BANDWIDTH,
+        "neighbours": setting.neighbours(n),
+        "domain": list(setting.DOMAIN),
+        "box": dict(zip(("p", "scale"), done.box.tolist(), strict=True)),
+    }
+    regions: dict[str, dict[str, Any]] = {}
+    for key, found in done.regions.items():
+        regions[key] = {
+            "title": setting.TITLES.get(key, key),
+            "area": found.fine.area,
+            "area_bracket": list(found.fine.area_bracket),
+            "relative_area": _finite(relative[key]),
+            "coverage": found.coverage,
+            "guarantee": found.guarantee,
+            "contains_truth": found.contains_truth,
+            "status": found.fine.status,
+            "pieces": found.fine.pieces,
+            "seconds": round(found.seconds, 3),
+        }
+        if found.ranks is not None:
+            cost = 1e6 * found.ranks.seconds / found.ranks.evaluations
+            regions[key]["microseconds_per_parameter"] = round(cost, 1)
     regions["stripes"] = {
         "title": setting.TITLES["stripes"],
         "area": _finite(stripes.area),
         "relative_area": _finite(relative["stripes"]),
-        "coverage": stripes.coverage,
+        "coverage": setting.CONFIDENCE_LEVEL,
         "guarantee": "at least",
         "contains_truth": bool(stripes.contains(setting.TRUTH)),
         "p": list(stripes.p),
         "scale": [_finite(end) for end in stripes.scale],
         "seconds": round(done.stripes_seconds, 6),
     }
-    return {"setting": _setting(done), "regions": regions}
-
-
-def _setting(done: Study) -> dict[str, Any]:
-    n = len(done.data.y)
-    (p_low, p_high), (scale_low, scale_high) = done.box.tolist()
-    return {
-        "seed": done.seed,
-        "n": n,
-        "m": done.m,
-        "confidence_level": setting.CONFIDENCE_LEVEL,
-        "truth": {"p": setting.TRUTH[0], "scale": setting.TRUTH[1]},
-        "locations": list(setting.LOCATIONS),
-        "bandwidth": setting.BANDWIDTH,
-        "neighbours": setting.neighbours(n),
-        "domain": list(setting.DOMAIN),
-        "box": {"p": [p_low, p_high], "scale": [scale_low, scale_high]},
-    }
-
-
-def _row(found: Found, relative: float) -> dict[str, Any]:
-    low, high = found.fine.area_bracket
-    row = {
-        "title": found.title,
-        "area": found.fine.area,
-        "area_bracket": [low, high],
-        "relative_area": _finite(relative),
-        "coverage": found.coverage,
-        "guarantee": found.guarantee,
-        "contains_truth": found.contains_truth,
-        "status": found.fine.status,
-        "pieces": found.fine.pieces,
-        "seconds": round(found.seconds, 3),
-    }
-    if found.ranks is not None:
-        cost = 1e6 * found.ranks.seconds / found.ranks.evaluations
-        row["microseconds_per_parameter"] = round(cost, 1)
-    return row
+    return {"setting": about, "regions": regions}
 
 
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run from the command line: progress to stderr, the files to stdout.
-
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        Those of the command line by default.
-    """
-    parser = argparse.ArgumentParser(
-        prog="python -m exactregion.paper.paper",
-        description="Repeat the experiment of the paper: figure (PNG, PDF) and numbers (JSON).",
-    )
-    parser.add_argument("--out", required=True, metavar="DIR", help="folder for the files")
-    parser.add_argument("--seed", type=int, default=0, help="of data and draws (default: 0)")
-    chosen = parser.parse_args(arguments)
-    if chosen.seed < 0:
-        parser.error(f"argument --seed: must not be negative. Got {chosen.seed} instead.")
-    files = run(
-        chosen.out, chosen.seed, progress=lambda message: sys.stderr.write(message + " …\n")
-    )
-    sys.stdout.write("".join(f"{file}\n" for file in files))
-
-
-if __name__ == "__main__":
-    main()

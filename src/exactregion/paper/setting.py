@@ -1,23 +1,16 @@
-"""What the paper's experiment is: its data, its family, and the statistics that are compared."""
+"""The setting of the paper's experiment: its data, its family, and the statistics compared."""
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from exactregion import statistics
 from exactregion._typing import FloatArray, IntArray
 from exactregion.models import LaplaceMixture
 from exactregion.region import ConfidenceRegion
-from exactregion.statistics import (
-    Combined,
-    Discrepancy,
-    Embedding,
-    Neighborhood,
-    Score,
-    Statistic,
-)
 
 __all__ = [
     "BANDWIDTH",
@@ -25,6 +18,7 @@ __all__ = [
     "CONFIDENCE_LEVEL",
     "DOMAIN",
     "LOCATIONS",
+    "MODEL",
     "N_RESAMPLES",
     "N_ROWS",
     "TITLES",
@@ -37,6 +31,7 @@ __all__ = [
 ]
 
 LOCATIONS = (1.0, -1.0)
+MODEL = LaplaceMixture(locations=LOCATIONS)
 TRUTH = (0.5, 1.0)
 """True (p, λ): P(Y=+1), and the scale of both Laplace densities."""
 
@@ -50,12 +45,12 @@ BANDWIDTH = 0.5
 DOMAIN = (-3.0, 3.0)
 """Where Algorithm I compares its estimates of f, with the uniform measure.
 
-92 % of the inputs lie here. Further out are too few for a local estimate, and on the whole range of
-the inputs the gaps between the outermost ones drown all that the others say.
+92 % of the inputs lie here. Farther out are too few for a local estimate: on the whole range of the
+inputs, the gaps between the outermost ones would dominate the integral.
 """
 
 BOX = ((0.3, 0.7), (0.6, 1.6))
-"""(p, λ) that are looked at first; widened until every region is enclosed."""
+"""(p, λ) of the first grids; widened until every region is enclosed."""
 
 TITLES = {
     "I_knn": "I, nearest neighbours",
@@ -71,17 +66,7 @@ TITLES = {
 
 
 class Data(NamedTuple):
-    """One data set, and the seed of the draws that all its regions share.
-
-    Attributes
-    ----------
-    x : ndarray of shape (n,)
-        Inputs.
-    y : ndarray of shape (n,)
-        Labels -1/+1.
-    draws : SeedSequence
-        Seed of uniforms and seat, independent of the data.
-    """
+    """Inputs x and labels y (-1/+1), and a seed of draws that all regions share."""
 
     x: FloatArray
     y: IntArray
@@ -90,13 +75,6 @@ class Data(NamedTuple):
 
 def draw_data(seed: int, n: int = N_ROWS) -> Data:
     """Draw labels with P(+1) = p, and inputs x | y ~ Laplace(y, λ), at the `TRUTH`.
-
-    Parameters
-    ----------
-    seed : int
-        Fixes the data and the draws of the regions.
-    n : int
-        Number of rows.
 
     Examples
     --------
@@ -113,42 +91,35 @@ def draw_data(seed: int, n: int = N_ROWS) -> Data:
 
 
 def neighbours(n: int) -> int:
-    """Give the number of nearest neighbours, ⌊√n⌋: k → ∞ and k/n → 0, as consistency wants it."""
+    """Return the number of nearest neighbours, ⌊√n⌋: consistency needs k → ∞ and k/n → 0."""
     return max(1, math.isqrt(n))
 
 
-def compared_statistics(n: int) -> dict[str, Statistic]:
-    """Give the six statistics for n rows, by their keys in `TITLES`.
+def compared_statistics(n: int) -> dict[str, statistics.Statistic]:
+    """Return the six statistics for n rows, by their keys in `TITLES`.
 
     I to III are the paper's algorithms in the paper's units (`standardize=False`); score and
     combined go past it.
     """
-    third = Discrepancy("gaussian", BANDWIDTH, standardize=False)
+    local: dict[str, Any] = {"standardize": False, "measure": "uniform", "domain": (DOMAIN,)}
+    smoother: dict[str, Any] = {"kernel": "gaussian", "bandwidth": BANDWIDTH, "nodes": 128}
+    third = statistics.Discrepancy("gaussian", BANDWIDTH, standardize=False)
     return {
-        "I_knn": Neighborhood(
-            k=neighbours(n), standardize=False, measure="uniform", domain=(DOMAIN,)
-        ),
-        "I_gaussian": Neighborhood(
-            kernel="gaussian",
-            bandwidth=BANDWIDTH,
-            standardize=False,
-            measure="uniform",
-            domain=(DOMAIN,),
-            nodes=128,
-        ),
-        "II_gaussian": Embedding("gaussian", BANDWIDTH, standardize=False),
+        "I_knn": statistics.Neighborhood(k=neighbours(n), **local),
+        "I_gaussian": statistics.Neighborhood(**smoother, **local),
+        "II_gaussian": statistics.Embedding("gaussian", BANDWIDTH, standardize=False),
         "III_gaussian": third,
-        "score": Score(),
-        "combined": Combined(Score(), third, weights=(1.0, 0.3)),
+        "score": statistics.Score(),
+        "combined": statistics.Combined(statistics.Score(), third, weights=(1.0, 0.3)),
     }
 
 
 def fit_region(
-    statistic: Statistic, data: Data, n_resamples: int = N_RESAMPLES
+    statistic: statistics.Statistic, data: Data, n_resamples: int = N_RESAMPLES
 ) -> ConfidenceRegion:
     """Fit the region of (p, λ) that a statistic gives on these data."""
     region = ConfidenceRegion(
-        LaplaceMixture(locations=LOCATIONS),
+        MODEL,
         statistic=statistic,
         confidence_level=CONFIDENCE_LEVEL,
         n_resamples=n_resamples,

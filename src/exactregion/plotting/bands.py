@@ -11,12 +11,12 @@ from exactregion._typing import FloatArray, IntArray
 from exactregion.data.reading import numeric, read_inputs, read_outcomes
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.plotting import canvas, wording
-from exactregion.region.ranges import positive_stretches
+from exactregion.region.ranges import positive_ranges
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from exactregion.region.results import Band
+    from exactregion.region import Band
 
 __all__ = ["BandDisplay"]
 
@@ -222,7 +222,7 @@ class BandDisplay(canvas.Display):
         self.ax_.axhline(0.5, color=canvas.GREY, linewidth=0.8, linestyle=":", zorder=1)
         label: str | None = "undecided: band contains 1/2"
         style: dict[str, Any] = {"color": canvas.GREY, "alpha": 0.1, "linewidth": 0, "zorder": 0}
-        for start, stop in positive_stretches(self.x, 0.5 - self.lower, self.upper - 0.5):
+        for start, stop in positive_ranges(self.x, 0.5 - self.lower, self.upper - 0.5):
             self.ax_.axvspan(start, stop, label=label, **style)
             label = None
 

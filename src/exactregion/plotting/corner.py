@@ -16,7 +16,6 @@ from exactregion.ranking import pvalue_of
 from exactregion.region.outline import Outline
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
@@ -105,7 +104,6 @@ class CornerDisplay(canvas.Display):
         *,
         truth: npt.ArrayLike | None = None,
         rays: int = RAYS,
-        intervals: pd.DataFrame | None = None,
         draw: bool = True,
         ax: Axes | None = None,
         **kwargs: Any,
@@ -121,8 +119,6 @@ class CornerDisplay(canvas.Display):
         rays : int
             Number of rays along which the boundary is found, besides those of the search; most of
             them towards the edges of the projections.
-        intervals : pandas.DataFrame, optional
-            What ``region.intervals(joint=True)`` returned, if it is there already.
         draw : bool
             Whether to draw at once; if not, matplotlib is not needed.
         ax : matplotlib Axes, optional
@@ -135,15 +131,14 @@ class CornerDisplay(canvas.Display):
         canvas.check_number(cls.__name__, region, "two or more parameters", len(names) > 1)
         true = canvas.check_truth(truth, region)
         outline = region.outline()
-        table = region.intervals(joint=True) if intervals is None else intervals
-        ends = table[["lower", "upper"]].to_numpy(dtype=np.float64)
+        intervals = region.intervals(joint=True)[["lower", "upper"]].to_numpy(dtype=np.float64)
         theta = np.vstack([outline.estimate, points_along_rays(outline)])
         pvalues = pvalue_of(region.rank(theta), region.accepted_ranks_.m)
         order = np.argsort(-pvalues, kind="stable")
         display = cls(
             boundary_members(region, outline, rays),
-            ends,
-            _limits(outline, ends, true),
+            intervals,
+            _limits(outline, intervals, true),
             names=names,
             estimate=outline.estimate,
             coverage=region.coverage_,

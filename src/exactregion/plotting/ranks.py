@@ -15,7 +15,7 @@ from exactregion.plotting import canvas, wording
 from exactregion.ranking import pvalue_of
 from exactregion.region.grid import Grid, full_grid, refined_grid
 from exactregion.region.outline import Outline
-from exactregion.region.window import Probe
+from exactregion.region.window import RankFunction
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -269,10 +269,10 @@ def _grids(
     window, turn = outline.window, np.array([[1.0, -shear], [0.0, 1.0]])
     seen = replace(window, origin=turn @ window.origin, axes=turn @ window.axes)
     box = canvas.box_of(replace(outline, window=seen))
-    probe = Probe(lambda places: state.ranks(_sheared(places, -shear)), window.bounds)
+    ranks = RankFunction(lambda places: state.ranks(_sheared(places, -shear)), window.bounds)
     return (
-        full_grid(probe, state.accepted, box, points),
-        refined_grid(probe, state.accepted, box, levels=levels),
+        full_grid(ranks, state.accepted, box, points),
+        refined_grid(ranks, state.accepted, box, levels=levels),
     )
 
 

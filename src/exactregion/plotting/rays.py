@@ -9,9 +9,8 @@ import numpy as np
 
 from exactregion._typing import FloatArray
 from exactregion.plotting.canvas import near_lengths
-from exactregion.region.depth import radius_of
 from exactregion.region.outline import Outline
-from exactregion.region.rays import trace
+from exactregion.region.rays import radius_of, trace
 from exactregion.region.window import Window
 
 if TYPE_CHECKING:

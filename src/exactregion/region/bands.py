@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,22 +13,187 @@ from exactregion._typing import FloatArray, IntArray
 from exactregion.data.reading import numeric, read_inputs
 from exactregion.errors import InvalidValueError
 from exactregion.models.fixed import fixed_probabilities
-from exactregion.region.extremes import Functionals
-from exactregion.region.reach import Reach, focused_reach, joint_reach, outline
-from exactregion.region.results import Band, Risk
+from exactregion.region.bounds import Bounds, focused_bounds, joint_bounds
+from exactregion.region.fitted import FittedRegion
+from exactregion.region.outline import outline_of
 
 if TYPE_CHECKING:
-    from exactregion.region import ConfidenceRegion
+    from exactregion.plotting import BandDisplay
 
-__all__ = ["LOGIT_END", "band", "classify", "probability_at", "risk"]
+__all__ = ["LOGIT_END", "Band", "Risk", "band_at", "decisions_at", "probability_at", "risk_at"]
 
 LOGIT_END = 700.0
-"""Logits past this are the probabilities 0 and 1 to the last digit."""
+"""Logits past this are the probabilities 0 and 1 to the last digit; exp overflows at 709."""
 
 
-def _new_inputs(region: ConfidenceRegion, X: Any) -> FloatArray:
+@dataclass(frozen=True, eq=False)
+class Band:
+    """Bounds of P(Y=1|x) at given inputs.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n,) or (n, d)
+        The inputs.
+    lower, upper, estimate : ndarrays of shape (n,)
+        Bounds, and the value at the most compatible θ.
+    coverage : float
+        P(the true curve is within the bounds), at least: at all inputs at once if `joint`, else at
+        each of them.
+    joint : bool
+        Whether the band is simultaneous.
+    status : str
+        That of the region.
+    resolution : float
+        Largest distance, in probability, of an end from the last member found.
+    evaluations : int
+        Number of θ evaluated.
+    seconds : float
+        Time taken.
+    """
+
+    X: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    estimate: FloatArray
+    coverage: float
+    joint: bool
+    status: str
+    resolution: float
+    evaluations: int
+    seconds: float
+
+    def plot(self, data: tuple[Any, Any] | None = None, **kwargs: Any) -> BandDisplay:
+        """Draw the band: needs matplotlib, ``pip install exactregion[plot]``.
+
+        Parameters
+        ----------
+        data : (x, y), optional
+            Data to draw: one input column, and labels or (successes, failures).
+        **kwargs
+            For `BandDisplay.from_band`: ``name``, ``ax`` and others.
+
+        Returns
+        -------
+        BandDisplay
+            With ``ax_`` and ``figure_``.
+        """
+        from exactregion.plotting import BandDisplay
+
+        return BandDisplay.from_band(self, data=data, **kwargs)
+
+
+@dataclass(frozen=True, eq=False)
+class Risk:
+    """Bounds of the probability of misclassification.
+
+    Attributes
+    ----------
+    lower, upper, estimate : float
+        On average over the inputs.
+    pointwise_lower, pointwise_upper, pointwise_estimate : ndarrays of shape (n,)
+        At each input; all hold at once.
+    coverage : float
+        P(all bounds hold), at least.
+    status : str
+        That of the region.
+    resolution : float
+        Largest distance of an end from the last member found.
+    evaluations : int
+        Number of θ evaluated.
+    seconds : float
+        Time taken.
+    """
+
+    lower: float
+    upper: float
+    estimate: float
+    pointwise_lower: FloatArray = field(repr=False)
+    pointwise_upper: FloatArray = field(repr=False)
+    pointwise_estimate: FloatArray = field(repr=False)
+    coverage: float
+    status: str
+    resolution: float = field(repr=False)
+    evaluations: int = field(repr=False)
+    seconds: float = field(repr=False)
+
+
+def band_at(fitted: FittedRegion, X: Any, *, joint: bool = True) -> Band:
+    """Find bounds of P(Y=1|x); see `ConfidenceRegion.band`."""
+    inputs = _new_inputs(fitted, X)
+    outline = outline_of(fitted)
+    estimate = fitted.model.probabilities(outline.estimate, inputs)
+    digest = hashlib.sha256(np.ascontiguousarray(inputs).tobytes()).digest()
+    # the bounds are kept, not the band: its arrays belong to the user
+    bounds = fitted.cached(
+        ("band", joint, inputs.shape, digest), lambda: _logit_bounds(fitted, inputs, joint=joint)
+    )
+    return Band(
+        inputs,
+        probability_at(bounds.lower),
+        probability_at(bounds.upper),
+        estimate,
+        fitted.accepted.coverage,
+        joint,
+        outline.status,
+        # the slope of the logistic function is a quarter at most
+        float(np.max(bounds.resolution, initial=0.0)) / 4,
+        bounds.evaluations,
+        bounds.seconds,
+    )
+
+
+def decisions_at(fitted: FittedRegion, X: Any) -> IntArray:
+    """Decide where the region allows one class only; see `ConfidenceRegion.classify`."""
+    band = band_at(fitted, X)
+    return np.where(band.lower > 0.5, 1, np.where(band.upper < 0.5, -1, 0))
+
+
+def risk_at(fitted: FittedRegion, X: Any, classifier: Any = None) -> Risk:
+    """Bound the probability of misclassification; see `ConfidenceRegion.risk`."""
+    started = time.perf_counter()
+    band = band_at(fitted, X)
+    decided = None if classifier is None else _decisions(classifier, X, len(band.X), fitted)
+
+    def error(P: FloatArray) -> FloatArray:
+        if decided is None:
+            return np.minimum(P, 1 - P)
+        return np.where(decided > 0, 1 - P, P)
+
+    def mean_error(theta: FloatArray) -> FloatArray:
+        errors = error(fitted.model.evaluate(theta, band.X))
+        return np.asarray(errors.mean(axis=1, keepdims=True))
+
+    at_ends = np.stack([error(band.lower), error(band.upper)])
+    lowest, highest = at_ends.min(axis=0), at_ends.max(axis=0)
+    if decided is None:
+        highest = np.where((band.lower <= 0.5) & (band.upper >= 0.5), 0.5, highest)
+    mean = joint_bounds(fitted, mean_error, 1)
+    pointwise = error(band.estimate)
+    return Risk(
+        float(np.clip(mean.lower[0], lowest.mean(), 1.0)),
+        float(np.clip(mean.upper[0], 0.0, highest.mean())),
+        float(pointwise.mean()),
+        lowest,
+        highest,
+        pointwise,
+        fitted.accepted.coverage,
+        band.status,
+        max(band.resolution, float(mean.resolution[0])),
+        band.evaluations + mean.evaluations,
+        time.perf_counter() - started,
+    )
+
+
+def probability_at(logit: FloatArray) -> FloatArray:
+    """Turn logits into probabilities; past `LOGIT_END` they are certain."""
+    with np.errstate(over="ignore"):
+        P = 1 / (1 + np.exp(-logit))
+    return np.where(logit >= LOGIT_END, 1.0, np.where(logit <= -LOGIT_END, 0.0, P))
+
+
+def _new_inputs(fitted: FittedRegion, X: Any) -> FloatArray:
     """Read new inputs; columns of a frame are taken by name, and through the formula."""
-    design = region.fitted_.design
+    design = fitted.design
     if design is not None and design.takes(X):
         X = design.transform(X)
     elif design is not None and design.is_coded and not hasattr(X, "columns"):
@@ -37,7 +204,7 @@ def _new_inputs(region: ConfidenceRegion, X: Any) -> FloatArray:
             parameter="X",
         )
     values, names = read_inputs(X)
-    known = region.fitted_.sample.inputs.names
+    known = fitted.sample.inputs.names
     matrix = numeric(values)
     table = matrix.reshape(len(matrix), -1)
     if table.shape[1] != len(known):
@@ -48,130 +215,41 @@ def _new_inputs(region: ConfidenceRegion, X: Any) -> FloatArray:
         )
     if hasattr(X, "columns") and names != known and set(names) == set(known):
         return np.ascontiguousarray(table[:, [names.index(name) for name in known]])
-    given = numeric(region.fitted_.sample.inputs.X).ndim
+    given = numeric(fitted.sample.inputs.X).ndim
     return matrix if given == matrix.ndim else table
 
 
-def band(region: ConfidenceRegion, X: Any, *, joint: bool = True) -> Band:
-    """Find bounds of P(Y=1|x); see `ConfidenceRegion.band`."""
-    begun = time.perf_counter()
-    inputs = _new_inputs(region, X)
-    model = region.model_
-    found = outline(region)
-    estimate = model.probabilities(found.estimate, inputs)
-
-    def logits(theta: FloatArray) -> FloatArray:
-        P = model.evaluate(theta, inputs)
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.clip(np.log(P) - np.log1p(-P), -LOGIT_END, LOGIT_END))
-
-    n = len(inputs)
-    reach = joint_reach(region, logits, n) if joint else _pointwise(region, inputs, logits)
-    lower, upper, gaps, asked = _ends(reach, n)
-    # a step of the logit moves the probability by a quarter of it at most
-    resolution = float(np.max(gaps, initial=0.0)) / 4
-    seconds = time.perf_counter() - begun
-    return Band(
-        inputs,
-        probability_at(lower),
-        probability_at(upper),
-        estimate,
-        region.coverage_,
-        joint,
-        found.status,
-        resolution,
-        asked,
-        seconds,
-    )
+def _logits(fitted: FittedRegion, theta: FloatArray, inputs: FloatArray) -> FloatArray:
+    P = fitted.model.evaluate(theta, inputs)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.clip(np.log(P) - np.log1p(-P), -LOGIT_END, LOGIT_END))
 
 
-def _ends(reach: Reach | None, n: int) -> tuple[FloatArray, FloatArray, FloatArray, int]:
-    if reach is None:
-        return np.full(n, np.nan), np.full(n, np.nan), np.full(n, np.nan), 0
-    return reach.lower, reach.upper, reach.resolution, reach.evaluations
+def _logit_bounds(fitted: FittedRegion, inputs: FloatArray, *, joint: bool) -> Bounds:
+    """Bound the logits at all inputs at once, or at each on its own."""
+    if joint:
+        return joint_bounds(fitted, lambda theta: _logits(fitted, theta, inputs), len(inputs))
 
-
-def _pointwise(region: ConfidenceRegion, inputs: FloatArray, logits: Functionals) -> Reach:
-    """Reach of the logit at each input on its own."""
-    columns, asked, begun = [], 0, time.perf_counter()
-    for row in range(len(inputs)):
-        here = inputs[row : row + 1]
-
-        def gradient(theta: FloatArray, here: FloatArray = here) -> FloatArray:
-            slope = region.model_.logit_gradient(theta, here)[:, 0]
+    def bounds_at(one: FloatArray) -> Bounds:
+        def gradient(theta: FloatArray) -> FloatArray:
+            slope = fitted.model.logit_gradient(theta, one)[:, 0]
             return np.where(np.isfinite(slope), slope, 0.0)
 
-        def here_only(theta: FloatArray, row: int = row) -> FloatArray:
-            return logits(theta)[:, [row]]
+        return focused_bounds(fitted, lambda theta: _logits(fitted, theta, one), gradient)
 
-        lower, upper, gap, count = _ends(focused_reach(region, here_only, gradient), 1)
-        columns.append((lower[0], upper[0], gap[0]))
-        asked += count
-    lower, upper, gaps = np.array(columns).reshape(-1, 3).T
-    return Reach(lower, upper, gaps, asked, time.perf_counter() - begun)
+    return Bounds.joined([bounds_at(inputs[row : row + 1]) for row in range(len(inputs))])
 
 
-def probability_at(logit: FloatArray) -> FloatArray:
-    """Turn logits into probabilities; past `LOGIT_END` they are certain."""
-    with np.errstate(over="ignore"):
-        P = 1 / (1 + np.exp(-logit))
-    return np.where(logit >= LOGIT_END, 1.0, np.where(logit <= -LOGIT_END, 0.0, P))
-
-
-def classify(region: ConfidenceRegion, X: Any) -> IntArray:
-    """Decide where the region allows one class only; see `ConfidenceRegion.classify`."""
-    bounds = band(region, X)
-    return np.where(bounds.lower > 0.5, 1, np.where(bounds.upper < 0.5, -1, 0))
-
-
-def risk(region: ConfidenceRegion, X: Any, classifier: Any = None) -> Risk:
-    """Bound the probability of misclassification; see `ConfidenceRegion.risk`."""
-    begun = time.perf_counter()
-    inputs = _new_inputs(region, X)
-    model = region.model_
-    bounds = band(region, X)
-    decided = None if classifier is None else _decisions(classifier, X, len(inputs), region)
-
-    def error(P: FloatArray) -> FloatArray:
-        if decided is None:
-            return np.minimum(P, 1 - P)
-        return np.where(decided > 0, 1 - P, P)
-
-    at_ends = np.stack([error(bounds.lower), error(bounds.upper)])
-    highest = at_ends.max(axis=0)
-    if decided is None:
-        highest = np.where((bounds.lower <= 0.5) & (bounds.upper >= 0.5), 0.5, highest)
-    reach = joint_reach(
-        region, lambda theta: error(model.evaluate(theta, inputs)).mean(axis=1, keepdims=True), 1
-    )
-    lower, upper, gaps, asked = _ends(reach, 1)
-    pointwise = error(bounds.estimate)
-    return Risk(
-        float(np.clip(lower[0], at_ends.min(axis=0).mean(), 1.0)),
-        float(np.clip(upper[0], 0.0, highest.mean())),
-        float(pointwise.mean()),
-        at_ends.min(axis=0),
-        highest,
-        pointwise,
-        region.coverage_,
-        bounds.status,
-        max(bounds.resolution, float(gaps[0])),
-        bounds.evaluations + asked,
-        time.perf_counter() - begun,
-    )
-
-
-def _decisions(classifier: Any, X: Any, n: int, region: ConfidenceRegion) -> IntArray:
-    """Ask a classifier for its decisions as -1/+1: labels, a callable, or an estimator."""
+def _decisions(classifier: Any, X: Any, n: int, fitted: FittedRegion) -> IntArray:
+    """Return the decisions of labels, a callable or an estimator as -1/+1."""
+    classes = fitted.sample.classes
     if hasattr(classifier, "predict_proba"):
-        classes = region.fitted_.sample.classes
         return np.where(fixed_probabilities(classifier, X, n, classes) > 0.5, 1, -1)
     labels = np.asarray(classifier(X) if callable(classifier) else classifier)
-    known = region.fitted_.sample.classes
-    positive = labels == (known[1] if known is not None else 1)
-    if labels.shape != (n,) or (known is None and not np.isin(labels, (-1, 0, 1)).all()):
+    positive = labels == (classes[1] if classes is not None else 1)
+    if labels.shape != (n,) or (classes is None and not np.isin(labels, (-1, 0, 1)).all()):
         raise InvalidValueError(
-            f"must give one class a row, shape ({n},). Got shape {labels.shape} instead.",
+            f"must give one class per row, shape ({n},). Got shape {labels.shape} instead.",
             parameter="classifier",
         )
     return np.where(positive, 1, -1)

@@ -1,201 +1,194 @@
-"""The largest values of functionals over a region, by rays and random ascent."""
+"""The largest values of functionals over a region, by rays and random ascents."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from exactregion._typing import BoolArray, FloatArray, IntArray
-from exactregion.region.rays import ENOUGH, FAR, trace
-from exactregion.region.window import Inside, Window
+from exactregion.region.rays import FAR, TOLERANCE, trace
+from exactregion.region.window import Membership, Window
 
 __all__ = ["Extremes", "Functionals", "largest"]
 
 Functionals = Callable[[FloatArray], FloatArray]
+"""θ (T, d) to values (T, G)."""
 
-FIRST_SCALE = 0.25
-FINEST = 0.01
-"""Steps of the ascent, at first and at last, as a share of the expected radius."""
+FIRST_SCALE, LAST_SCALE = 0.25, 0.01
+"""Size of the steps of an ascent at first, and below which it stops, as shares of the radius. One
+per cent of the radius is half a per cent of an interval's length: shorter steps would move an end
+by less than another seed does (docs/evidence.md)."""
 
-OUTWARDS = 2e-3
-"""The outer end is looked for so far from the last member, as a share of the radius."""
+GROWTH, SHRINK = 1.5, 0.5
+"""Factors of the size of steps after a round with and without progress: one round without undoes
+more than one with, so that an ascent ends a few rounds after its last progress."""
 
-WIDER, NARROWER = 1.5, 0.5
-"""What becomes of the steps where one was accepted, and where none was."""
+OUTWARD = 2e-3
+"""First step from the last member towards a rejected point, as a share of the radius: half of
+`TOLERANCE`, by which the end then errs outwards at most."""
 
-TRIED = 6
-"""Points known beforehand that are asked for, as a start of the last walker."""
+KNOWN_TRIED = 6
+"""Points known beforehand that are tried as the start of the last ascent. Long, curved regions of
+psychometric functions were missed without them; each costs one evaluation per end."""
 
-HOPE = 2.0
-"""A walker that is this many steps behind the best of its functional is left behind."""
+CATCH_UP = 2.0
+"""An ascent stops when the best ascent of its functional is ahead by more than this many of its
+steps. Fewer stop ascents that would have won, more spend evaluations on ascents that do not."""
 
-RUNAWAY = 1e4
-"""A functional that grew by this multiple of what the radius is worth has no end."""
+NO_END = 1e4
+"""A functional that grew by this multiple of what one radius is worth near the estimate counts as
+unbounded. A smaller one would take long intervals for endless ones; a larger one costs a few rounds
+more where there is no end, since steps grow by half per round."""
 
 
-@dataclass(frozen=True, eq=False)
-class Extremes:
-    """Largest values of G functionals over a region.
+class Extremes(NamedTuple):
+    """Largest values of G functionals over a region, and coordinates z of members that have them.
 
-    Attributes
-    ----------
-    reached : ndarray of shape (G,)
-        Largest value at a member.
-    bound : ndarray of shape (G,)
-        Value at the first rejected point past it: the end to report; ∞ where there is none.
-    members : ndarray of shape (M, d)
-        Coordinates z of the members where they were reached.
+    The bound, at least the value, is the value at the first rejected point past the member: the end
+    to report. It is infinite where there is none.
     """
 
-    reached: FloatArray
+    value: FloatArray
     bound: FloatArray
     members: FloatArray
 
 
 def largest(
     functionals: Functionals,
-    inside: Inside,
+    inside: Membership,
     window: Window,
     rng: np.random.Generator,
     *,
     radius: float,
     members: FloatArray | None = None,
-    walkers: int = 1,
+    ascents: int = 1,
     proposals: int = 10,
     rounds: int = 60,
 ) -> Extremes:
     """Maximise each of G functionals over the members that `inside` accepts.
 
     First along the efficient direction (the gradient in the window's coordinates), then by random
-    steps that keep membership and increase the functional, narrower where none is accepted. Several
-    walkers a functional start in different directions, since regions of few data are ragged and an
-    ascent may end in a corner; a single one shares its members with the other functionals. The end
-    is the first rejected point past the best member, so that it errs outwards.
+    steps that keep membership and increase the functional. Several ascents per functional start in
+    different directions, since regions of few data are irregular and an ascent may end in a corner;
+    a single one per functional uses the members that others found. The end is the value at the
+    first rejected point past the best member, so that it errs outwards.
 
-    Parameters
-    ----------
-    functionals : callable
-        θ (T, d) to values (T, G).
-    inside : callable
-        θ (T, d) to depths (T,), positive inside; or to membership.
-    window : Window
-        Coordinates; the origin must be inside.
-    rng : Generator
-        For the random steps.
-    radius : float
-        Where the boundary is expected, in the window's coordinates.
-    members : ndarray of shape (M, d), optional
-        Coordinates z of members known already, or of points that may be.
-    walkers : int
-        Number of ascents a functional.
-    proposals, rounds : int
-        Random steps a walker and round, and the most rounds.
+    `radius` is the expected distance of the boundary; `members` are coordinates z of known members
+    or, with several ascents, of points that may be members.
     """
 
     def repeated(theta: FloatArray) -> FloatArray:
-        return np.repeat(functionals(theta), walkers, axis=1)
+        return np.repeat(functionals(theta), ascents, axis=1)
 
-    ascent = _Ascent(repeated, inside, window, radius, walkers)
-    ascent.begin(members, rng)
+    search = _Ascents(repeated, inside, window, radius, ascents)
+    search.start(members, rng)
     for _ in range(rounds):
-        if not ascent.climb(rng, proposals):
+        if not search.step(rng, proposals):
             break
-    ends = ascent.end()
-    reached, bound = (
-        values.reshape(-1, walkers).max(axis=1) for values in (ends.reached, ends.bound)
-    )
-    return Extremes(reached, bound, ends.members)
+    bound = search.find_bounds().reshape(-1, ascents).max(axis=1)
+    return Extremes(search.value.reshape(-1, ascents).max(axis=1), bound, search.best)
 
 
-class _Ascent:
+class _Ascents:
+    """Ascents of G functionals, `ascents` of each in a row: the best member of each, and its value.
+
+    Several per functional are independent of each other; a single one per functional accepts
+    members that were proposed for any other.
+    """
+
     def __init__(
         self,
         functionals: Functionals,
-        inside: Inside,
+        inside: Membership,
         window: Window,
         radius: float,
-        walkers: int,
+        ascents: int,
     ) -> None:
         self.functionals, self.inside, self.window = functionals, inside, window
-        self.radius, self.walkers, self.alone = radius, walkers, walkers > 1
-        self.middle = self.at(np.zeros((1, len(window.origin))))[0]
-        self.own = np.arange(len(self.middle))
-        self.scale = np.full(len(self.middle), FIRST_SCALE * radius)
+        self.radius, self.ascents, self.independent = radius, ascents, ascents > 1
+        self.origin_value = self.values(np.zeros((1, len(window.origin))))[0]
+        self.index = np.arange(len(self.origin_value))
+        self.scale = np.full(len(self.index), FIRST_SCALE * radius)
+        self.best = np.zeros((len(self.index), len(window.origin)))
+        self.value = self.origin_value.copy()
+        # what one radius is worth at the most compatible point, in the functional's unit; a share
+        # of its value where the gradient vanishes
+        slope = np.linalg.norm(self.gradient(self.best), axis=1)
+        self.unit = np.maximum(slope * radius, 1e-3 * np.abs(self.origin_value) + 1e-300)
 
-    def at(self, z: FloatArray) -> FloatArray:
+    def values(self, z: FloatArray) -> FloatArray:
         return np.nan_to_num(self.functionals(self.window.theta(z)), nan=-np.inf)
 
-    def keeps(self, z: FloatArray) -> BoolArray:
-        return np.asarray(np.asarray(self.inside(self.window.theta(z)), dtype=np.float64) > 0)
+    def contains(self, z: FloatArray) -> BoolArray:
+        return np.asarray(self.inside(self.window.theta(z)) > 0)
+
+    def gradient(self, z: FloatArray) -> FloatArray:
+        """Return central differences of functional g at z[g], in the window's coordinates."""
+        # a hundredth of a standard error: visible in probabilities that are nearly 0 or 1
+        step = 1e-2 * (1 + np.abs(z).max(axis=1))
+        columns = []
+        for axis in np.eye(z.shape[1]):
+            shift = step[:, None] * axis
+            rise = (self.values(z + shift) - self.values(z - shift))[self.index, self.index]
+            columns.append(np.where(np.isfinite(rise), rise, 0.0) / (2 * step))
+        return np.stack(columns, axis=-1)
 
     def uphill(self, z: FloatArray) -> FloatArray:
-        """Compute unit gradients, in the window's coordinates, of functional g at z[g]."""
+        """Return unit gradients of functional g at z[g]."""
         gradient = self.gradient(z)
         length = np.linalg.norm(gradient, axis=-1, keepdims=True)
         return np.asarray(gradient / np.where(length > 0, length, 1.0))
 
-    def gradient(self, z: FloatArray) -> FloatArray:
-        """Compute gradients of functional g at z[g] by central differences."""
-        # in standard errors: large enough to be seen in probabilities that are all but certain
-        step = 1e-2 * (1 + np.abs(z).max(axis=1))
-        columns = []
-        for axis in np.eye(z.shape[1]):
-            moved = step[:, None] * axis
-            rise = (self.at(z + moved) - self.at(z - moved))[self.own, self.own]
-            columns.append(np.where(np.isfinite(rise), rise, 0.0) / (2 * step))
-        return np.stack(columns, axis=-1)
+    def start(self, members: FloatArray | None, rng: np.random.Generator) -> None:
+        """Follow rays along the efficient directions, all but the first of a functional's off it.
 
-    def begin(self, members: FloatArray | None, rng: np.random.Generator) -> None:
-        """Go along the efficient directions, all walkers but the first a little off them."""
-        origin = np.zeros((len(self.own), len(self.window.origin)))
-        off = rng.standard_normal(origin.shape) / np.sqrt(origin.shape[1])
-        off[:: self.walkers] = 0.0
-        along = self.uphill(origin) + off
+        Noise of about the length of the unit gradient turns them by about 45 degrees.
+        """
+        noise = rng.standard_normal(self.best.shape) / np.sqrt(self.best.shape[1])
+        noise[:: self.ascents] = 0.0
+        along = self.uphill(self.best) + noise
         along /= np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-12)
         rays = trace(
             self.inside,
             self.window,
             along,
             first_step=self.radius,
-            tolerance=ENOUGH,
+            tolerance=TOLERANCE,
             look_beyond=False,
         )
         ends = rays.directions * rays.inner[:, None]
-        if self.alone:
-            values = self.at(ends)[self.own, self.own]
-            behind = values < self.middle  # past a pole of the functional, say
-            self.best = np.where(behind[:, None], origin, ends)
-            self.reached = np.where(behind, self.middle, values)
-            if members is not None and len(members):
-                self.start_from(members)
-        else:
-            known = [origin[:1], ends, *([] if members is None else [members])]
-            z = np.vstack(known)
-            values = self.at(z)
-            self.best, self.reached = z[values.argmax(axis=0)], values.max(axis=0)
-        # what the radius is worth at the most compatible point, in the functional's own unit
-        slope = np.linalg.norm(self.gradient(origin), axis=1)
-        self.unit = np.maximum(slope * self.radius, 1e-3 * np.abs(self.middle) + 1e-300)
+        known = np.empty((0, self.best.shape[1])) if members is None else members
+        if not self.independent:
+            z = np.vstack([self.best[:1], ends, known])
+            values = self.values(z)
+            self.best, self.value = z[values.argmax(axis=0)], values.max(axis=0)
+            return
+        values = self.values(ends)[self.index, self.index]
+        # the value at the end of a ray may be lower, past a pole of the functional for example
+        higher = values >= self.origin_value
+        self.best = np.where(higher[:, None], ends, self.best)
+        self.value = np.where(higher, values, self.origin_value)
+        if len(known):
+            self.start_last_from(known)
 
-    def start_from(self, known: FloatArray) -> None:
-        """Let the last walker of each functional start from the best point that is known."""
-        values = self.at(known)
-        last = self.own[self.walkers - 1 :: self.walkers]
-        best = np.argsort(-values[:, last], axis=0)[:TRIED]
-        kept = self.keeps(known[best.ravel()]).reshape(best.shape)
-        first = np.argmax(kept, axis=0)
-        chosen = best[first, np.arange(len(last))]
-        reached = values[chosen, last]
-        better = kept.any(axis=0) & (reached > self.reached[last])
+    def start_last_from(self, known: FloatArray) -> None:
+        """Start the last ascent of each functional from the best known point that is a member."""
+        values = self.values(known)
+        last = self.index[self.ascents - 1 :: self.ascents]
+        best = np.argsort(-values[:, last], axis=0)[:KNOWN_TRIED]
+        kept = self.contains(known[best.ravel()]).reshape(best.shape)
+        chosen = best[np.argmax(kept, axis=0), np.arange(len(last))]
+        value = values[chosen, last]
+        better = kept.any(axis=0) & (value > self.value[last])
         self.best[last[better]] = known[chosen[better]]
-        self.reached[last[better]] = reached[better]
+        self.value[last[better]] = value[better]
 
-    def climb(self, rng: np.random.Generator, proposals: int) -> bool:
-        """Try random steps uphill from each best member; say whether any are worth more."""
-        moving = (self.scale > FINEST * self.radius) & ~self.runaway
-        active = self.own[moving & ~self.left_behind]
+    def step(self, rng: np.random.Generator, proposals: int) -> bool:
+        """Propose random steps uphill from each best member; return whether any is active."""
+        moving = (self.scale > LAST_SCALE * self.radius) & ~self.unbounded
+        active = self.index[moving & ~self.behind]
         if not len(active):
             return False
         d = self.best.shape[1]
@@ -204,53 +197,55 @@ class _Ascent:
         downhill = np.einsum("gpd,gd->gp", steps, uphill) < 0
         steps *= np.where(downhill, -1.0, 1.0)[:, :, None]
         z = self.best[active][:, None] + self.scale[active, None, None] * steps
-        improved = self.take(z.reshape(-1, d), np.repeat(active, proposals))
-        self.scale *= np.where(improved, WIDER, NARROWER)
+        improved = self.accept(z.reshape(-1, d), np.repeat(active, proposals))
+        self.scale *= np.where(improved, GROWTH, SHRINK)
         return True
 
-    def take(self, z: FloatArray, owner: IntArray) -> BoolArray:
-        """Keep what is inside and better: for its owner, or for any functional."""
-        values = self.at(z)
-        if self.alone:
-            values = np.where(owner[:, None] == self.own, values, -np.inf)
-        hopeful = (values > self.reached).any(axis=1)
-        if not hopeful.any():
-            return np.zeros(len(self.own), dtype=np.bool_)
-        z, values = z[hopeful], values[hopeful]
-        values = np.where(self.keeps(z)[:, None], values, -np.inf)
+    def accept(self, z: FloatArray, proposed_by: IntArray) -> BoolArray:
+        """Move each ascent to its best proposal, if a better member; return which ones moved."""
+        values = self.values(z)
+        if self.independent:
+            values = np.where(proposed_by[:, None] == self.index, values, -np.inf)
+        better = (values > self.value).any(axis=1)
+        if not better.any():
+            return np.zeros(len(self.index), dtype=np.bool_)
+        # membership costs far more than a value: only what would be an improvement is evaluated
+        z, values = z[better], values[better]
+        values = np.where(self.contains(z)[:, None], values, -np.inf)
         first = values.argmax(axis=0)
-        improved = values[first, self.own] > self.reached
+        improved = values[first, self.index] > self.value
         self.best[improved] = z[first[improved]]
-        self.reached[improved] = values[first, self.own][improved]
+        self.value[improved] = values[first, self.index][improved]
         return np.asarray(improved)
 
     @property
-    def left_behind(self) -> BoolArray:
-        """Walkers that the steps they still have in them will not bring to the best of theirs."""
-        best = self.reached.reshape(-1, self.walkers).max(axis=1).repeat(self.walkers)
+    def behind(self) -> BoolArray:
+        """Which ascents their remaining steps will not bring to the best of their functional."""
+        best = self.value.reshape(-1, self.ascents).max(axis=1).repeat(self.ascents)
         step = self.scale * self.unit / self.radius
-        return np.asarray(best - self.reached > HOPE * step)
+        return np.asarray(best - self.value > CATCH_UP * step)
 
     @property
-    def runaway(self) -> BoolArray:
-        return np.asarray(self.reached - self.middle > RUNAWAY * self.unit)
+    def unbounded(self) -> BoolArray:
+        """Which functionals grew too much to have an end."""
+        return np.asarray(self.value - self.origin_value > NO_END * self.unit)
 
-    def end(self) -> Extremes:
-        """Step from each best member uphill until rejected; the value there is the end."""
+    def find_bounds(self) -> FloatArray:
+        """Step from each best member uphill until rejected, and return the values there."""
         uphill = self.uphill(self.best)
-        bound = np.where(self.runaway, np.inf, self.reached)
-        length = np.full(len(self.own), OUTWARDS * self.radius)
-        going = self.own[~self.runaway & ~self.left_behind & uphill.any(axis=1)]
-        while len(going):
-            z = self.best[going] + uphill[going] * length[going, None]
-            value = self.at(z)[np.arange(len(going)), going]
-            kept = self.keeps(z)
-            rising = value > bound[going] + 1e-9 * (1 + np.abs(value))
-            bound[going] = np.maximum(bound[going], value)
-            self.reached[going[kept]] = bound[going[kept]]
-            far = length[going] > FAR
-            # still inside very far out: a limit of the functional itself, or no end at all
-            bound[going[kept & far & rising]] = np.inf
-            length[going] *= 2
-            going = going[kept & ~far]
-        return Extremes(self.reached, bound, self.best)
+        bound = np.where(self.unbounded, np.inf, self.value)
+        length = np.full(len(self.index), OUTWARD * self.radius)
+        active = self.index[~self.unbounded & ~self.behind & uphill.any(axis=1)]
+        while len(active):
+            z = self.best[active] + uphill[active] * length[active, None]
+            value = self.values(z)[np.arange(len(active)), active]
+            kept = self.contains(z)
+            rising = value > bound[active] + 1e-9 * (1 + np.abs(value))
+            bound[active] = np.maximum(bound[active], value)
+            self.value[active[kept]] = bound[active[kept]]
+            far = length[active] > FAR
+            # still inside very far out: unbounded, unless the functional itself has a limit there
+            bound[active[kept & far & rising]] = np.inf
+            length[active] *= 2
+            active = active[kept & ~far]
+        return bound

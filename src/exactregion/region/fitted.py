@@ -1,33 +1,44 @@
 """A fitted region: data, draws, and the rank of any θ by any statistic.
 
 `ConfidenceRegion` is the object that users hold. Search, intervals, bands, reports and files work
-on a `FittedRegion`, which has no settings that can change and no knowledge of how it is shown.
+on a `FittedRegion`, whose data, draws and settings never change. It keeps the results of recent
+searches, so that none is made twice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from exactregion._typing import BoolArray, FloatArray, IntArray
+from exactregion._typing import FloatArray, IntArray
 from exactregion.data.sample import Sample
-from exactregion.engine import Paths, check_batch, statistics_of_many
+from exactregion.engine import Paths, PreparedStatistic, check_batch, statistics_of_many
 from exactregion.engine.progress import advance
 from exactregion.errors import InvalidTypeError
 from exactregion.models import Model, as_model
 from exactregion.models.base import check_probabilities
 from exactregion.ranking import AcceptedRanks, pvalue_of, rank_of
+from exactregion.region.window import RankFunction
 from exactregion.resampling import Resampling, blocks, check_n_resamples
-from exactregion.statistics import Candidates, PreparedStatistic, Statistic, as_statistic
+from exactregion.statistics import Candidates, Statistic, as_statistic
 
 if TYPE_CHECKING:
     from exactregion.data.design import Design
 
 __all__ = ["Evaluation", "FittedRegion"]
+
+Result = TypeVar("Result")
+
+KEPT_RESULTS = 16
+"""Results kept per region: enough for a report, and a bound on memory where bands are computed at
+many different inputs in turn."""
+
+KEPT_STATISTICS = 2
+"""Prepared statistics kept besides the region's own: a focused search uses one at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,24 +74,8 @@ class Evaluation:
 class FittedRegion:
     """Data, draws and settings of one fit, which together give the rank of any θ.
 
-    Attributes
-    ----------
-    model : Model
-        The family for the columns of X.
-    sample : Sample
-        Inputs and outcomes.
-    resampling : Resampling
-        The draws.
-    statistic : Statistic
-        What data sets are ranked by.
-    accepted : AcceptedRanks
-        The ranks that keep a θ in the region.
-    settings : mapping
-        The parameters of the `ConfidenceRegion`.
-    design : Design or None
-        What a formula made of the data.
-    found : dict
-        Results of searches that are needed again, by name.
+    `model` is the family for the columns of X, `settings` are the parameters of the
+    `ConfidenceRegion`, and `design` is what a formula made of the data, if there was one.
     """
 
     model: Model
@@ -91,30 +86,20 @@ class FittedRegion:
     settings: Mapping[str, Any]
     design: Design | None
     prepared: PreparedStatistic = field(repr=False)
-    found: dict[str, Any] = field(default_factory=dict, repr=False)
-    paths: Paths = field(default_factory=Paths, repr=False)
+    # none of these is an argument: a region made by dataclasses.replace starts with its own
+    _paths: Paths = field(default_factory=Paths, init=False, repr=False)
+    _results: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False)
+    _preparations: dict[int, Any] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
-    def of(
+    def fit(
         cls,
         settings: Mapping[str, Any],
         sample: Sample,
         entropy: int,
         design: Design | None = None,
     ) -> FittedRegion:
-        """Check the settings, and prepare the statistic.
-
-        Parameters
-        ----------
-        settings : mapping
-            The parameters of the `ConfidenceRegion`.
-        sample : Sample
-            Inputs and outcomes.
-        entropy : int
-            The seed of the draws.
-        design : Design, optional
-            What a formula made of the data.
-        """
+        """Check the settings, draw with the seed `entropy`, and prepare the statistic."""
         n_resamples = check_n_resamples(settings["n_resamples"])
         accepted = _accepted_ranks(settings, n_resamples + 1)
         check_batch(settings["batch"])
@@ -129,8 +114,12 @@ class FittedRegion:
             accepted,
             settings,
             design,
-            statistic.prepare(sample.inputs, n_resamples + 1),
+            PreparedStatistic.of(statistic, sample.inputs, n_resamples + 1),
         )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out preparations: their keys are identities of objects in this process."""
+        return {**self.__dict__, "_preparations": {}}
 
     @property
     def n_parameters(self) -> int:
@@ -153,31 +142,29 @@ class FittedRegion:
         ordered = np.ascontiguousarray(P[:, inputs.order])
         return Candidates(inputs, ordered, self.sample.is_counts, self.model, theta)
 
-    def statistics(
-        self, theta: FloatArray, statistic: PreparedStatistic | None = None
-    ) -> FloatArray:
+    def statistics(self, theta: FloatArray, statistic: Statistic | None = None) -> FloatArray:
         """Compute Z of the m data sets at each θ, by the region's statistic or another: (T, m)."""
         return statistics_of_many(
             theta,
             self.candidates,
             self.resampling,
-            statistic or self.prepared,
+            self._prepared(statistic),
             batch=self.settings["batch"],
             n_jobs=self.settings["n_jobs"],
-            paths=self.paths,
+            paths=self._paths,
         )
 
     def ranks(
-        self, theta: FloatArray, statistic: PreparedStatistic | None = None
+        self, theta: FloatArray, statistic: Statistic | None = None
     ) -> tuple[IntArray, FloatArray]:
         """Compute the rank and the original's Z at each θ (T, d), by this or another statistic."""
         Z = self.statistics(theta, statistic)
         advance(len(theta))
         return rank_of(Z, self.resampling.seat), Z[:, self.resampling.seat]
 
-    def contains(self, theta: FloatArray) -> BoolArray:
-        """Return which θ (T, d) are members."""
-        return self.accepted.holds(self.ranks(theta)[0])
+    def rank_function(self, statistic: Statistic | None = None) -> RankFunction:
+        """Return `ranks` as a function of θ alone that counts its evaluations."""
+        return RankFunction(lambda theta: self.ranks(theta, statistic), self.bounds)
 
     def evaluate(self, theta: FloatArray) -> Evaluation:
         """Return the data sets, the seat and Z behind the rank of one θ (1, d)."""
@@ -195,6 +182,48 @@ class FittedRegion:
             pvalue=float(pvalue_of(rank, resampling.m)),
             probabilities=inputs.to_user_order(P[0]),
         )
+
+    def search_rng(self) -> np.random.Generator:
+        """Return a new generator for one search: fixed by the seed, independent of the draws.
+
+        Each search has its own, so that its result does not depend on what was searched before.
+        """
+        return np.random.default_rng(
+            np.random.SeedSequence(self.resampling.entropy, spawn_key=(2,))
+        )
+
+    def cached(self, key: Hashable, make: Callable[[], Result]) -> Result:
+        """Return the result of an earlier call with this key, or make it."""
+        return _recent(self._results, key, make, KEPT_RESULTS)
+
+    def _prepared(self, statistic: Statistic | None) -> PreparedStatistic:
+        """Prepare a statistic, once while it is in use."""
+        if statistic is None or statistic is self.statistic:
+            return self.prepared
+        inputs = self.sample.inputs
+        # the statistic is kept too: its id is taken while it lives
+        kept: tuple[Statistic, PreparedStatistic] = _recent(
+            self._preparations,
+            id(statistic),
+            lambda: (statistic, PreparedStatistic.of(statistic, inputs, self.resampling.m)),
+            KEPT_STATISTICS,
+        )
+        return kept[1]
+
+
+def _recent(
+    results: dict[Any, Any], key: Hashable, make: Callable[[], Result], size: int
+) -> Result:
+    """Look up a result, or make it, and keep the `size` results that were used last."""
+    missing = object()
+    result: Any = results.pop(key, missing)
+    if result is missing:
+        result = make()
+    results[key] = result
+    while len(results) > size:
+        results.pop(next(iter(results)), None)
+    found: Result = result
+    return found
 
 
 def _accepted_ranks(settings: Mapping[str, Any], m: int) -> AcceptedRanks:

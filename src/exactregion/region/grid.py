@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import ndimage
 
 from exactregion._typing import BoolArray, FloatArray, IntArray
+from exactregion.errors import InvalidValueError
 from exactregion.ranking import AcceptedRanks
-from exactregion.region.outline import Outline
-from exactregion.region.window import Probe
+from exactregion.region.fitted import FittedRegion
+from exactregion.region.outline import Outline, outline_of
+from exactregion.region.window import RankFunction
 
-__all__ = ["Grid", "box_around", "full_grid", "refined_grid"]
+__all__ = ["Grid", "box_around", "full_grid", "grid_of", "refined_grid"]
 
 COARSE = 4
-"""The first grid has 2⁴ + 1 points an axis."""
+"""The first grid has 2⁴ + 1 points per axis, all evaluated: a piece of the region between them is
+missed, and each further level would cost four times as much in the plane."""
+
+LEVELS = {1: 12, 2: 8}
+"""Levels by number of parameters: 4,097 points on a line, 257 × 257 in the plane, finer than a
+picture shows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,9 +37,9 @@ class Grid:
     axes : tuple of ndarrays
         Values of each parameter on the grid.
     ranks : ndarray of shape (len(axes[0]), …)
-        The rank where it was asked, 0 elsewhere.
+        The rank where it was evaluated, 0 elsewhere.
     member : ndarray of the same shape
-        Inside; between points asked it is that of their neighbours.
+        Inside; between points evaluated it is that of their neighbours.
     pieces : int
         Number of connected pieces seen.
     status : {"bounded", "unbounded", "disconnected", "empty"}
@@ -39,7 +48,7 @@ class Grid:
     resolution : tuple of float
         Spacing of the grid in each parameter.
     evaluations : int
-        Number of θ asked.
+        Number of θ evaluated.
     seconds : float
         Time taken.
     """
@@ -66,65 +75,82 @@ class Grid:
         return float(inner.sum() * cell), float(outer.sum() * cell)
 
 
-def box_around(outline: Outline, margin: float = 0.2) -> FloatArray:
-    """Give (low, high) of each parameter around all that the rays met: shape (d, 2).
+def grid_of(
+    fitted: FittedRegion,
+    box: Any = None,
+    *,
+    points: int | tuple[int, ...] | None = None,
+    levels: int | None = None,
+) -> Grid:
+    """Put a region on a grid; see `ConfidenceRegion.grid`."""
+    d = fitted.n_parameters
+    if d > 2:
+        raise InvalidValueError(
+            f"A grid needs a family with one or two parameters. Got {d} instead: use intervals() "
+            "or band()."
+        )
+    ends = box_around(outline_of(fitted)) if box is None else np.asarray(box, dtype=np.float64)
+    if ends.shape != (d, 2) or not (ends[:, 0] < ends[:, 1]).all():
+        raise InvalidValueError(
+            f"must have a (low, high) with low < high for each of the {d} "
+            f"parameters. Got {box!r} instead.",
+            parameter="box",
+        )
+    if points is not None:
+        return full_grid(fitted.rank_function(), fitted.accepted, ends, points)
+    return refined_grid(fitted.rank_function(), fitted.accepted, ends, levels=levels)
 
-    Rays that never left are followed to a few times the reach of those that did.
+
+def box_around(outline: Outline, margin: float = 0.2) -> FloatArray:
+    """Return (low, high) of each parameter around the ends of all rays: shape (d, 2).
+
+    Rays that never left are cut at three times the median length of those that did, and all at
+    thirty times, so that the rest of the region can still be seen.
     """
     window = outline.window
     if outline.rays is None:
-        reach = window.theta(
-            np.vstack([np.eye(len(window.origin)), -np.eye(len(window.origin))]) * 4
-        )
+        axes = np.eye(len(window.origin))
+        ends = window.theta(np.vstack([axes, -axes]) * 4)
     else:
-        ends = np.where(np.isfinite(outline.rays.outer), outline.rays.outer, np.nan)
-        far = 3 * np.nanmedian(ends) if np.isfinite(ends).any() else 10.0
-        lengths = np.minimum(np.where(np.isnan(ends), far, ends), 10 * far)
-        reach = window.theta(outline.rays.directions * lengths[:, None])
-    low, high = reach.min(axis=0), reach.max(axis=0)
+        lengths = np.where(np.isfinite(outline.rays.outer), outline.rays.outer, np.nan)
+        far = 3 * np.nanmedian(lengths) if np.isfinite(lengths).any() else 10.0
+        lengths = np.minimum(np.where(np.isnan(lengths), far, lengths), 10 * far)
+        ends = window.theta(outline.rays.directions * lengths[:, None])
+    low, high = ends.min(axis=0), ends.max(axis=0)
     pad = margin * np.where(high > low, high - low, 1.0)
     box = np.column_stack([low - pad, high + pad])
     return np.asarray(np.clip(box, window.bounds[:, :1], window.bounds[:, 1:]))
 
 
 def full_grid(
-    probe: Probe, accepted: AcceptedRanks, box: FloatArray, points: int | tuple[int, ...]
+    ranks: RankFunction, accepted: AcceptedRanks, box: FloatArray, points: int | tuple[int, ...]
 ) -> Grid:
-    """Ask at every point of a grid with this many points an axis."""
-    begun, asked = time.perf_counter(), probe.evaluations
+    """Evaluate every point of a grid over the box with this many points per axis."""
+    started, before = time.perf_counter(), ranks.evaluations
     counts = (points,) * len(box) if isinstance(points, int) else points
-    axes = tuple(np.linspace(ends[0], ends[1], n) for ends, n in zip(box, counts, strict=True))
-    ranks = probe(_mesh(axes))[0].reshape(counts)
-    cost = probe.evaluations - asked, time.perf_counter() - begun
-    return _result(axes, ranks, accepted.holds(ranks), probe.bounds, cost)
+    axes = _axes(box, counts)
+    found = ranks(_mesh(axes))[0].reshape(counts)
+    cost = ranks.evaluations - before, time.perf_counter() - started
+    return _result(axes, found, accepted.holds(found), ranks.bounds, cost)
 
 
 def refined_grid(
-    probe: Probe, accepted: AcceptedRanks, box: FloatArray, *, levels: int | None = None
+    ranks: RankFunction, accepted: AcceptedRanks, box: FloatArray, *, levels: int | None = None
 ) -> Grid:
-    """Halve the spacing again and again, asking only next to where membership changes.
+    """Halve the spacing to 2^levels + 1 points per axis, only where membership changes."""
+    started, before = time.perf_counter(), ranks.evaluations
+    axes = _axes(box, [2**COARSE + 1] * len(box))
+    found = ranks(_mesh(axes))[0].reshape([len(axis) for axis in axes])
+    member = accepted.holds(found)
+    for level in range(COARSE + 1, (LEVELS[len(box)] if levels is None else levels) + 1):
+        axes = _axes(box, [2**level + 1] * len(box))
+        found, member = _refine(ranks, accepted, axes, found, member)
+    cost = ranks.evaluations - before, time.perf_counter() - started
+    return _result(axes, found, member, ranks.bounds, cost)
 
-    Parameters
-    ----------
-    probe : Probe
-        Ranks at θ.
-    accepted : AcceptedRanks
-        Which ranks are inside.
-    box : ndarray of shape (1, 2) or (2, 2)
-        (low, high) of each parameter.
-    levels : int, optional
-        The last grid has 2^levels + 1 points an axis: 8 for two parameters, 12 for one.
-    """
-    begun, asked = time.perf_counter(), probe.evaluations
-    levels = (12 if len(box) == 1 else 8) if levels is None else levels
-    axes = tuple(np.linspace(ends[0], ends[1], 2**COARSE + 1) for ends in box)
-    ranks = probe(_mesh(axes))[0].reshape([len(axis) for axis in axes])
-    member = accepted.holds(ranks)
-    for level in range(COARSE + 1, levels + 1):
-        axes = tuple(np.linspace(ends[0], ends[1], 2**level + 1) for ends in box)
-        ranks, member = _refine(probe, accepted, axes, ranks, member)
-    cost = probe.evaluations - asked, time.perf_counter() - begun
-    return _result(axes, ranks, member, probe.bounds, cost)
+
+def _axes(box: FloatArray, counts: Sequence[int]) -> tuple[FloatArray, ...]:
+    return tuple(np.linspace(ends[0], ends[1], n) for ends, n in zip(box, counts, strict=True))
 
 
 def _mesh(axes: tuple[FloatArray, ...]) -> FloatArray:
@@ -132,27 +158,27 @@ def _mesh(axes: tuple[FloatArray, ...]) -> FloatArray:
 
 
 def _refine(
-    probe: Probe,
+    ranks: RankFunction,
     accepted: AcceptedRanks,
     axes: tuple[FloatArray, ...],
-    ranks: IntArray,
-    member: BoolArray,
+    coarse_ranks: IntArray,
+    coarse_member: BoolArray,
 ) -> tuple[IntArray, BoolArray]:
+    """Return ranks and membership on axes of twice the density."""
     shape = tuple(len(axis) for axis in axes)
-    coarse = tuple(slice(None, None, 2) for _ in axes)
+    known = tuple(slice(None, None, 2) for _ in axes)
     fine_ranks = np.zeros(shape, dtype=np.int64)
-    fine_ranks[coarse] = ranks
-    changes = ndimage.maximum_filter(member, 3) != ndimage.minimum_filter(member, 3)
-    wanted = np.zeros(shape, dtype=np.bool_)
-    wanted[coarse] = changes
-    wanted = ndimage.maximum_filter(wanted, 3) & (fine_ranks == 0)
-    near = np.ix_(*[np.arange(n) // 2 for n in shape])
-    fine_member = member[near].copy()
-    fine_member[coarse] = member
-    where = np.nonzero(wanted)
+    fine_ranks[known] = coarse_ranks
+    near_boundary = np.zeros(shape, dtype=np.bool_)
+    near_boundary[known] = ndimage.maximum_filter(coarse_member, 3) != ndimage.minimum_filter(
+        coarse_member, 3
+    )
+    fine_member = coarse_member[np.ix_(*[np.arange(n) // 2 for n in shape])].copy()
+    fine_member[known] = coarse_member
+    where = np.nonzero(ndimage.maximum_filter(near_boundary, 3) & (fine_ranks == 0))
     if len(where[0]):
         theta = np.stack([axis[index] for axis, index in zip(axes, where, strict=True)], axis=-1)
-        fine_ranks[where] = probe(theta)[0]
+        fine_ranks[where] = ranks(theta)[0]
         fine_member[where] = accepted.holds(fine_ranks[where])
     return fine_ranks, fine_member
 

@@ -3,56 +3,93 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from exactregion._typing import FloatArray
 from exactregion.errors import InvalidTypeError, InvalidValueError
+from exactregion.region.bounds import Bounds, focused_bounds, joint_bounds
 from exactregion.region.extremes import Functionals
-from exactregion.region.reach import Reach, focused_reach, joint_reach, outline
-from exactregion.region.results import Interval
+from exactregion.region.fitted import FittedRegion
+from exactregion.region.outline import outline_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from exactregion.region import ConfidenceRegion
-
-__all__ = ["functional", "intervals"]
+__all__ = ["Interval", "functional_interval", "interval_table", "parameter_intervals"]
 
 
-def intervals(region: ConfidenceRegion, *, joint: bool = False) -> pd.DataFrame:
-    """Make a table of intervals, a row a parameter; see `ConfidenceRegion.intervals`."""
+@dataclass(frozen=True)
+class Interval:
+    """An interval for one number g(θ).
+
+    Attributes
+    ----------
+    name : str
+        What it is.
+    estimate : float
+        g at the most compatible θ.
+    lower, upper : float
+        The ends: the values at the first rejected points. Infinite where there is no end.
+    status : str
+        "bounded", "unbounded below", "unbounded above", "unbounded" or "empty".
+    coverage : float
+        The interval covers the true value with at least this probability, at every n.
+    resolution : float
+        Distance of the ends from the last members found.
+    evaluations : int
+        Number of θ evaluated.
+    seconds : float
+        Time taken.
+    """
+
+    name: str
+    estimate: float
+    lower: float
+    upper: float
+    status: str
+    coverage: float
+    resolution: float = field(repr=False)
+    evaluations: int = field(repr=False)
+    seconds: float = field(repr=False)
+
+
+def interval_table(fitted: FittedRegion, *, joint: bool = False) -> pd.DataFrame:
+    """Return the intervals of all parameters; see `ConfidenceRegion.intervals`."""
     import pandas as pd
 
-    names = region.parameter_names_
-    estimate = outline(region).estimate
-    d = len(names)
-    bounds = np.array(region.model_.bounds)
-    rows = []
-    together = joint_reach(region, lambda theta: theta, d) if joint else None
-    for index, name in enumerate(names):
-        if joint:
-            found = _interval(region, name, float(estimate[index]), together, index)
-        else:
-            reach = _focused_on(region, index)
-            found = _interval(region, name, float(estimate[index]), reach)
-        lower, upper = np.clip([found.lower, found.upper], *bounds[index])
-        cost = found.evaluations, round(found.seconds, 3)
-        rows.append((found.estimate, lower, upper, found.status, found.resolution, *cost))
     columns = ["estimate", "lower", "upper", "status", "resolution", "evaluations", "seconds"]
-    return pd.DataFrame(rows, columns=columns, index=pd.Index(names, name="parameter"))
+    found = parameter_intervals(fitted, joint=joint)
+    rows = [[getattr(interval, column) for column in columns] for interval in found]
+    names = pd.Index([interval.name for interval in found], name="parameter")
+    return pd.DataFrame(rows, columns=columns, index=names).round({"seconds": 3})
 
 
-def _focused_on(region: ConfidenceRegion, index: int) -> Reach | None:
-    def gradient(theta: FloatArray) -> FloatArray:
-        return np.broadcast_to(np.eye(theta.shape[1])[index], theta.shape)
+def parameter_intervals(fitted: FittedRegion, *, joint: bool = False) -> tuple[Interval, ...]:
+    """Find the interval of each parameter, cut at the parameter's bounds; once per fit."""
 
-    return focused_reach(region, lambda theta: theta[:, [index]], gradient)
+    def find() -> tuple[Interval, ...]:
+        estimate = outline_of(fitted).estimate
+        d = len(estimate)
+        if joint:
+            bounds = [joint_bounds(fitted, lambda theta: theta, d)] * d
+        else:
+            bounds = [_focused_on(fitted, index) for index in range(d)]
+        found = []
+        for index, name in enumerate(fitted.model.parameter_names):
+            column = index if joint else 0
+            interval = _interval(fitted, name, float(estimate[index]), bounds[index], column)
+            lower, upper = np.clip([interval.lower, interval.upper], *fitted.bounds[index])
+            found.append(replace(interval, lower=float(lower), upper=float(upper)))
+        return tuple(found)
+
+    return fitted.cached(("intervals", joint), find)
 
 
-def functional(
-    region: ConfidenceRegion,
+def functional_interval(
+    fitted: FittedRegion,
     g: Callable[[FloatArray], Any],
     *,
     name: str | None = None,
@@ -65,68 +102,74 @@ def functional(
             parameter="g",
         )
     values = _vectorised(g)
-    estimate = outline(region).estimate
-    at_estimate = float(values(estimate[None])[0, 0])
-    label = name or str(getattr(g, "__name__", "functional"))
+    at_estimate = float(values(outline_of(fitted).estimate[None])[0, 0])
     if joint:
-        reach = joint_reach(region, values, 1)
+        bounds = joint_bounds(fitted, values, 1)
     else:
-        reach = focused_reach(region, values, lambda theta: _differences(values, theta))
-    return _interval(region, label, at_estimate, reach)
+        bounds = focused_bounds(fitted, values, lambda theta: _differences(values, theta))
+    return _interval(fitted, name or str(getattr(g, "__name__", "functional")), at_estimate, bounds)
+
+
+def _focused_on(fitted: FittedRegion, index: int) -> Bounds:
+    def gradient(theta: FloatArray) -> FloatArray:
+        return np.broadcast_to(np.eye(theta.shape[1])[index], theta.shape)
+
+    return focused_bounds(fitted, lambda theta: theta[:, [index]], gradient)
 
 
 def _vectorised(g: Callable[[FloatArray], Any]) -> Functionals:
+    """Return a function of many θ, which checks that g returns one number each."""
+
     def values(theta: FloatArray) -> FloatArray:
-        answers = [g(one) for one in theta]
+        results = [g(one) for one in theta]
         try:
-            numbers = np.asarray(answers, dtype=np.float64)
+            return np.asarray(results, dtype=np.float64).reshape(len(theta), 1)
         except (TypeError, ValueError) as error:
+            shape = np.shape(results[0])
+            got = f"shape {shape}" if shape else type(results[0]).__name__
             raise InvalidValueError(
-                "must give one number for a theta of shape (d,). "
-                f"Got {type(answers[0]).__name__} instead.",
+                f"must give one number for a theta of shape (d,). Got {got} instead.",
                 parameter="g",
             ) from error
-        if numbers.size != len(theta):
-            raise InvalidValueError(
-                "must give one number for a theta of shape (d,). "
-                f"Got shape {numbers.shape[1:]} instead.",
-                parameter="g",
-            )
-        return numbers.reshape(len(theta), 1)
 
     return values
 
 
 def _differences(values: Functionals, theta: FloatArray) -> FloatArray:
-    """Central differences of one functional: shape (T, d)."""
+    """Return central differences of one functional: shape (T, d)."""
     columns = []
     for index in range(theta.shape[1]):
+        # near the cube root of the precision of doubles, which minimises the error of differences
         step = 1e-6 * np.maximum(1e-3, np.abs(theta[:, index]))
-        moved = np.zeros_like(theta)
-        moved[:, index] = step
+        shift = np.zeros_like(theta)
+        shift[:, index] = step
         with np.errstate(all="ignore"):
-            rise = values(theta + moved)[:, 0] - values(theta - moved)[:, 0]
+            rise = values(theta + shift)[:, 0] - values(theta - shift)[:, 0]
         columns.append(rise / (2 * step))
     return np.nan_to_num(np.stack(columns, axis=-1), nan=0.0, posinf=0.0, neginf=0.0)
 
 
+def _interval(
+    fitted: FittedRegion, name: str, estimate: float, bounds: Bounds, which: int = 0
+) -> Interval:
+    lower, upper = float(bounds.lower[which]), float(bounds.upper[which])
+    return Interval(
+        name,
+        estimate,
+        lower,
+        upper,
+        _status(lower, upper),
+        fitted.accepted.coverage,
+        float(bounds.resolution[which]),
+        bounds.evaluations,
+        bounds.seconds,
+    )
+
+
 def _status(lower: float, upper: float) -> str:
+    if np.isnan(lower):
+        return "empty"
     below, above = np.isinf(lower), np.isinf(upper)
     if below and above:
         return "unbounded"
     return "unbounded below" if below else "unbounded above" if above else "bounded"
-
-
-def _interval(
-    region: ConfidenceRegion, name: str, estimate: float, reach: Reach | None, which: int = 0
-) -> Interval:
-    coverage = region.coverage_
-    if reach is None:
-        nan = float("nan")
-        return Interval(name, estimate, nan, nan, "empty", coverage, nan, 0, 0.0)
-    lower, upper = float(reach.lower[which]), float(reach.upper[which])
-    resolution = float(reach.resolution[which])
-    status = _status(lower, upper)
-    return Interval(
-        name, estimate, lower, upper, status, coverage, resolution, reach.evaluations, reach.seconds
-    )

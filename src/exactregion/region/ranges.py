@@ -1,4 +1,4 @@
-"""Stretches of an axis on which something holds."""
+"""Ranges of an axis on which something holds."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import numpy as np
 
 from exactregion._typing import BoolArray, FloatArray
 
-__all__ = ["positive_stretches", "runs"]
+__all__ = ["positive_ranges", "runs"]
 
 
 def runs(mask: BoolArray) -> list[tuple[int, int]]:
-    """Give the first and last index of each run of true values.
+    """Return the first and last index of each run of true values.
 
     Examples
     --------
@@ -22,20 +22,13 @@ def runs(mask: BoolArray) -> list[tuple[int, int]]:
     return list(zip(firsts.tolist(), lasts.tolist(), strict=True))
 
 
-def positive_stretches(x: FloatArray, *curves: FloatArray) -> list[tuple[float, float]]:
-    """Give the stretches of x on which all curves are positive, ends found by straight lines.
-
-    Parameters
-    ----------
-    x : ndarray of shape (k,)
-        Ascending.
-    *curves : ndarrays of shape (k,)
-        Values at x.
+def positive_ranges(x: FloatArray, *curves: FloatArray) -> list[tuple[float, float]]:
+    """Return the ranges of ascending x on which all curves are positive, by linear interpolation.
 
     Examples
     --------
     >>> x = np.array([0.0, 1.0, 2.0, 3.0])
-    >>> positive_stretches(x, np.array([-1.0, 1.0, 3.0, 1.0]), np.array([3.0, 2.0, 1.0, -1.0]))
+    >>> positive_ranges(x, np.array([-1.0, 1.0, 3.0, 1.0]), np.array([3.0, 2.0, 1.0, -1.0]))
     [(0.5, 2.5)]
     """
     if len(x) == 1:
@@ -47,7 +40,7 @@ def positive_stretches(x: FloatArray, *curves: FloatArray) -> list[tuple[float, 
 
 
 def _zeros(x: FloatArray, values: FloatArray) -> FloatArray:
-    """Find where straight lines between the points pass 0."""
-    passing = np.flatnonzero(values[:-1] * values[1:] < 0)
-    share = values[passing] / (values[passing] - values[passing + 1])
-    return np.asarray(x[passing] + share * (x[passing + 1] - x[passing]))
+    """Return where straight lines between the points cross 0."""
+    crossing = np.flatnonzero(values[:-1] * values[1:] < 0)
+    share = values[crossing] / (values[crossing] - values[crossing + 1])
+    return np.asarray(x[crossing] + share * (x[crossing + 1] - x[crossing]))

@@ -1,30 +1,93 @@
-"""The boundary of a region along rays from an inner point, in any dimension."""
+"""The boundary of a region along rays from a member, in any dimension.
+
+Ranks say more than whether θ is a member. At r standard errors from the truth the rank is about
+m · P(χ²_d ≤ r²), so a rank can be turned into a distance from the boundary (`Depth`), and the
+boundary is found by interpolation instead of bisection: `tests/unit/region/test_rays.py` holds it
+to 0.6 of the evaluations.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import count
 
 import numpy as np
+from scipy.special import gammaincinv
 
 from exactregion._typing import BoolArray, FloatArray, IntArray
-from exactregion.region.window import Inside, Window
+from exactregion.ranking import AcceptedRanks
+from exactregion.region.window import Membership, Window
 
-__all__ = ["ENOUGH", "FAR", "Rays", "directions", "trace"]
+__all__ = ["FAR", "TOLERANCE", "Depth", "Rays", "directions", "radius_of", "trace"]
 
 FAR = 2.0**16
-"""Steps of this many standard errors that are still inside make a ray unbounded."""
+"""A ray that is still inside at this many standard errors counts as unbounded. Where one standard
+error is 0.012 or more on the logit scale, logits have passed 745 by then: the probabilities are 0
+or 1 in floating point, and do not change further out."""
 
-ENOUGH = 4e-3
-"""Tolerance that is good enough for ranks: beside what the seed does to them, it does not count."""
+TOLERANCE = 4e-3
+"""Relative width of the bracket of a boundary point. From seed to seed ends move by 1 to 2 % of the
+interval's length (docs/evidence.md), so a finer bracket would not be seen."""
 
 BEYOND = (1.3, 2.5)
-"""Where to look for further pieces past the first rejected point, in multiples of it."""
+"""Lengths, in multiples of the boundary's, at which further pieces are looked for: one close to the
+boundary and one farther out. More points find smaller pieces, at the cost of one evaluation per ray
+each."""
+
+
+def radius_of(level: float, d: int) -> float:
+    """Return the radius of the asymptotic region in standard errors, √χ²_d(level)."""
+    return float(np.sqrt(2 * gammaincinv(d / 2, level)))
+
+
+@dataclass(frozen=True)
+class Depth:
+    """How deep inside the region a rank says that θ is.
+
+    By the asymptotic law of d parameters the depth of a θ at r standard errors is about 1 - r/R,
+    where R is the distance of the boundary: 1 in the middle, 0 at the boundary, negative outside.
+    Depths decide where a search evaluates next. Membership is their sign, which is exact.
+
+    Attributes
+    ----------
+    accepted : AcceptedRanks
+        Ranks of members.
+    d : int
+        Degrees of freedom.
+    """
+
+    accepted: AcceptedRanks
+    d: int
+
+    @property
+    def radius(self) -> float:
+        """Expected distance of the boundary, R, in standard errors."""
+        return radius_of(self._level, self.d)
+
+    @property
+    def _level(self) -> float:
+        """Share of accepted ranks; below one, where the radius would be infinite."""
+        return min(self.accepted.high / self.accepted.m, 1 - 0.25 / self.accepted.m)
+
+    def __call__(self, ranks: IntArray) -> FloatArray:
+        """Return the depth of each rank."""
+        return np.asarray(self._table[ranks])
+
+    @cached_property
+    def _table(self) -> FloatArray:
+        m = self.accepted.m
+        ranks = np.arange(m + 1)
+        share = np.clip((ranks - 0.5) / m, 0.25 / m, None)
+        boundary = gammaincinv(self.d / 2, self._level)
+        depth = 1 - np.sqrt(gammaincinv(self.d / 2, share) / boundary)
+        # below the lowest accepted rank there is no law for the distance: zero, "outside"
+        return np.where(ranks < self.accepted.low, 0.0, depth)
 
 
 @dataclass(frozen=True, eq=False)
 class Rays:
-    """Where rays from the origin leave the region.
+    """Where rays from the origin of a window leave the region.
 
     Attributes
     ----------
@@ -45,13 +108,8 @@ class Rays:
     at_bound: BoolArray
 
     def members(self, window: Window) -> FloatArray:
-        """Give the last θ inside on each ray."""
+        """Return the last θ inside on each ray."""
         return window.theta(self.directions * self.inner[:, None])
-
-    def rejected(self, window: Window) -> FloatArray:
-        """Give the first θ outside on each bounded ray."""
-        kept = np.isfinite(self.outer)
-        return window.theta(self.directions[kept] * self.outer[kept, None])
 
 
 def directions(d: int, number: int, rng: np.random.Generator) -> FloatArray:
@@ -63,7 +121,7 @@ def directions(d: int, number: int, rng: np.random.Generator) -> FloatArray:
 
 
 def trace(
-    inside: Inside,
+    inside: Membership,
     window: Window,
     along: FloatArray,
     *,
@@ -71,39 +129,29 @@ def trace(
     tolerance: float = 1e-3,
     look_beyond: bool = True,
 ) -> Rays:
-    """Follow rays outwards until they leave the region, and close in on the place.
+    """Follow rays from the origin, a member, until they leave the region, and bracket the place.
 
-    All rays are asked at once, step by step; depths say where to ask next. A ray that stops moving
-    at the bounds of the parameters ends there, and counts as inside up to that length.
-
-    Parameters
-    ----------
-    inside : callable
-        θ (T, d) to depths (T,), positive inside; or to membership.
-    window : Window
-        Coordinates; the origin must be inside.
-    along : ndarray of shape (R, d)
-        Unit vectors in these coordinates.
-    first_step : float
-        First length tried.
-    tolerance : float
-        Close in until the bracket is this share of its length.
-    look_beyond : bool
-        Look for further pieces past the first boundary.
+    All rays are evaluated in one batch per step. A ray that stops moving at the bounds of the
+    parameters ends there, and counts as inside up to that length. With `look_beyond` rays that meet
+    the region again past their first boundary are followed to the last one.
     """
     tracer = _Tracer(inside, window, along, tolerance)
     tracer.step_out(first_step)
-    tracer.close_in()
+    tracer.narrow()
     reentered = np.zeros(len(along), dtype=np.bool_)
     if look_beyond:
         reentered = tracer.find_beyond()
         tracer.step_out(first_step)
-        tracer.close_in()
+        tracer.narrow()
     return Rays(along, tracer.inner, tracer.outer, reentered, tracer.at_bound)
 
 
 class _Tracer:
-    def __init__(self, inside: Inside, window: Window, along: FloatArray, tolerance: float) -> None:
+    """Brackets [inner, outer] of the boundary on each ray, with the depths at both ends."""
+
+    def __init__(
+        self, inside: Membership, window: Window, along: FloatArray, tolerance: float
+    ) -> None:
         self.inside, self.window, self.along = inside, window, along
         self.tolerance = tolerance
         self.inner = np.zeros(len(along))
@@ -115,8 +163,8 @@ class _Tracer:
     def theta(self, which: IntArray, length: FloatArray) -> FloatArray:
         return self.window.theta(self.along[which] * length[:, None])
 
-    def take(self, which: IntArray, length: FloatArray) -> BoolArray:
-        """Ask on these rays, keep what it says about their ends, and say what is inside."""
+    def update(self, which: IntArray, length: FloatArray) -> BoolArray:
+        """Evaluate one length on each of these rays, move their ends, and return what is inside."""
         depth = np.asarray(self.inside(self.theta(which, length)), dtype=np.float64)
         kept = depth > 0
         self.inner[which[kept]], self.depth_inner[which[kept]] = length[kept], depth[kept]
@@ -124,23 +172,25 @@ class _Tracer:
         return np.asarray(kept)
 
     def step_out(self, first_step: float) -> None:
-        """Lengthen the rays that have no outer end yet until they have one, or are far out."""
+        """Lengthen the rays that have no outer end until they have one, or are far out."""
         length = np.maximum(self.inner * 1.5, first_step)
-        going = np.flatnonzero(np.isinf(self.outer) & (length < FAR) & ~self.at_bound)
-        while len(going):
-            theta = self.theta(going, length[going])
-            still = (theta == self.theta(going, self.inner[going])).all(axis=1)
-            stuck = going[still & (self.inner[going] > 0)]
-            self.at_bound[stuck] = True
-            self.inner[stuck] = length[stuck]
-            going = going[~self.at_bound[going]]
-            going = going[self.take(going, length[going])]
-            ahead = np.minimum(1 - self.depth_inner[going], 1.0)
-            length[going] *= np.clip((1 + self.tolerance) / np.maximum(ahead, 1e-3), 1.1, 1.5)
-            going = going[length[going] < FAR]
+        active = np.flatnonzero(np.isinf(self.outer) & (length < FAR) & ~self.at_bound)
+        while len(active):
+            theta = self.theta(active, length[active])
+            same = (theta == self.theta(active, self.inner[active])).all(axis=1)
+            stopped = active[same & (self.inner[active] > 0)]
+            self.at_bound[stopped] = True
+            self.inner[stopped] = length[stopped]
+            active = active[~self.at_bound[active]]
+            active = active[self.update(active, length[active])]
+            # a depth of 1 - r/R puts the boundary at a multiple R/r of this length; step just past
+            # it, and by neither less than 10 % nor more than half, in case the law does not hold
+            share = np.minimum(1 - self.depth_inner[active], 1.0)
+            length[active] *= np.clip((1 + self.tolerance) / np.maximum(share, 1e-3), 1.1, 1.5)
+            active = active[length[active] < FAR]
 
-    def close_in(self) -> None:
-        """Ask between inner and outer end, where depths say that the boundary is."""
+    def narrow(self) -> None:
+        """Evaluate between inner and outer end until all brackets are narrow."""
         for turn in count():
             wide = np.flatnonzero(
                 np.isfinite(self.outer) & (self.outer - self.inner > self.tolerance * self.outer)
@@ -149,23 +199,26 @@ class _Tracer:
                 return
             low, high = self.inner[wide], self.outer[wide]
             above, below = self.depth_inner[wide], -self.depth_outer[wide]
-            # membership alone says nothing of where; and depths of ragged regions may mislead
+            # every third turn bisects, as do booleans: depths of irregular regions can mislead,
+            # and interpolation alone could then move one end for ever
             known = (below > 0) & (turn % 3 < 2)
             share = np.where(known, above / np.where(known, above + below, 1.0), 0.5)
+            # just under half the tolerance from an end: if the boundary is that close to it, the
+            # new bracket is narrow enough
             edge = np.minimum(0.45 * self.tolerance * high, (high - low) / 2)
-            self.take(wide, np.clip(low + share * (high - low), low + edge, high - edge))
+            self.update(wide, np.clip(low + share * (high - low), low + edge, high - edge))
 
     def find_beyond(self) -> BoolArray:
-        """Ask past the outer ends; rays that are inside again are open again from there."""
-        found = np.zeros(len(self.along), dtype=np.bool_)
+        """Evaluate past the outer ends; rays that are inside again have no outer end from there."""
+        reentered = np.zeros(len(self.along), dtype=np.bool_)
         bounded = np.flatnonzero(np.isfinite(self.outer))
         if not len(bounded):
-            return found
+            return reentered
         lengths = self.outer[bounded][:, None] * np.array(BEYOND)
         theta = self.theta(np.repeat(bounded, len(BEYOND)), lengths.ravel())
-        kept = (np.asarray(self.inside(theta), dtype=np.float64) > 0).reshape(lengths.shape)
+        kept = (self.inside(theta) > 0).reshape(lengths.shape)
         again = bounded[kept.any(axis=1)]
-        found[again] = True
+        reentered[again] = True
         self.inner[again] = np.where(kept, lengths, 0.0).max(axis=1)[kept.any(axis=1)]
         self.outer[again] = np.inf
-        return found
+        return reentered

@@ -5,34 +5,35 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy.typing as npt
 
-from exactregion._typing import BoolArray, FloatArray, IntArray
+from exactregion._typing import FloatArray, IntArray
+from exactregion.data.design import Design
 from exactregion.data.reading import read_outcomes
 from exactregion.data.sample import Sample
 from exactregion.engine import DEFAULT_BATCH
 from exactregion.engine.progress import showing
 from exactregion.errors import InvalidValueError, NotFittedError
-from exactregion.models import Model, as_model
+from exactregion.models import Function, LinearModel, Model, Psychometric, as_model
 from exactregion.ranking import AcceptedRanks, pvalue_of
-from exactregion.region import bands, intervals, reach
+from exactregion.region.bands import Band, Risk, band_at, decisions_at, risk_at
 from exactregion.region.fitted import Evaluation, FittedRegion
-from exactregion.region.grid import Grid
-from exactregion.region.outline import Outline
-from exactregion.region.results import Band, Interval, Risk
+from exactregion.region.grid import Grid, grid_of
+from exactregion.region.intervals import Interval, functional_interval, interval_table
+from exactregion.region.outline import Outline, outline_of
 from exactregion.resampling import RNGLike, fresh_entropy
 from exactregion.statistics import Statistic
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from exactregion.data.design import Design
     from exactregion.plotting import CornerDisplay, PValueDisplay, RankDisplay
 
-__all__ = ["ConfidenceRegion"]
+__all__ = ["ConfidenceRegion", "model_of"]
 
 
 class ConfidenceRegion:
@@ -40,8 +41,7 @@ class ConfidenceRegion:
 
     For each θ, alternative outcomes are drawn from P_θ with uniforms that all θ share; θ is in the
     region if the statistic of the observed outcomes does not rank among the highest. If θ* is the
-    truth,
-    P(θ* in the region) = q/m, exactly, at every n (Theorem 1 of the paper).
+    truth, P(θ* in the region) = q/m, exactly, at every n (Theorem 1 of the paper).
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class ConfidenceRegion:
         "combined" (default), "score", "discrepancy", "embedding", "neighborhood", or an object of
         `exactregion.statistics`.
     confidence_level : float
-        Level asked for; the region has the least q/m at or above it.
+        Level required; the region has the least q/m at or above it.
     n_resamples : int
         Number of alternatives, m - 1.
     rng : int, Generator, SeedSequence or None
@@ -61,30 +61,11 @@ class ConfidenceRegion:
     pos_label : object, optional
         The positive class of y.
     batch : int
-        Memory in bytes that the θ worked on at once may take. It changes speed, never the result.
+        Memory in bytes for the θ evaluated at once. It changes speed, never the result.
     n_jobs : int, optional
         Number of joblib workers for many θ; it changes speed, never the result.
     progress : bool
         Show on stderr how far a search is.
-
-    Attributes
-    ----------
-    coverage_ : float
-        P(θ* in the region), exactly.
-    accepted_ranks_ : AcceptedRanks
-        The ranks that keep a θ in the region.
-    model_ : Model
-        The family for the columns of X.
-    parameter_names_ : tuple of str
-        A name for each parameter.
-    design_ : Design or None
-        What a formula made of the data, with `transform` for new rows; None without a formula.
-    estimate_ : ndarray of shape (d,)
-        The most compatible θ found.
-    status_ : str
-        "bounded", "unbounded", "disconnected" or "empty", as far as the search saw.
-    is_empty_ : bool
-        Whether no member was found: an exact-level rejection of the whole family.
 
     Examples
     --------
@@ -133,7 +114,7 @@ class ConfidenceRegion:
         return f"{type(self).__name__}({self.model!r}, statistic={self.statistic!r}, {level})"
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Take in the data and draw what is random.
+        """Read the data and draw what is random.
 
         Parameters
         ----------
@@ -149,15 +130,9 @@ class ConfidenceRegion:
         """
         return self._fit(X, y)
 
-    def _fit(self, X: Any, y: Any, design: Design | None = None) -> Self:
-        settings = {name: value for name, value in vars(self).items() if not name.startswith("_")}
-        sample = Sample.from_data(X, y, pos_label=self.pos_label)
-        self._fitted = FittedRegion.of(settings, sample, fresh_entropy(self.rng), design)
-        return self
-
     @classmethod
     def from_fitted(cls, fitted: FittedRegion) -> Self:
-        """Return the region of a fit that was made elsewhere, out of a file for example."""
+        """Return the region of a fit that was made elsewhere, read from a file for example."""
         region = cls(**fitted.settings)
         region._fitted = fitted
         return region
@@ -204,11 +179,9 @@ class ConfidenceRegion:
         >>> region.contains([[15.04, -0.232], [-0.83, 0.0]])
         array([ True, False])
         """
-        from exactregion.data.design import Design, model_of
-
         design = Design.from_formula(formula, data)
         region = cls(model_of(as_model(model), design), **settings)
-        # a first look, whose messages call the outcomes as the formula does
+        # checked here too, so that messages name the outcomes as the formula does
         read_outcomes(design.outcomes, region.pos_label, design.outcome)
         return region._fit(design.matrix, design.outcomes, design)
 
@@ -240,7 +213,7 @@ class ConfidenceRegion:
         return float(pvalues[0]) if single else pvalues
 
     def contains(self, theta: npt.ArrayLike) -> Any:
-        """Say whether θ is in the region: a bool, or an array of shape (T,).
+        """Return whether θ is in the region: a bool, or an array of shape (T,).
 
         Parameters
         ----------
@@ -248,7 +221,7 @@ class ConfidenceRegion:
             One parameter, or many.
         """
         ranks, single = self._ranks(theta)
-        inside: BoolArray = self.accepted_ranks_.holds(ranks)
+        inside = self.accepted_ranks_.holds(ranks)
         return bool(inside[0]) if single else inside
 
     def evaluate(self, theta: npt.ArrayLike) -> Evaluation:
@@ -283,7 +256,7 @@ class ConfidenceRegion:
 
     @property
     def coverage_(self) -> float:
-        """Exact probability that the region holds the truth, q/m."""
+        """Exact probability that the region contains the truth, q/m."""
         return self.fitted_.accepted.coverage
 
     @property
@@ -303,7 +276,7 @@ class ConfidenceRegion:
 
     @property
     def design_(self) -> Design | None:
-        """What the formula made of the data; None without a formula."""
+        """What a formula made of the data, with `transform` for new rows; None without one."""
         return self.fitted_.design
 
     @property
@@ -313,21 +286,21 @@ class ConfidenceRegion:
 
     @property
     def status_(self) -> str:
-        """What kind of set the region is, as far as the search saw."""
+        """Kind of set: "bounded", "unbounded", "disconnected" or "empty", as the search saw it."""
         return self.outline().status
 
     @property
     def is_empty_(self) -> bool:
-        """Whether the search found no member of the family that fits."""
+        """Whether no member was found; if there is none, the whole family is rejected, exactly."""
         return self.status_ == "empty"
 
     def outline(self) -> Outline:
         """Find the region: its most compatible point, and its boundary along rays.
 
-        Made at first use and kept until the next fit.
+        Found at first use and kept until the next fit.
         """
         with self._progress("region"):
-            return reach.outline(self)
+            return outline_of(self.fitted_)
 
     def grid(
         self,
@@ -343,10 +316,10 @@ class ConfidenceRegion:
         box : array-like of shape (d, 2), optional
             (low, high) of each parameter; around the region by default.
         points : int or tuple of int, optional
-            Ask at every point of a grid of this size. By default a coarse grid is refined only
+            Evaluate every point of a grid of this size. By default a coarse grid is refined only
             where membership changes.
         levels : int, optional
-            The refined grid has 2^levels + 1 points an axis; 8 for two parameters, 12 for one.
+            The refined grid has 2^levels + 1 points per axis; 8 for two parameters, 12 for one.
 
         Returns
         -------
@@ -354,10 +327,10 @@ class ConfidenceRegion:
             Ranks, membership, area, status and cost.
         """
         with self._progress("grid"):
-            return reach.grid(self, box, points=points, levels=levels)
+            return grid_of(self.fitted_, box, points=points, levels=levels)
 
     def intervals(self, *, joint: bool = False) -> pd.DataFrame:
-        """Give an interval for each parameter.
+        """Return an interval for each parameter.
 
         Focused intervals (the default) are each valid on their own, with coverage at least
         `coverage_` at every n, and about as short as Wald's: a one-degree statistic at a slightly
@@ -372,15 +345,15 @@ class ConfidenceRegion:
         Returns
         -------
         pandas.DataFrame
-            One row a parameter: estimate, lower, upper, status, resolution, evaluations, seconds.
+            One row per parameter: estimate, lower, upper, status, resolution, evaluations, seconds.
         """
         with self._progress("intervals"):
-            return intervals.intervals(self, joint=joint)
+            return interval_table(self.fitted_, joint=joint)
 
     def functional(
         self, g: Callable[[FloatArray], Any], name: str | None = None, *, joint: bool = False
     ) -> Interval:
-        """Give an interval for any number g(θ): an ED50, an odds ratio, a difference.
+        """Return an interval for any number g(θ): an ED50, an odds ratio, a difference.
 
         Parameters
         ----------
@@ -405,10 +378,10 @@ class ConfidenceRegion:
         True
         """
         with self._progress(name or "functional"):
-            return intervals.functional(self, g, name=name, joint=joint)
+            return functional_interval(self.fitted_, g, name=name, joint=joint)
 
     def band(self, X: Any, *, joint: bool = True) -> Band:
-        """Give bounds of P(Y=1|x) at new inputs.
+        """Return bounds of P(Y=1|x) at new inputs.
 
         Parameters
         ----------
@@ -423,7 +396,7 @@ class ConfidenceRegion:
         Band
         """
         with self._progress("band"):
-            return bands.band(self, X, joint=joint)
+            return band_at(self.fitted_, X, joint=joint)
 
     def classify(self, X: Any) -> IntArray:
         """Decide for +1 or -1 where all members agree on the likelier class, else 0.
@@ -437,7 +410,7 @@ class ConfidenceRegion:
             Inputs with the columns that fit was given; with a formula, a frame with its columns.
         """
         with self._progress("decisions"):
-            return bands.classify(self, X)
+            return decisions_at(self.fitted_, X)
 
     def risk(self, X: Any, classifier: Any = None) -> Risk:
         """Bound the probability of misclassification, at each input and on average.
@@ -454,7 +427,7 @@ class ConfidenceRegion:
         Risk
         """
         with self._progress("risk"):
-            return bands.risk(self, X, classifier)
+            return risk_at(self.fitted_, X, classifier)
 
     def plot(
         self, kind: str | None = None, **kwargs: Any
@@ -499,26 +472,32 @@ class ConfidenceRegion:
         return write_report(self, path, title=title)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Save the fitted region to a file, without pickle: `exactregion.load` brings it back.
+        """Save the fitted region to a file, without pickle: `exactregion.load` reads it.
 
         The file holds the data, the settings and the seed of the draws, so the loaded region gives
         the same ranks, intervals and bands. A model or statistic with functions of your own is left
-        out, and passed again to `load`. The file appears whole or not at all; one that is there is
+        out, and passed again to `load`. The file is written whole or not at all; an existing one is
         replaced.
 
         Parameters
         ----------
         path : str or path
-            Where to; taken as it is, usually with the ending ".npz".
+            The file, usually with the extension ".npz".
 
         Returns
         -------
         Path
             The file.
         """
-        from exactregion.saving import save
+        from exactregion.save import save
 
         return save(self, path)
+
+    def _fit(self, X: Any, y: Any, design: Design | None = None) -> Self:
+        settings = {name: value for name, value in vars(self).items() if not name.startswith("_")}
+        sample = Sample.from_data(X, y, pos_label=self.pos_label)
+        self._fitted = FittedRegion.fit(settings, sample, fresh_entropy(self.rng), design)
+        return self
 
     def _ranks(self, theta: npt.ArrayLike) -> tuple[IntArray, bool]:
         batch, single = self.fitted_.as_batch(theta)
@@ -526,3 +505,23 @@ class ConfidenceRegion:
 
     def _progress(self, label: str) -> AbstractContextManager[None]:
         return showing(label, show=self.progress)
+
+
+def model_of(model: Model, design: Design) -> Model:
+    """Return the family with an intercept just if the formula has one."""
+    if isinstance(model, Psychometric):
+        return replace(model, core=model_of(model.core, design))
+    if isinstance(model, LinearModel):
+        if design.intercept and not model.intercept:
+            raise InvalidValueError(
+                "The 'model' and 'formula' parameters must agree on the intercept. Got a model "
+                f"without one and {design.formula!r} instead: write - 1 in the formula."
+            )
+        return replace(model, intercept=design.intercept)
+    if not design.intercept and not isinstance(model, Function):
+        raise InvalidValueError(
+            "must keep its intercept for "
+            f"{type(model).__name__}, which has none to leave out. Got {design.formula!r} instead.",
+            parameter="formula",
+        )
+    return model

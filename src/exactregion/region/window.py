@@ -1,4 +1,9 @@
-"""Where to look: the most compatible point, and steps of the size of the data's information."""
+"""Where a search starts, and the coordinates in which it measures distance.
+
+A search starts at the maximum of a penalised likelihood, and moves in coordinates z whose unit is
+one standard error. It may use the outcomes: it decides where ranks are evaluated, never which θ
+are members.
+"""
 
 from __future__ import annotations
 
@@ -7,40 +12,56 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from exactregion._typing import BoolArray, FloatArray, IntArray
-from exactregion.ranking import AcceptedRanks
+from exactregion._typing import FloatArray, IntArray
+from exactregion.data.sample import Sample
+from exactregion.engine.information import information_of
+from exactregion.models.base import Model
+from exactregion.statistics import Candidates
 
-__all__ = ["Inside", "Probe", "Window", "most_compatible", "window_at"]
+__all__ = [
+    "Membership",
+    "RankFunction",
+    "Window",
+    "information_at",
+    "likely_parameters",
+    "window_at",
+]
 
-Judge = Callable[[FloatArray], tuple[IntArray, FloatArray]]
-Inside = Callable[[FloatArray], FloatArray | BoolArray]
-"""θ (T, d) to depths (T,), positive inside; or to membership."""
+Membership = Callable[[FloatArray], FloatArray]
+"""θ (T, d) to numbers (T,) that are positive for members: depths, or booleans."""
+
+MIN_INFORMATION = 1e-4
+"""Least information on a parameter, as a share of the largest at the starting points. Near a step
+function the information vanishes: with a smaller share one standard error becomes so long that a
+first step leaves all plausible values, with a larger one steps in flat directions are short."""
+
+MAX_STEPS = 60
+"""A limit on time: where Fisher scoring has to be damped it may take many short steps."""
+
+MIN_GAIN = 1e-3
+"""Stop where one step adds less than this to the log-likelihood. Near a step function the
+likelihood increases for ever. At one standard error from its maximum it is lower by 1/2: a gain of
+0.001 moves the start by a small part of that."""
+
+RANDOM_STARTS = 8
+"""Further starting points for families with bounds, whose likelihood may have several maxima."""
 
 
 @dataclass
-class Probe:
-    """Asks for the rank and the original's Z at many θ, and counts how often.
+class RankFunction:
+    """A function of θ (T, d) that returns ranks (T,) and Z of the original (T,), and is counted.
 
-    Parameters
-    ----------
-    judge : callable
-        θ (T, d) to ranks (T,) and Z of the original (T,).
-    bounds : ndarray of shape (d, 2)
-        θ outside is moved to the nearest θ inside.
+    `bounds` are (low, high) of each parameter, and `evaluations` is the number of θ so far.
     """
 
-    judge: Judge
+    function: Callable[[FloatArray], tuple[IntArray, FloatArray]]
     bounds: FloatArray
     evaluations: int = field(default=0)
 
-    def clip(self, theta: FloatArray) -> FloatArray:
-        """Move θ into the bounds."""
-        return np.clip(theta, self.bounds[:, 0], self.bounds[:, 1])
-
     def __call__(self, theta: FloatArray) -> tuple[IntArray, FloatArray]:
-        """Ask at θ within the bounds."""
+        """Evaluate θ (T, d), which must lie within the bounds."""
         self.evaluations += len(theta)
-        return self.judge(theta)
+        return self.function(theta)
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,47 +83,124 @@ class Window:
     bounds: FloatArray
 
     def theta(self, z: FloatArray) -> FloatArray:
-        """θ at coordinates z (T, d), moved into the bounds."""
+        """Return θ at coordinates z (T, d), moved into the bounds."""
         return np.clip(self.origin + z @ self.axes.T, self.bounds[:, 0], self.bounds[:, 1])
 
+    def coordinates(self, theta: FloatArray) -> FloatArray:
+        """Return the coordinates z of θ (T, d)."""
+        z = np.linalg.solve(self.axes, (theta - self.origin).T).T
+        return np.asarray(z, dtype=np.float64)
 
-def window_at(origin: FloatArray, information: FloatArray, bounds: FloatArray) -> Window:
-    """Make a window from the Fisher information; directions without any get long steps."""
+
+def window_at(model: Model, sample: Sample, origin: FloatArray) -> Window:
+    """Return coordinates around θ from the Fisher information there."""
+    bounds = np.array(model.bounds, dtype=np.float64)
+    return Window(origin, axes_from(information_at(model, sample, origin)), bounds)
+
+
+def axes_from(information: FloatArray) -> FloatArray:
+    """Return A with A Aᵀ the inverse information; directions without any get long, finite steps."""
     size = np.sqrt(np.diag(information))
     unit = np.where(size > 0, 1 / np.where(size > 0, size, 1.0), 1.0)
-    scaled = information * np.outer(unit, unit)
-    values, vectors = np.linalg.eigh(scaled)
-    floor = max(1e-8 * float(values[-1]), 1e-12)
-    return Window(origin, (unit[:, None] * vectors) / np.sqrt(np.maximum(values, floor)), bounds)
+    values, vectors = np.linalg.eigh(information * np.outer(unit, unit))
+    # eigenvalues below this share are rounding errors of a singular matrix
+    smallest = max(1e-8 * float(values[-1]), 1e-12)
+    return np.asarray((unit[:, None] * vectors) / np.sqrt(np.maximum(values, smallest)))
 
 
-def most_compatible(
-    probe: Probe,
-    window: Window,
-    accepted: AcceptedRanks,
-    rng: np.random.Generator,
-    *,
-    rounds: int = 14,
-    batch: int = 16,
-) -> tuple[FloatArray, int]:
-    """Find the accepted θ with the lowest rank, ties by Z, near the origin: θ and rank.
+def information_at(model: Model, sample: Sample, theta: FloatArray) -> FloatArray:
+    """Return the Fisher information at one θ, kept above `MIN_INFORMATION`: shape (d, d)."""
+    starts = _starting_points(model, len(theta))
+    elsewhere = [np.diag(_information(model, sample, start)) for start in starts]
+    information = _information(model, sample, theta)
+    missing = MIN_INFORMATION * np.max(elsewhere, axis=0) - np.diag(information)
+    return information + np.diag(np.maximum(missing, 0.0))
 
-    Random steps around the best so far, wide at first and narrower where none is better.
+
+def likely_parameters(model: Model, sample: Sample) -> FloatArray:
+    """Maximise the likelihood of the data and d more trials, half of them successes.
+
+    The added trials are spread over the rows, as pseudo-observations: they keep the maximum finite
+    where the data are separated, and matter little elsewhere.
     """
+    d = model.n_parameters(sample.inputs.X)
+    maxima = [_maximise(model, sample, start) for start in _starting_points(model, d)]
+    highest = max(value for value, _ in maxima)
+    likely = [theta for value, theta in maxima if value >= highest - MIN_GAIN]
+    return min(likely, key=lambda theta: float(np.abs(theta).max()))
 
-    def best_of(theta: FloatArray) -> tuple[tuple[int, int, float], FloatArray]:
-        ranks, Z = probe(theta)
-        off = accepted.distance(ranks)
-        first = np.lexsort((Z, ranks, off))[0]
-        return (int(off[first]), int(ranks[first]), float(Z[first])), theta[first]
 
-    key, best = best_of(probe.clip(window.origin[None]))
-    scale = 1.0
-    for _ in range(rounds):
-        steps = scale * rng.standard_normal((batch, len(best)))
-        new_key, new = best_of(probe.clip(best + steps @ window.axes.T))
-        if new_key < key:
-            key, best = new_key, new
+def _candidates(model: Model, sample: Sample, theta: FloatArray) -> Candidates:
+    batch = theta[None]
+    P = np.asarray(model.evaluate(batch, sample.inputs.X), dtype=np.float64)
+    return Candidates(sample.inputs, P, sample.is_counts, model, batch)
+
+
+def _information(model: Model, sample: Sample, theta: FloatArray) -> FloatArray:
+    candidates = _candidates(model, sample, theta)
+    gradient = _gradient(candidates)
+    information: FloatArray = information_of(gradient, candidates.probabilities, sample.inputs)[0]
+    return information
+
+
+def _gradient(candidates: Candidates) -> FloatArray:
+    """Return the gradient of the logit as (T, d, n)."""
+    return np.ascontiguousarray(np.moveaxis(candidates.logit_gradient, -1, 1))
+
+
+def _starting_points(model: Model, d: int) -> list[FloatArray]:
+    """Return the middle of the bounds, and random points where there are bounds."""
+    bounds = model.bounds
+    shares = np.full((1, len(bounds)), 0.5)
+    if any(np.isfinite(end) for pair in bounds for end in pair):
+        shares = np.vstack([shares, np.random.default_rng(0).random((RANDOM_STARTS, d))])
+    return [
+        np.array([_between(*pair, share) for pair, share in zip(bounds, row, strict=True)])
+        for row in shares
+    ]
+
+
+def _between(low: float, high: float, share: float) -> float:
+    """Return a value at a share of the bounds; at logits of usual size where there are none."""
+    if np.isfinite(low) and np.isfinite(high):
+        return low + share * (high - low)
+    if np.isfinite(low):
+        return low + 2 * share
+    if np.isfinite(high):
+        return high - 2 * share
+    return 4 * (share - 0.5)
+
+
+def _maximise(model: Model, sample: Sample, theta: FloatArray) -> tuple[float, FloatArray]:
+    """Maximise by Fisher scoring with Levenberg's damping: log-likelihood and θ."""
+    inputs = sample.inputs
+    low, high = np.array(model.bounds).T
+    added = inputs.trials * (len(theta) / inputs.total)
+    successes, trials = sample.successes + added / 2, inputs.trials + added
+
+    def log_likelihood(at: FloatArray) -> float:
+        P = _candidates(model, sample, at).probabilities[0]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            terms = successes * np.log(P) + (trials - successes) * np.log1p(-P)
+        total = float(np.where(trials > 0, terms, 0.0).sum())
+        return total if np.isfinite(total) else -np.inf
+
+    highest, damping = log_likelihood(theta), 1e-3
+    for _ in range(MAX_STEPS):
+        candidates = _candidates(model, sample, theta)
+        gradient, P = _gradient(candidates), candidates.probabilities
+        score = gradient[0] @ (successes - trials * P[0])
+        information = information_of(gradient, P, inputs)[0]
+        size = np.diag(information) + 1e-12 * max(float(np.diag(information).max()), 1e-12)
+        step = np.linalg.solve(information + damping * np.diag(size), score)
+        proposal = np.clip(theta + step, low, high)
+        value = log_likelihood(proposal)
+        if value > highest:
+            gain, theta, highest, damping = value - highest, proposal, value, damping / 5
+            if gain < MIN_GAIN:
+                break
         else:
-            scale *= 0.6
-    return best, key[1]
+            damping *= 5
+            if damping > 1e8:  # steps are now too short to change θ
+                break
+    return highest, theta

@@ -29,8 +29,6 @@ from exactregion.report.figures import (
 from exactregion.report.page import Explorer, Figure, Key
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from exactregion.region import ConfidenceRegion
 
 __all__ = ["explore"]
@@ -64,12 +62,9 @@ class Plane:
     sliders: list[dict[str, Any]]
 
 
-def explore(region: ConfidenceRegion, joint: pd.DataFrame) -> Explorer:
-    """Draw the parameters around a region, and a band with their curves along each input.
-
-    `joint` are the joint intervals, which the page lists too.
-    """
-    plane = _plane(region, joint)
+def explore(region: ConfidenceRegion) -> Explorer:
+    """Draw the parameters around a region, and a band with their curves along each input."""
+    plane = _plane(region)
     displays = bands_along_inputs(region)
     ranks = region.accepted_ranks_
     shown = "its curve, rank and p-value" if displays else "its rank and p-value"
@@ -103,7 +98,7 @@ def _digits(width: float) -> int:
     return int(np.clip(2 - np.floor(np.log10(width / 2)), 0, 12)) if width > 0 else 3
 
 
-def _plane(region: ConfidenceRegion, joint: pd.DataFrame) -> Plane:
+def _plane(region: ConfidenceRegion) -> Plane:
     """Draw the picture for the number of parameters."""
     state = region.fitted_
     m, d = state.resampling.m, len(region.parameter_names_)
@@ -113,8 +108,7 @@ def _plane(region: ConfidenceRegion, joint: pd.DataFrame) -> Plane:
             PValueDisplay.from_region(region, draw=False, points=points, levels=levels), m
         )
     if d > 2:
-        display = CornerDisplay.from_region(region, draw=False, rays=0, intervals=joint)
-        return _cloud_plane(display, m)
+        return _cloud_plane(CornerDisplay.from_region(region, draw=False, rays=0), m)
     work = len(state.sample) * m
     points, levels = next((points, levels) for most, points, levels in PLANES if work <= most)
     return _surface_plane(

@@ -30,8 +30,8 @@ STATUS = {
 def page_of_region(region: ConfidenceRegion, title: str | None = None) -> Page:
     """Gather the page of a region."""
     with showing("report", show=region.progress):
+        explorer = explore(region)
         individual, joint = region.intervals(), region.intervals(joint=True)
-        explorer = explore(region, joint)
     level = wording.percent(region.coverage_)
     return Page(
         title=title or "Confidence region",

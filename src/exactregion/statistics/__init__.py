@@ -1,17 +1,25 @@
 """Statistics: how unlike the others each of the m data sets is."""
 
 from exactregion.errors import InvalidTypeError, InvalidValueError
-from exactregion.statistics.base import Candidates, Custom, PreparedStatistic, Rule, Statistic, Term
-from exactregion.statistics.combined import Combined, Omnibus
-from exactregion.statistics.curvature import Curvature
-from exactregion.statistics.discrepancy import Discrepancy
-from exactregion.statistics.embedding import Embedding
-from exactregion.statistics.multiscale import Multiscale
+from exactregion.features.landmarks import InputSummary
+from exactregion.statistics.base import (
+    STATISTICS,
+    Candidates,
+    Custom,
+    Statistic,
+    Term,
+    names_of_statistics,
+)
+from exactregion.statistics.combined import Combined, Multiscale, Omnibus
+from exactregion.statistics.focused import Focused
+from exactregion.statistics.kernel import Discrepancy, Embedding
+from exactregion.statistics.measures import FromCentre, FromMean, Whitened
 from exactregion.statistics.neighborhood import Neighborhood
-from exactregion.statistics.score import Score
+from exactregion.statistics.score import Curvature, Score
 from exactregion.statistics.spiegelhalter import Spiegelhalter
 
 __all__ = [
+    "STATISTICS",
     "STATISTIC_NAMES",
     "Candidates",
     "Combined",
@@ -19,32 +27,24 @@ __all__ = [
     "Custom",
     "Discrepancy",
     "Embedding",
+    "Focused",
+    "FromCentre",
+    "FromMean",
+    "InputSummary",
     "Multiscale",
     "Neighborhood",
     "Omnibus",
-    "PreparedStatistic",
-    "Rule",
     "Score",
     "Spiegelhalter",
     "Statistic",
     "Term",
+    "Whitened",
     "as_statistic",
+    "names_of_statistics",
 ]
 
-_BY_NAME: dict[str, type[Statistic]] = {
-    "combined": Combined,
-    "curvature": Curvature,
-    "discrepancy": Discrepancy,
-    "embedding": Embedding,
-    "multiscale": Multiscale,
-    "neighborhood": Neighborhood,
-    "omnibus": Omnibus,
-    "score": Score,
-    "spiegelhalter": Spiegelhalter,
-}
-
-STATISTIC_NAMES = tuple(sorted(_BY_NAME))
-"""The statistics that have a name."""
+STATISTIC_NAMES = tuple(names_of_statistics())
+"""The statistics of the library that have a name."""
 
 
 def as_statistic(statistic: object) -> Statistic:
@@ -58,11 +58,11 @@ def as_statistic(statistic: object) -> Statistic:
     if isinstance(statistic, Statistic):
         return statistic
     if isinstance(statistic, str):
-        if statistic in _BY_NAME:
-            return _BY_NAME[statistic]()
+        if statistic in STATISTICS:
+            return STATISTICS[statistic]()
         raise InvalidValueError(
-            f"must be one of {list(STATISTIC_NAMES)}, a statistic object "
-            f"or a callable (labels, probabilities, X) -> Z. Got {statistic!r} instead.",
+            f"must be one of {names_of_statistics()}, a statistic object or a callable (labels, "
+            f"probabilities, X) -> Z. Got {statistic!r} instead.",
             parameter="statistic",
         )
     if callable(statistic) and not isinstance(statistic, type):

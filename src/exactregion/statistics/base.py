@@ -1,8 +1,10 @@
-"""The contract of a statistic: rows to numbers Z, by a rule that treats all rows alike.
+"""The contract of a statistic: which numbers it looks at per row, and how points are measured.
 
-A statistic is prepared once from the inputs (never the outcomes). For a batch of candidates it
-gives a `Rule`: the projections that turn each of the m data sets into a point, how far points are
-from their centre, and the function that makes Z of that. The engine owns everything in between.
+A statistic gives Z to each of the m data sets by a rule that treats all of them alike. It supplies
+one method, `terms`, from the inputs alone (never the outcomes). A term says which columns Φ it sums
+over the outcomes of a data set, v_i = Φᵀ k_i, and how far v_i is from the centre of the cloud. The
+engines own everything else: rounding, centres, information, certainties, chunks of rows, and paths
+of θ. Written once, a statistic works in memory, along paths, on files and on clusters.
 """
 
 from __future__ import annotations
@@ -11,36 +13,41 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from scipy import sparse
 
 from exactregion._typing import FloatArray
 from exactregion.data.sample import Inputs
 from exactregion.errors import InvalidTypeError, InvalidValueError
-from exactregion.features.grid import Labels, Projection
+from exactregion.features.landmarks import InputSummary, Landmarks
 from exactregion.models.base import Model
-from exactregion.statistics.streamed import StreamRule, Survey
+from exactregion.statistics.measures import Measure, OfLabels
 
 __all__ = [
+    "STATISTICS",
     "Candidates",
     "Custom",
-    "PreparedStatistic",
-    "Rule",
     "Statistic",
     "Term",
-    "no_family_error",
+    "Terms",
+    "names_of_statistics",
+    "needs_family_error",
 ]
+
+STATISTICS: dict[str, type[Statistic]] = {}
+"""The statistics that have a name; a subclass of `Statistic` adds itself by ``name="..."``."""
 
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """A batch of T candidates on the rows of one data set.
+    """A batch of T candidates on rows of data.
 
     Attributes
     ----------
     inputs : Inputs
-        The rows.
+        The rows: all of them in memory, or a block of those that come in chunks.
     probabilities : ndarray of shape (T, n)
         P(Y=+1|x) of each candidate in each row.
     is_counts : bool
@@ -60,114 +67,146 @@ class Candidates:
         return len(self.probabilities)
 
     @property
-    def family_theta(self) -> FloatArray:
-        """The parameters; an error for fixed candidates."""
-        return self._family[1]
+    def has_constant_gradient(self) -> bool:
+        """Whether the gradient is the same for every θ."""
+        return self.family[0].has_constant_gradient
 
     @cached_property
     def logit_gradient(self) -> FloatArray:
-        """Gradient of logit P in θ: shape (T, n, d), one for all where it is the same."""
-        model, theta = self._family
-        asked = theta[:1] if model.has_constant_gradient else theta
-        gradient = model.logit_gradient(asked, self.inputs.user_rows)[:, self.inputs.order]
-        return np.broadcast_to(gradient, (len(theta), *gradient.shape[1:]))
+        """∂η, the gradient of logit P in θ: shape (T, n, d).
+
+        Zero at a certainty, where the logit is infinite. One array for all candidates, broadcast,
+        where it is the same for all.
+        """
+        model, theta = self.family
+        P = self.probabilities
+        uncertain = bool(P.min() > 0 and P.max() < 1)
+        same = model.has_constant_gradient
+        gradient = model.logit_gradient(theta[:1] if same else theta, self.inputs.user_rows)
+        gradient = gradient[:, self.inputs.order]
+        usable = np.isfinite(gradient)
+        if not uncertain:
+            usable = usable & ((P > 0) & (P < 1))[:, :, None]
+        gradient = np.where(usable, gradient, 0.0)
+        return np.broadcast_to(gradient, (len(P), *gradient.shape[1:]))
 
     @property
-    def has_constant_gradient(self) -> bool:
-        """Whether the gradient is the same for every θ."""
-        return self._family[0].has_constant_gradient
-
-    @property
-    def _family(self) -> tuple[Model, FloatArray]:
+    def family(self) -> tuple[Model, FloatArray]:
+        """The model and θ; an error for fixed candidates."""
         if self.model is None or self.theta is None:
-            raise no_family_error()
+            raise needs_family_error()
         return self.model, self.theta
-
-
-def no_family_error() -> InvalidValueError:
-    """Make the error for a score that is asked of a fixed candidate."""
-    return InvalidValueError(
-        "must not use the score for a fixed candidate, which "
-        "has no parameters. Got 'score', 'combined' or 'omnibus' instead: use 'multiscale', "
-        "'discrepancy', 'embedding' or 'neighborhood', or a ConfidenceRegion of a family.",
-        parameter="statistic",
-    )
-
-
-class Statistic(ABC):
-    """A recipe for Z; a subclass supplies `prepare`."""
-
-    @property
-    def collapses(self) -> bool:
-        """Whether equal rows may be worked on as one row of counts."""
-        return False
-
-    @abstractmethod
-    def prepare(self, inputs: Inputs, m: int) -> PreparedStatistic:
-        """Do all that depends on the inputs and the number m of data sets alone."""
-
-    def prepare_briefly(self, inputs: Inputs, m: int) -> PreparedStatistic:
-        """Do the same with less to work on, where that changes Z by little."""
-        return self.prepare(inputs, m)
-
-    def stream(self, survey: Survey, m: int) -> StreamRule | None:
-        """Do the same for rows that come in pieces; None where they must all be there at once."""
-        return None
-
-
-class PreparedStatistic(ABC):
-    """A statistic made ready for the inputs of one data set; a subclass supplies `rule`."""
-
-    @abstractmethod
-    def rule(self, candidates: Candidates) -> Rule:
-        """Do all that depends on the candidates alone."""
 
 
 @dataclass(frozen=True, eq=False)
 class Term:
-    """One kind of points, and how far they lie from their centre.
+    """Numbers per row, and how far their sums over a data set are from what a candidate expects.
 
     Attributes
     ----------
-    projection : Projection
-        What turns the m data sets of each candidate into points.
-    measure : callable
-        The points (r, T, m) to numbers (T, m). Engines compute those of
-        `exactregion.statistics.measures` on the way, without keeping the points.
+    columns : callable, ndarray, sparse array, Landmarks or None
+        Φ. A function of `Candidates` to (T, n, r), called with all rows or with a block of them; or
+        an array (n, r) or features of a kernel, which all candidates share. None for `OfLabels`.
+    measure : FromCentre, FromMean, Whitened or OfLabels
+        From points v_i = Φᵀ k_i to numbers.
+    bound : float or ndarray of shape (r,), optional
+        No column is larger, in absolute value; a number for a single column. Columns that are
+        functions of candidates need it where rows come in chunks. Where all rows are in memory, it
+        is measured.
+    compact : bool
+        Whether sums may be made in single precision, with fewer bits per column.
     """
 
-    projection: Projection
-    measure: Callable[[FloatArray], FloatArray]
+    columns: Callable[[Candidates], FloatArray] | FloatArray | sparse.csr_array | Landmarks | None
+    measure: Measure
+    bound: FloatArray | float | None = None
+    compact: bool = False
 
 
-def _the_only_one(measured: Sequence[FloatArray]) -> FloatArray:
-    return measured[0]
+Terms: TypeAlias = Term | Sequence["Terms"]
+"""A term, or a list of them as several statistics together have it."""
 
 
-@dataclass(frozen=True, eq=False)
-class Rule:
-    """The statistic at a batch of T candidates.
+class Statistic(ABC):
+    """A rule for Z; a subclass supplies `terms`, and `combine` where there are several.
 
-    Attributes
-    ----------
-    terms : tuple of Term
-        What is measured.
-    merge : callable
-        The measures, an array (T, m) for each term, to Z of shape (T, m).
+    Examples
+    --------
+    Outcomes weighted by how extreme their predictions are; the name makes it available as
+    ``statistic="extremes"``:
+
+    >>> class Extremes(Statistic, name="extremes"):
+    ...     def terms(self, inputs):
+    ...         def columns(candidates):
+    ...             return ((2 * candidates.probabilities - 1) ** 3)[:, :, None]
+    ...
+    ...         return [Term(columns, FromCentre(), bound=1.0)]
+    >>> import exactregion as er
+    >>> er.calibration_test([1, 0, 1, 1], [0.9, 0.2, 0.6, 0.3], statistic="extremes", rng=0).rank
+    439
     """
 
-    terms: tuple[Term, ...]
-    merge: Callable[[Sequence[FloatArray]], FloatArray] = _the_only_one
+    def __init_subclass__(cls, *, name: str | None = None, **kwargs: Any) -> None:
+        """Add the statistic to those that have a name."""
+        super().__init_subclass__(**kwargs)
+        if name is not None:
+            STATISTICS[name] = cls
+
+    @abstractmethod
+    def terms(self, inputs: InputSummary) -> Sequence[Terms]:
+        """Return what is summed and measured: a list of terms, or of lists of terms."""
+
+    def combine(self, values: Sequence[Any], expected: Sequence[Any]) -> FloatArray:
+        """Turn what was measured into Z (T, m).
+
+        `values` is a list like that of `terms`, with an array (T, m) in place of each term.
+        `expected` is one with the expectation (T,) under the candidate, where it is known and
+        `uses_expectations`; else None.
+        """
+        return np.asarray(values[0])
 
     @property
-    def projections(self) -> tuple[Projection, ...]:
-        """The projection of each term."""
-        return tuple(term.projection for term in self.terms)
+    def needs_all_rows(self) -> bool:
+        """Whether all rows must be in memory at once."""
+        return False
 
-    def values(self, points: Sequence[FloatArray]) -> FloatArray:
-        """Turn the points (r, T, m) of each term into Z (T, m)."""
-        pairs = zip(self.terms, points, strict=True)
-        return self.merge([term.measure(own) for term, own in pairs])
+    @property
+    def needs_family(self) -> bool:
+        """Whether candidates must come from a family with parameters."""
+        return False
+
+    @property
+    def merges_equal_rows(self) -> bool:
+        """Whether equal rows may be treated as one row of counts."""
+        return True
+
+    @property
+    def uses_expectations(self) -> bool:
+        """Whether `combine` uses the expectations of the terms."""
+        return False
+
+    def compact(self) -> Statistic:
+        """Return the same statistic with fewer features, where that changes Z by little."""
+        return self
+
+
+def names_of_statistics(**properties: bool) -> list[str]:
+    """List the statistics whose properties are as given, such as ``needs_family=False``."""
+    return sorted(
+        name
+        for name, kind in STATISTICS.items()
+        if all(getattr(kind(), key) == value for key, value in properties.items())
+    )
+
+
+def needs_family_error() -> InvalidValueError:
+    """Make the error for the score of a fixed candidate."""
+    return InvalidValueError(
+        "must not use the score for a fixed candidate, which has no parameters. Got one of "
+        f"{names_of_statistics(needs_family=True)}, or a statistic with such a part, instead: use "
+        f"one of {names_of_statistics(needs_family=False)}, or a ConfidenceRegion of a family.",
+        parameter="statistic",
+    )
 
 
 @dataclass(frozen=True)
@@ -189,6 +228,8 @@ class Custom(Statistic):
     """
 
     function: Callable[..., Any]
+    needs_all_rows = True
+    merges_equal_rows = False
 
     def __post_init__(self) -> None:
         """Check the function."""
@@ -198,41 +239,6 @@ class Custom(Statistic):
                 parameter="function",
             )
 
-    def prepare(self, inputs: Inputs, m: int) -> PreparedStatistic:
-        """Remember the function."""
-        return _PreparedCustom(self.function, Labels(len(inputs)))
-
-
-@dataclass(frozen=True)
-class _PreparedCustom(PreparedStatistic):
-    function: Callable[..., Any]
-    labels: Labels
-
-    def rule(self, candidates: Candidates) -> Rule:
-        def values(points: FloatArray) -> FloatArray:
-            inputs = candidates.inputs
-            data_sets = inputs.to_user_order(points.transpose(1, 2, 0)).astype(np.int64)
-            if not candidates.is_counts:
-                data_sets = 2 * data_sets - 1
-            P = inputs.to_user_order(candidates.probabilities)
-            pairs = zip(data_sets, P, strict=True)
-            return np.stack([self._one(labels, p, inputs.user_rows) for labels, p in pairs])
-
-        return Rule((Term(self.labels, values),))
-
-    def _one(self, labels: Any, probabilities: FloatArray, X: Any) -> FloatArray:
-        answer = self.function(labels, probabilities, X)
-        try:
-            Z = np.asarray(answer, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise InvalidTypeError(
-                "A callable statistic must give one number a row of labels. "
-                f"Got {type(answer).__name__} instead."
-            ) from error
-        if Z.shape != (len(labels),) or np.isnan(Z).any():
-            raise InvalidValueError(
-                "A callable statistic must give one number a row of labels, shape "
-                f"({len(labels)},), without NaN. Got shape {Z.shape} with "
-                f"{int(np.isnan(Z).sum())} NaN instead."
-            )
-        return Z
+    def terms(self, inputs: InputSummary) -> Sequence[Term]:
+        """Look at the labels themselves."""
+        return [Term(None, OfLabels(self.function))]

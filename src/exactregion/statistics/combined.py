@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from exactregion._typing import FloatArray
-from exactregion.data.sample import Inputs
 from exactregion.errors import InvalidTypeError, InvalidValueError
-from exactregion.statistics.base import Candidates, PreparedStatistic, Rule, Statistic
-from exactregion.statistics.curvature import Curvature
-from exactregion.statistics.discrepancy import Discrepancy
-from exactregion.statistics.score import Score
+from exactregion.features.landmarks import InputSummary
+from exactregion.kernels import VectorKernel, as_kernel
+from exactregion.statistics.base import Statistic, Terms
+from exactregion.statistics.kernel import Discrepancy
+from exactregion.statistics.score import Curvature, Score
 from exactregion.statistics.spiegelhalter import Spiegelhalter
-from exactregion.statistics.streamed import StreamRule, Survey
 
-__all__ = ["Combined", "Omnibus"]
+__all__ = ["Combined", "Multiscale", "Omnibus"]
 
 NARROW = 0.125
 """Bandwidth of the narrow kernel of `Omnibus`, in units of the spread of each input."""
+
+MULTIPLES = (0.25, 0.5, 1.0, 2.0)
+"""Bandwidths of `Multiscale`, in multiples of the usual one: chosen by the study of defaults
+(validation/parts/defaults.py), in which they have 10 points more power than a single one."""
 
 
 class _Sum(Statistic):
@@ -35,7 +40,7 @@ class _Sum(Statistic):
                     f"The parts of {name} must be statistics, such as Score(). "
                     f"Got {statistic!r} instead."
                 )
-        parts, usual = self._usual_parts()
+        parts, usual = self._default_parts()
         if weights is None:
             weights = (1.0,) * len(statistics) if statistics else usual
         self.statistics = statistics or parts
@@ -47,19 +52,19 @@ class _Sum(Statistic):
             0 < w < np.inf for w in self.weights
         ):
             raise InvalidValueError(
-                f"of {name} must have a positive number for each of the "
-                f"{len(self.statistics)} parts. Got {weights!r} instead.",
+                f"of {name} must have a positive number for each of the {len(self.statistics)} "
+                f"parts. Got {weights!r} instead.",
                 parameter="weights",
             )
 
     @staticmethod
     @abstractmethod
-    def _usual_parts() -> tuple[tuple[Statistic, ...], tuple[float, ...]]:
-        """Give the parts and weights where the user names none."""
+    def _default_parts() -> tuple[tuple[Statistic, ...], tuple[float, ...]]:
+        """Return the parts and weights where the user names none."""
 
     @staticmethod
     @abstractmethod
-    def _scaled(Z: FloatArray) -> FloatArray:
+    def _scaled(Z: FloatArray, expected: FloatArray | None) -> FloatArray:
         """Bring Z (T, m) to the common scale, by a rule that treats the m data sets alike."""
 
     def __repr__(self) -> str:
@@ -68,66 +73,56 @@ class _Sum(Statistic):
         return f"{type(self).__name__}({parts}, weights={self.weights})"
 
     @property
-    def collapses(self) -> bool:
-        """Whether equal rows may be worked on as one row of counts: where all parts may."""
-        return all(statistic.collapses for statistic in self.statistics)
+    def needs_all_rows(self) -> bool:
+        """Whether any part needs all rows at once."""
+        return any(statistic.needs_all_rows for statistic in self.statistics)
 
-    def prepare(self, inputs: Inputs, m: int) -> PreparedStatistic:
-        """Prepare each part."""
-        parts = tuple(self._prepared(statistic, inputs, m) for statistic in self.statistics)
-        return _PreparedSum(parts, self.weights, self._scaled)
+    @property
+    def needs_family(self) -> bool:
+        """Whether any part needs a family."""
+        return any(statistic.needs_family for statistic in self.statistics)
+
+    @property
+    def merges_equal_rows(self) -> bool:
+        """Whether all parts may treat equal rows as one row of counts."""
+        return all(statistic.merges_equal_rows for statistic in self.statistics)
+
+    @property
+    def uses_expectations(self) -> bool:
+        """Whether any part uses expectations."""
+        return any(statistic.uses_expectations for statistic in self.statistics)
+
+    def terms(self, inputs: InputSummary) -> Sequence[Terms]:
+        """Return the terms of each part."""
+        return [self._part(statistic).terms(inputs) for statistic in self.statistics]
 
     @staticmethod
-    def _prepared(statistic: Statistic, inputs: Inputs, m: int) -> PreparedStatistic:
-        return statistic.prepare(inputs, m)
+    def _part(statistic: Statistic) -> Statistic:
+        return statistic
 
-    def stream(self, survey: Survey, m: int) -> StreamRule | None:
-        """Stream where all parts do."""
-        rules = [statistic.stream(survey, m) for statistic in self.statistics]
-        kept = [rule for rule in rules if rule is not None]
-        if len(kept) < len(rules):
-            return None
-        terms = tuple(term for rule in kept for term in rule.terms)
-        return StreamRule(terms, _merge_of(kept, self.weights, self._scaled))
-
-
-@dataclass(frozen=True, eq=False)
-class _PreparedSum(PreparedStatistic):
-    parts: tuple[PreparedStatistic, ...]
-    weights: tuple[float, ...]
-    scaled: Callable[[FloatArray], FloatArray]
-
-    def rule(self, candidates: Candidates) -> Rule:
-        rules = [part.rule(candidates) for part in self.parts]
-        terms = tuple(term for rule in rules for term in rule.terms)
-        return Rule(terms, _merge_of(rules, self.weights, self.scaled))
+    def combine(self, values: Sequence[Any], expected: Sequence[Any]) -> FloatArray:
+        """Add what the parts make of their own terms."""
+        total = None
+        parts = zip(self.statistics, self.weights, values, expected, strict=True)
+        for statistic, weight, measured, known in parts:
+            Z = statistic.combine(measured, known)
+            alone = known[0] if len(known) == 1 and isinstance(known[0], np.ndarray) else None
+            scaled = weight * self._scaled(Z, alone)
+            total = scaled if total is None else total + scaled
+        return np.asarray(total)
 
 
-def _merge_of(
-    rules: Sequence[Rule | StreamRule],
-    weights: Sequence[float],
-    scaled: Callable[[FloatArray], FloatArray],
-) -> Callable[[Sequence[FloatArray]], FloatArray]:
-    """Make the sum of what the parts make of their own measures."""
+class Combined(_Sum, name="combined"):
+    """Σ_k weight_k · Z⁽ᵏ⁾ / E_θ[Z⁽ᵏ⁾], each part at mean one under the candidate.
 
-    def merge(measured: Sequence[FloatArray]) -> FloatArray:
-        remaining = iter(measured)
-        total = np.zeros_like(measured[0])
-        for rule, weight in zip(rules, weights, strict=True):
-            own = [next(remaining) for _ in rule.terms]
-            total += weight * scaled(rule.merge(own))
-        return total
+    By default score/d + 0.3 · discrepancy / E_θ[discrepancy]: near the power of the score, and
+    consistent against every false f. The expectations are known: d for the score, and
+    (4/n²) Σ_j k(x_j, x_j) p_j (1 - p_j) for the discrepancy, so that Z of a data set depends on
+    nothing but its own labels and θ. A part whose expectation is not known is divided by its mean
+    over the m data sets.
 
-    return merge
-
-
-class Combined(_Sum):
-    """Σ_k weight_k · Z⁽ᵏ⁾ / mean(Z⁽ᵏ⁾), the means over the m data sets.
-
-    By default score + 0.3 · discrepancy: near the power of the score, and consistent against every
-    false f. Regions are searched by it, so kernels with many features leave out those that weigh
-    less than one row of data does: Z changes a little, ranks stay exact, and searches take a
-    fraction of the time.
+    Regions are searched by it, so kernels with many features leave out those that weigh less than
+    one row of data: Z changes a little, ranks stay exact, and searches take a fraction of the time.
 
     Parameters
     ----------
@@ -137,32 +132,33 @@ class Combined(_Sum):
         A positive weight for each part; (1, 0.3) for the default parts, else equal.
     """
 
+    uses_expectations = True
+
     @staticmethod
-    def _usual_parts() -> tuple[tuple[Statistic, ...], tuple[float, ...]]:
+    def _default_parts() -> tuple[tuple[Statistic, ...], tuple[float, ...]]:
         return (Score(), Discrepancy()), (1.0, 0.3)
 
     @staticmethod
-    def _prepared(statistic: Statistic, inputs: Inputs, m: int) -> PreparedStatistic:
-        return statistic.prepare_briefly(inputs, m)
+    def _part(statistic: Statistic) -> Statistic:
+        return statistic.compact()
 
     @staticmethod
-    def _scaled(Z: FloatArray) -> FloatArray:
-        """Z / mean(Z) over the finite ones of each row; 0/0 is 0.
-
-        They are rounded before they are added, so that no sum is, and the mean does not depend on
-        the order of the data sets.
-        """
-        known = np.isfinite(Z)
-        finite = Z if known.all() else np.where(known, Z, 0.0)
-        _, exponent = np.frexp(np.abs(finite).max(axis=-1, keepdims=True))
-        bits = 53 - Z.shape[-1].bit_length() - exponent
-        total = np.rint(np.ldexp(finite, bits)).sum(axis=-1, keepdims=True)
-        number = np.maximum(known.sum(axis=-1, keepdims=True), 1)
-        mean = np.ldexp(total / number, -bits)  # the sum itself may be too large
-        return np.asarray(Z / np.where(mean > 0, mean, 1.0))
+    def _scaled(Z: FloatArray, expected: FloatArray | None) -> FloatArray:
+        """Z / E[Z]; 0/0 is 0."""
+        if expected is None:
+            expected = np.array([_mean(row[np.isfinite(row)]) for row in Z])
+        return np.asarray(Z / np.where(expected > 0, expected, 1.0)[:, None])
 
 
-class Omnibus(_Sum):
+def _mean(values: FloatArray) -> float:
+    """Compute a mean that does not depend on the order of the values, and does not overflow."""
+    largest = float(np.abs(values).max(initial=0.0))
+    if largest == 0:
+        return 0.0
+    return largest * (math.fsum(values / largest) / len(values))
+
+
+class Omnibus(_Sum, name="omnibus"):
     """Σ_k weight_k / p⁽ᵏ⁾, p⁽ᵏ⁾ the share of the m data sets whose Z⁽ᵏ⁾ is at least as large.
 
     The smallest of the p-values of the parts decides, so that each kind of misfit is found about as
@@ -182,13 +178,65 @@ class Omnibus(_Sum):
     """
 
     @staticmethod
-    def _usual_parts() -> tuple[tuple[Statistic, ...], tuple[float, ...]]:
+    def _default_parts() -> tuple[tuple[Statistic, ...], tuple[float, ...]]:
         kernels = Discrepancy(), Discrepancy(bandwidth=NARROW)
         return (Score(), Spiegelhalter(), Curvature(), *kernels), (1.0, 1.0, 0.5, 0.5, 0.5)
 
     @staticmethod
-    def _scaled(Z: FloatArray) -> FloatArray:
+    def _scaled(Z: FloatArray, expected: FloatArray | None) -> FloatArray:
         """1 / p of each data set among the m; equal ones have equal p."""
         smaller = [np.searchsorted(np.sort(row), row) for row in Z]
         m = Z.shape[-1]
         return np.asarray(m / (m - np.array(smaller).reshape(Z.shape)))
+
+
+@dataclass(frozen=True)
+class Multiscale(Statistic, name="multiscale"):
+    """Algorithm III with kernels of four widths, of which the clearest decides.
+
+    Which bandwidth has power depends on the kind of misfit, which nobody knows beforehand: a wide
+    kernel finds shifts, a narrow one waves and bumps. Here they are a quarter, a half, once and
+    twice as wide as usual, put together as `Omnibus` does: data sets are ranked by the harmonic
+    mean of their p-values, all alike, so that ranks are as exact.
+
+    Parameters
+    ----------
+    kernel : str or Kernel
+        A kernel with a bandwidth; Gaussian by default.
+    standardize : bool
+        Scale inputs by their own spread; False keeps the user's units.
+
+    Examples
+    --------
+    >>> [round(part.kernel.multiple, 2) for part in Multiscale().together.statistics]
+    [0.25, 0.5, 1.0, 2.0]
+    """
+
+    kernel: Any = "gaussian"
+    standardize: bool = True
+
+    def __post_init__(self) -> None:
+        """Check the kernel."""
+        if not isinstance(as_kernel(self.kernel), VectorKernel):
+            raise InvalidValueError(
+                "of Multiscale must be one with a bandwidth, such as 'gaussian'. "
+                f"Got {self.kernel!r} instead.",
+                parameter="kernel",
+            )
+
+    @property
+    def together(self) -> Omnibus:
+        """The statistic that it is made of."""
+        kernel: Any = as_kernel(self.kernel)
+        setting = "multiple" if kernel.bandwidth is None else "bandwidth"
+        widths = [{setting: share * getattr(kernel, setting)} for share in MULTIPLES]
+        kernels = [replace(kernel, **width) for width in widths]
+        return Omnibus(*(Discrepancy(each, standardize=self.standardize) for each in kernels))
+
+    def terms(self, inputs: InputSummary) -> Sequence[Terms]:
+        """Sum the features of each width."""
+        return self.together.terms(inputs)
+
+    def combine(self, values: Sequence[Any], expected: Sequence[Any]) -> FloatArray:
+        """Combine the widths as `Omnibus` does."""
+        return self.together.combine(values, expected)

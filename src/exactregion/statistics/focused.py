@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from exactregion._typing import FloatArray
-from exactregion.data.sample import Inputs
-from exactregion.features.grid import CandidateFeatures
-from exactregion.statistics.base import Candidates, PreparedStatistic, Rule, Statistic, Term
-from exactregion.statistics.measures import FromCentre, Whitened
-from exactregion.statistics.score import logit_gradient, whitening_of
+from exactregion.features.landmarks import InputSummary
+from exactregion.statistics.base import Statistic, Term
+from exactregion.statistics.measures import Whitened
+from exactregion.statistics.score import gradient_columns
 
 __all__ = ["Focused"]
 
@@ -31,33 +30,16 @@ class Focused(Statistic):
     """
 
     gradient: Callable[[FloatArray], FloatArray]
+    needs_family = True
 
-    def prepare(self, inputs: Inputs, m: int) -> PreparedStatistic:
-        """Remember the gradient: nothing else comes before θ."""
-        return _PreparedFocused(self.gradient, m)
+    def terms(self, inputs: InputSummary) -> Sequence[Term]:
+        """Sum the gradient of the logit, and look along I⁻¹ ∇g."""
 
+        def along(W: FloatArray, theta: FloatArray | None) -> FloatArray:
+            target = np.einsum("tab,tb->ta", W, _unit(self.gradient(np.asarray(theta))))
+            return _unit(np.einsum("ta,tab->tb", _unit(target), W))[:, None, :]
 
-@dataclass(frozen=True)
-class _PreparedFocused(PreparedStatistic):
-    gradient: Callable[[FloatArray], FloatArray]
-    m: int
-
-    def rule(self, candidates: Candidates) -> Rule:
-        P, inputs = candidates.probabilities, candidates.inputs
-        in_theta = logit_gradient(candidates)
-        W = whitening_of(in_theta, P, inputs)
-        target = _unit(np.einsum("tab,tb->ta", W, _unit(self.gradient(candidates.family_theta))))
-        weights = _unit(np.einsum("ta,tab->tb", target, W))
-        if candidates.has_constant_gradient:
-            # the points of the score do: engines have them already
-            gradient = CandidateFeatures.rounded(in_theta, inputs, self.m)
-            along = Whitened(gradient.centre(P, inputs), weights[:, None, :])
-            return Rule((Term(gradient, along),))
-        efficient = np.zeros_like(P)
-        for coefficient, column in zip(weights.T, np.moveaxis(in_theta, 1, 0), strict=True):
-            efficient += coefficient[:, None] * column
-        feature = CandidateFeatures.rounded(efficient[:, None, :], inputs, self.m)
-        return Rule((Term(feature, FromCentre(feature, P, inputs)),))
+        return [Term(gradient_columns, Whitened(along))]
 
 
 def _unit(vectors: FloatArray) -> FloatArray:

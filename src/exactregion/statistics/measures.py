@@ -6,16 +6,15 @@ every data set, batch and engine.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Protocol
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
 from exactregion._typing import FloatArray
-from exactregion.data.sample import Inputs
 
-__all__ = ["FromCentre", "FromMean", "Whitened", "squared_norms"]
+__all__ = ["FromCentre", "FromMean", "Measure", "OfLabels", "Whitened", "squared_norms"]
 
 
 def squared_norms(points: FloatArray) -> FloatArray:
@@ -26,82 +25,80 @@ def squared_norms(points: FloatArray) -> FloatArray:
     return total
 
 
-class Centred(Protocol):
-    """Features that know the centre of their cloud."""
-
-    def centre(self, probabilities: FloatArray, inputs: Inputs) -> FloatArray:
-        """Φᵀ(t p) on the grid: shape (r, T)."""
-
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class FromCentre:
-    """scale · ‖v_i - c‖², the distance from the centre c = Φᵀ(t p) that a candidate expects.
+    """scale · ‖v_i - c‖², the distance from the centre c = Φᵀ(t p) that a candidate expects."""
 
-    Attributes
-    ----------
-    features : SharedFeatures or CandidateFeatures
-        Φ.
-    probabilities : ndarray of shape (T, n)
-        p of each candidate.
-    inputs : Inputs
-        The rows.
-    scale : float
-        A factor.
-    """
-
-    features: Centred
-    probabilities: FloatArray
-    inputs: Inputs
     scale: float = 1.0
+    uses_information: ClassVar[bool] = False
 
-    @cached_property
-    def centre(self) -> FloatArray:
-        """The centre of each candidate: shape (r, T)."""
-        return self.features.centre(self.probabilities, self.inputs)
+    def __call__(self, points: FloatArray, centre: FloatArray, W: FloatArray) -> FloatArray:
+        """Measure points (r, T, m) with centres (r, T): shape (T, m)."""
+        return squared_norms(points - centre[:, :, None]) * self.scale
 
-    def __call__(self, points: FloatArray) -> FloatArray:
-        """Measure points (r, T, m): shape (T, m)."""
-        return squared_norms(points - self.centre[:, :, None]) * self.scale
+    def expectation(self, variance: FloatArray, m: int) -> FloatArray:
+        """E_θ of the measure, for Σ_j t_j p_j (1 - p_j) ‖Φ_j‖² of each candidate: shape (T,)."""
+        return self.scale * variance
 
 
 @dataclass(frozen=True)
 class FromMean:
-    """scale · ‖m v_i - Σ_j v_j‖²: m² times the distance from the mean, which is not rounded.
+    """scale · ‖v_i - v̄‖², the distance from the mean of the m points.
 
-    Attributes
-    ----------
-    scale : float
-        A factor.
+    The paper's Σ_j ‖v_i - v_j‖² is m ‖v_i - v̄‖² plus a number that is the same for all i. The mean
+    is not rounded: what is squared is m v_i - Σ_j v_j.
     """
 
     scale: float = 1.0
+    uses_information: ClassVar[bool] = False
 
-    def __call__(self, points: FloatArray) -> FloatArray:
+    def __call__(self, points: FloatArray, centre: FloatArray, W: FloatArray) -> FloatArray:
         """Measure points (r, T, m): shape (T, m)."""
-        deviation = points.shape[-1] * points - points.sum(axis=-1, keepdims=True)
-        return squared_norms(deviation) * self.scale
+        m = points.shape[-1]
+        deviation = m * points - points.sum(axis=-1, keepdims=True)
+        return np.asarray(squared_norms(deviation) * (self.scale / m**2))
+
+    def expectation(self, variance: FloatArray, m: int) -> FloatArray:
+        """E_θ of the measure: the mean of m points takes 1/m of the variance away."""
+        return self.scale * (1 - 1 / m) * variance
+
+
+@dataclass(frozen=True)
+class Whitened:
+    """‖W (v_i - c)‖² with WᵀW = I⁻¹, the inverse of the information Σ_j t_j p_j (1 - p_j) Φ_j Φ_jᵀ.
+
+    Parameters
+    ----------
+    project : callable, optional
+        W (T, r, r) and θ (T, d), or None where there is no θ, to the rows (T, s, r) that are used
+        in place of W: to look in some directions only.
+    """
+
+    project: Callable[[FloatArray, FloatArray | None], FloatArray] | None = None
+    uses_information: ClassVar[bool] = True
+
+    def __call__(self, points: FloatArray, centre: FloatArray, W: FloatArray) -> FloatArray:
+        """Measure points (r, T, m) with centres (r, T) and W (T, s, r): shape (T, m)."""
+        deviation = points - centre[:, :, None]
+        whitened = np.zeros((W.shape[1], *deviation.shape[1:]))
+        for a in range(len(whitened)):
+            for b in range(len(deviation)):
+                whitened[a] += W[:, a, b, None] * deviation[b]
+        return squared_norms(whitened)
 
 
 @dataclass(frozen=True, eq=False)
-class Whitened:
-    """‖W (v_i - c)‖², the distance from a centre in another metric.
+class OfLabels:
+    """Any function of the data sets themselves, instead of points.
 
-    Attributes
+    Parameters
     ----------
-    centre : ndarray of shape (r, T)
-        The centre c of each candidate.
-    W : ndarray of shape (T, s, r)
-        The metric is WᵀW.
+    function : callable (labels (m, n), probabilities (n,), X) -> Z (m,)
+        Given one candidate at a time, with rows in the order of the user.
     """
 
-    centre: FloatArray
-    W: FloatArray
+    function: Callable[..., Any]
+    uses_information: ClassVar[bool] = False
 
-    def __call__(self, points: FloatArray) -> FloatArray:
-        """Measure points (r, T, m): shape (T, m)."""
-        deviation = points - self.centre[:, :, None]
-        whitened = np.zeros((self.W.shape[1], *deviation.shape[1:]))
-        for a in range(len(whitened)):
-            for b in range(len(deviation)):
-                whitened[a] += self.W[:, a, b, None] * deviation[b]
-        return squared_norms(whitened)
+
+Measure: TypeAlias = FromCentre | FromMean | Whitened | OfLabels

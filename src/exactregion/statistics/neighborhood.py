@@ -2,7 +2,7 @@
 
 Each data set gives an estimate f̂_i(x) = Σ_j w_j(x) y_ij, linear in its labels, and Z_i = Σ_j
 ‖f̂_i - f̂_j‖² in L²(μ). With nodes x_l that carry mass μ_l the features are Φ_jl = w_j(x_l)
-√μ_l; for nearest neighbours in one dimension the estimate is piecewise constant, and a node a
+√μ_l; for nearest neighbours in one dimension the estimate is piecewise constant, and one node per
 piece makes the integral exact.
 """
 
@@ -21,17 +21,17 @@ from scipy.special import roots_legendre
 from exactregion._typing import FloatArray, IntArray
 from exactregion.data.reading import numeric
 from exactregion.data.sample import Distinct, Inputs
-from exactregion.errors import InvalidValueError
-from exactregion.features.grid import SharedFeatures
+from exactregion.errors import InvalidTypeError, InvalidValueError
+from exactregion.features.landmarks import InputSummary
 from exactregion.kernels import BoundKernel, Precomputed, as_kernel, scales_of
-from exactregion.statistics.base import PreparedStatistic, Statistic
-from exactregion.statistics.cloud import PreparedCloud
+from exactregion.statistics.base import Statistic, Term
+from exactregion.statistics.measures import FromMean
 
 __all__ = ["Neighborhood"]
 
 
 @dataclass(frozen=True)
-class Neighborhood(Statistic):
+class Neighborhood(Statistic, name="neighborhood"):
     """Algorithm I of the paper: how far a data set's local estimate of f is from all the others'.
 
     Parameters
@@ -93,23 +93,24 @@ class Neighborhood(Statistic):
                 parameter="nodes",
             )
 
+    needs_all_rows = True
+
     @property
-    def collapses(self) -> bool:
-        """Whether equal rows may become one row of counts: not where a kernel knows rows."""
+    def merges_equal_rows(self) -> bool:
+        """Whether equal rows are equal to the kernel as well."""
         return not isinstance(self.kernel, Precomputed)
 
-    def prepare(self, inputs: Inputs, m: int) -> PreparedStatistic:
-        """Find the weights of all trials at all nodes."""
+    def terms(self, inputs: InputSummary) -> Sequence[Term]:
+        """Sum the weights of all trials at all nodes."""
+        rows = _all_rows(inputs)
         if self.kernel is None:
-            return self._cloud(self._neighbours(inputs), inputs.distinct, inputs, m)
-        kernel = as_kernel(self.kernel, self.bandwidth).on(inputs, standardize=self.standardize)
-        return self._cloud(self._smoother(kernel), kernel.points, inputs, m)
-
-    @staticmethod
-    def _cloud(
-        Phi: FloatArray | sparse.csr_array, points: Distinct, inputs: Inputs, m: int
-    ) -> PreparedStatistic:
-        return PreparedCloud(SharedFeatures.rounded(Phi, points, inputs, m), scale=4.0, m=m)
+            Phi: Any = self._neighbours(rows)
+            points = rows.distinct
+        else:
+            kernel = as_kernel(self.kernel, self.bandwidth).on(rows, standardize=self.standardize)
+            Phi, points = self._smoother(kernel), kernel.points
+        # labels are 2k - 1, and successes k stand for them: twice the distance
+        return [Term(Phi[points.place], FromMean(4.0))]
 
     def _smoother(self, kernel: BoundKernel) -> FloatArray:
         distinct = kernel.points
@@ -183,6 +184,12 @@ class Neighborhood(Statistic):
             unit = qmc.Sobol(len(box), seed=0).random_base2(power)[: self.nodes]
             mass = np.ones(len(unit))
         return box[:, 0] + unit * (box[:, 1] - box[:, 0]), mass / mass.sum()
+
+
+def _all_rows(inputs: InputSummary) -> Inputs:
+    if inputs.rows is None:
+        raise InvalidTypeError("Neighborhood must have all rows in memory.")
+    return inputs.rows
 
 
 def _cross(kernel: BoundKernel, nodes: FloatArray) -> FloatArray:

@@ -1,8 +1,8 @@
-"""The same question to each group of rows, with p-values that are safe to look at together."""
+"""One test per group of rows, with p-values adjusted for the number of groups."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from exactregion.testing.result import ExactTestResult
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["count_groups", "holm", "table_by_group", "table_of"]
+__all__ = ["count_groups", "holm", "name_of_groups", "rows_of_groups", "table_of"]
 
 
 def holm(pvalues: npt.ArrayLike) -> FloatArray:
@@ -37,25 +37,8 @@ def holm(pvalues: npt.ArrayLike) -> FloatArray:
     return adjusted
 
 
-def table_by_group(by: Any, n: int, test: Callable[[IntArray], ExactTestResult]) -> pd.DataFrame:
-    """Test the rows of each group, and put the answers into a table, one row a group.
-
-    Parameters
-    ----------
-    by : array-like of shape (n,)
-        The group of each row.
-    n : int
-        Number of rows.
-    test : callable
-        Row numbers to the result of the test of these rows.
-    """
-    groups = _read_groups(by, n)
-    results = {group: test(np.asarray(at)) for group, at in groups.items()}
-    return table_of(results, _name_of(by))
-
-
 def table_of(results: Mapping[Any, ExactTestResult], name: str) -> pd.DataFrame:
-    """Put the results of all groups into a table, one row a group."""
+    """Put the results of all groups into a table, one row per group."""
     import pandas as pd
 
     rows = {group: _row(result) for group, result in results.items()}
@@ -65,31 +48,32 @@ def table_of(results: Mapping[Any, ExactTestResult], name: str) -> pd.DataFrame:
 
 
 def _row(result: ExactTestResult) -> dict[str, float | int]:
-    asked = result.question
-    total = asked.trials.sum()
+    data = result.question
+    total = data.trials.sum()
     return {
         "n": int(total),
-        "observed": asked.successes.sum() / total,
-        "predicted": asked.probabilities @ asked.trials / total,
+        "observed": data.successes.sum() / total,
+        "predicted": data.probabilities @ data.trials / total,
         "pvalue": result.pvalue,
         "rank": result.rank,
         "statistic": result.statistic,
     }
 
 
-def _name_of(by: Any) -> str:
+def name_of_groups(by: Any) -> str:
+    """Return the name of the column that groups rows."""
     name = getattr(by, "name", None)
     return "group" if name is None else str(name)
 
 
-def _read_groups(by: Any, n: int) -> dict[Any, Any]:
-    """Give the row numbers of each group, groups in their own order or as they come."""
+def rows_of_groups(by: Any, n: int) -> dict[Any, IntArray]:
+    """Return the row numbers of each group, groups sorted where they can be."""
     import pandas as pd
 
     values = by.to_pandas() if hasattr(by, "to_pandas") else by
     if np.shape(values) != (n,):
         raise InvalidValueError(
-            f"must have one group a row, shape ({n},). Got {np.shape(values)} instead.",
+            f"must have one group per row, shape ({n},). Got {np.shape(values)} instead.",
             parameter="by",
         )
     column = pd.Series(values, dtype=object) if isinstance(values, list) else pd.Series(values)
@@ -101,11 +85,11 @@ def _read_groups(by: Any, n: int) -> dict[Any, Any]:
         found = column.groupby(column, observed=True, sort=True).indices
     except TypeError:  # names and numbers mixed have no order
         found = column.groupby(column, observed=True, sort=False).indices
-    return dict(found)
+    return {group: np.asarray(rows) for group, rows in found.items()}
 
 
 def count_groups(by: Any, first_row: int) -> dict[Any, int]:
-    """Count the rows of each group in a part of all rows, which begins at a row of the user's."""
+    """Count the rows of each group in a chunk that begins at `first_row`."""
     import pandas as pd
 
     column = pd.Series(by).reset_index(drop=True)

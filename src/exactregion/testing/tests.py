@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, overload
 
-from exactregion._typing import FloatArray, IntArray
 from exactregion.data.frames import encode_text
-from exactregion.data.reading import read_predictions
 from exactregion.data.sample import Sample
-from exactregion.data.sources import Rows, Source, open_rows
+from exactregion.data.sources import Rows, open_rows
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.models import fixed_probabilities, is_asked
 from exactregion.resampling import (
@@ -20,10 +18,8 @@ from exactregion.resampling import (
     integer_seed,
 )
 from exactregion.statistics import Statistic, as_statistic
-from exactregion.testing.candidates import CandidateTest
-from exactregion.testing.groups import table_by_group
 from exactregion.testing.result import ExactTestResult
-from exactregion.testing.streaming import StreamTest
+from exactregion.testing.runner import CandidateTest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -107,32 +103,18 @@ def model_test(
     >>> er.model_test(np.full(40, 0.5), x, y, rng=0).pvalue
     0.001
     """
-    chosen, n_resamples = as_statistic(statistic), check_n_resamples(n_resamples)
-    names = Rows("X", "y", "candidate")
-    asked = is_asked(candidate)
-    rows = open_rows(Rows(X, y, None if asked else candidate), data, names)
-    draws, seed = Draws(n_resamples, fresh_entropy(rng)), integer_seed(rng)
-    if isinstance(rows, Source):
-        stream = StreamTest(
-            rows,
-            chosen,
-            draws,
-            seed,
-            names,
-            candidate=candidate if asked else None,
-            pos_label=pos_label,
-            n_jobs=n_jobs,
-            progress=progress,
-        )
-        if stream.is_large:
-            return stream.run()
-        rows = stream.in_memory()
-    X, y, candidate = rows.X, rows.y, candidate if asked else rows.p
-    numbers, shared = encode_text(X)
-    sample = Sample.from_data(numbers, y, pos_label=pos_label, shared=shared)
-    test = CandidateTest(sample, chosen, n_resamples, n_jobs=n_jobs)
-    probabilities = fixed_probabilities(candidate, X, len(sample), sample.classes)
-    return test.run(probabilities, draws.entropy, seed)
+    evaluated = is_asked(candidate)
+    test = CandidateTest(
+        as_statistic(statistic),
+        Draws(check_n_resamples(n_resamples), fresh_entropy(rng)),
+        Rows("X", "y", "candidate"),
+        integer_seed(rng),
+        candidate=candidate if evaluated else None,
+        pos_label=pos_label,
+        n_jobs=n_jobs,
+        progress=progress,
+    )
+    return test.run(open_rows(Rows(X, y, None if evaluated else candidate), data, test.names))
 
 
 def compare(
@@ -185,15 +167,18 @@ def compare(
         raise InvalidValueError(
             "must have at least one candidate. Got none instead.", parameter="candidates"
         )
+    test = CandidateTest(
+        as_statistic(statistic),
+        Draws(check_n_resamples(n_resamples), fresh_entropy(rng)),
+        Rows("X", "y", "candidate"),
+    )
     numbers, shared = encode_text(X)
     sample = Sample.from_data(numbers, y, pos_label=pos_label, shared=shared)
-    test = CandidateTest(sample, as_statistic(statistic), check_n_resamples(n_resamples))
-    asked = {
+    probabilities = {
         name: fixed_probabilities(candidate, X, len(sample), sample.classes)
         for name, candidate in candidates.items()
     }
-    seed = fresh_entropy(rng)
-    results = {name: test.run(probabilities, seed) for name, probabilities in asked.items()}
+    results = {name: test.on_sample(sample, p) for name, p in probabilities.items()}
     rows = {name: (r.pvalue, r.rank, r.statistic) for name, r in results.items()}
     table = pd.DataFrame.from_dict(rows, orient="index", columns=["pvalue", "rank", "statistic"])
     return table.rename_axis("candidate")
@@ -298,45 +283,15 @@ def calibration_test(
     >>> table["pvalue_holm"].round(3).to_dict()
     {'new': 0.002, 'old': 0.072}
     """
-    chosen = as_statistic("omnibus" if statistic is None else statistic)
-    n_resamples = check_n_resamples(n_resamples)
-    names = Rows(None, "y_true", "y_prob", "by")
-    rows = open_rows(Rows(None, y_true, y_prob, by), data, names)
-    draws, seed = Draws(n_resamples, fresh_entropy(rng)), integer_seed(rng)
-    if isinstance(rows, Source):
-        stream = StreamTest(
-            rows,
-            chosen,
-            draws,
-            seed,
-            names,
-            calibration=True,
-            pos_label=pos_label,
-            n_jobs=n_jobs,
-            progress=progress,
-        )
-        if stream.is_large:
-            return stream.run() if by is None else stream.run_by_group(by)
-        rows = stream.in_memory()
-    probabilities = read_predictions(rows.p)
-    sample = Sample.from_data(
-        probabilities, rows.y, pos_label=pos_label, names=("y_prob", "y_true")
+    test = CandidateTest(
+        as_statistic("omnibus" if statistic is None else statistic),
+        Draws(check_n_resamples(n_resamples), fresh_entropy(rng)),
+        Rows(None, "y_true", "y_prob", "by"),
+        integer_seed(rng),
+        calibration=True,
+        pos_label=pos_label,
+        n_jobs=n_jobs,
+        progress=progress,
     )
-
-    def run_on(sample: Sample, probabilities: FloatArray) -> ExactTestResult:
-        test = CandidateTest(sample, chosen, n_resamples, calibration=True, n_jobs=n_jobs)
-        return test.run(probabilities, draws.entropy, seed)
-
-    if by is None:
-        return run_on(sample, probabilities)
-
-    def run_on_group(own: IntArray) -> ExactTestResult:
-        part = sample.part(own)
-        if part.inputs.total == 0:
-            raise InvalidValueError(
-                "The groups of the 'by' parameter must have at least one trial each. Got one with "
-                f"none instead, that of row {own[0]}: leave it out."
-            )
-        return run_on(part, probabilities[own])
-
-    return table_by_group(rows.by, len(sample), run_on_group)
+    rows = open_rows(Rows(None, y_true, y_prob, by), data, test.names)
+    return test.run(rows) if by is None else test.run_by_group(rows, by)

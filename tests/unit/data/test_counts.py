@@ -91,10 +91,10 @@ def test_functions_of_labels_see_every_row():
 
     model(P, X, Y, statistic=surprises, n_resamples=3)
     assert seen == [(4, N)]
-    assert not Custom(surprises).collapses
-    assert not Combined(Discrepancy(), Custom(surprises)).collapses
-    assert Combined(Discrepancy(), Embedding()).collapses
-    assert not Discrepancy(er.kernels.Precomputed(np.eye(3))).collapses
+    assert not Custom(surprises).merges_equal_rows
+    assert not Combined(Discrepancy(), Custom(surprises)).merges_equal_rows
+    assert Combined(Discrepancy(), Embedding()).merges_equal_rows
+    assert not Discrepancy(er.kernels.Precomputed(np.eye(3))).merges_equal_rows
 
 
 def test_counts_collapse_too():

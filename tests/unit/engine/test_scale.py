@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from exactregion.data.sample import Sample
+from exactregion.engine import PreparedStatistic
 from exactregion.kernels import Gaussian
 from exactregion.statistics import Discrepancy
 
@@ -41,7 +42,7 @@ def test_100_000_rows_stay_under_2_gib(statistic):
 def test_2_000_rows_have_the_exact_factor():
     x = np.random.default_rng(1).normal(size=(2000, 2))
     inputs = Sample.from_data(x, np.arange(2000) % 2).inputs
-    features = Discrepancy("gaussian", 1.0).prepare(inputs, 100).features
+    features = PreparedStatistic.of(Discrepancy("gaussian", 1.0), inputs, 100).shared[0]
     K = Gaussian(1.0).on(inputs, standardize=True).gram.columns(np.arange(2000))
     K = K[np.ix_(inputs.distinct.place, inputs.distinct.place)]
     assert np.abs(features.values @ features.values.T - K).max() < 1e-6  # the grid's own spacing

@@ -15,14 +15,14 @@ from exactregion.features.factors import (
     leading,
 )
 from exactregion.features.grid import (
-    BRIEF_TRIALS,
+    COMPACT_TRIALS,
     PROBABILITY_BITS,
     CandidateFeatures,
     Labels,
     SharedFeatures,
     grid_unit,
 )
-from exactregion.features.landmarks import FEW_FEATURES, kernel_features
+from exactregion.features.landmarks import FEW_FEATURES, InputSummary, kernel_columns
 from exactregion.kernels import CallableKernel, Gaussian, Laplacian, Matern, Poisson, Precomputed
 from exactregion.resampling import BLOCK_ROWS, MAX_RESAMPLES, blocks
 
@@ -138,7 +138,7 @@ def test_blocks_count_their_trials():
 
 def test_rounding_is_to_the_nearest_multiple_of_the_grid():
     values, inputs = some_features(50)
-    features = SharedFeatures.rounded(values, inputs.distinct, inputs, M)
+    features = SharedFeatures.rounded(values, inputs.extent, M)
     assert (np.abs(features.values - values) <= features.unit / 2).all()
     steps = features.values / features.unit
     np.testing.assert_array_equal(steps, np.rint(steps))
@@ -156,7 +156,7 @@ def test_sums_do_not_depend_on_order_or_chunks():
     rng = np.random.default_rng(1)
     trials = rng.integers(1, 9, 300)
     values, inputs = some_features(300, trials=trials)
-    features = SharedFeatures.rounded(values, inputs.distinct, inputs, 1000)
+    features = SharedFeatures.rounded(values, inputs.extent, 1000)
     successes = rng.integers(0, trials + 1).astype(float)
     exact = [
         sum(Fraction(v) * int(k) for v, k in zip(column, successes, strict=True))
@@ -171,7 +171,7 @@ def test_sums_do_not_depend_on_order_or_chunks():
 @pytest.mark.parametrize("n", [40, BLOCK_ROWS + 100])
 def test_points_do_not_depend_on_the_other_candidates_and_data_sets(n):
     values, inputs = some_features(n)
-    features = SharedFeatures.rounded(values, inputs.distinct, inputs, M)
+    features = SharedFeatures.rounded(values, inputs.extent, M)
     K = np.random.default_rng(2).integers(0, 2, (3, M, n)).astype(float)
     points = np.zeros((5, 3, M))
     alone = np.zeros((5, 1, 1))
@@ -201,9 +201,7 @@ def test_the_centre_is_exact_whatever_the_batch(n):
     rng = np.random.default_rng(3)
     trials = rng.integers(0, 5, n)
     values, inputs = some_features(n, r=3, trials=trials)
-    features = SharedFeatures.rounded(
-        values[: len(inputs.distinct.points)], inputs.distinct, inputs, M
-    )
+    features = SharedFeatures.rounded(values, inputs.extent, M)
     P = rng.random((6, n))
     centres = features.centre(P, inputs)
     assert centres.shape == (3, 6)
@@ -218,7 +216,7 @@ def test_the_centre_is_exact_whatever_the_batch(n):
 
 def test_the_centre_of_successes_is_their_mean():
     values, inputs = some_features(200, trials=np.arange(200) % 4 + 1)
-    features = SharedFeatures.rounded(values, inputs.distinct, inputs, M)
+    features = SharedFeatures.rounded(values, inputs.extent, M)
     p = np.random.default_rng(4).random(200)
     expected = values.T @ (inputs.trials * p)
     tolerance = np.abs(values).sum(axis=0) * 4 * 2.0**-PROBABILITY_BITS
@@ -228,7 +226,7 @@ def test_the_centre_of_successes_is_their_mean():
 @pytest.mark.parametrize("seed", range(5))
 def test_mirrored_data_sets_are_mirrored_in_the_centre_of_a_fair_coin(seed):
     values, inputs = some_features(9, seed=seed)
-    features = SharedFeatures.rounded(values, inputs.distinct, inputs, M)
+    features = SharedFeatures.rounded(values, inputs.extent, M)
     k = np.random.default_rng(seed).integers(0, 2, 9).astype(float)
     points = np.zeros((5, 1, 2))
     features.add(points, np.stack([k, 1 - k])[None], slice(0, 9))
@@ -241,8 +239,8 @@ def test_sparse_features_do_what_dense_ones_do():
     values, inputs = some_features(60)
     values[rng.random(values.shape) < 0.7] = 0.0
     values /= np.abs(values).max(axis=0)  # the sparse grid is one for all columns
-    dense = SharedFeatures.rounded(values, inputs.distinct, inputs, M)
-    thin = SharedFeatures.rounded(sparse.csr_array(values), inputs.distinct, inputs, M)
+    dense = SharedFeatures.rounded(values, inputs.extent, M)
+    thin = SharedFeatures.rounded(sparse.csr_array(values), inputs.extent, M)
     assert (thin.values.toarray() == dense.values).all()
     assert thin.width == dense.width
     K, P = rng.integers(0, 2, (2, M, 60)).astype(float), rng.random((2, 60))
@@ -253,13 +251,6 @@ def test_sparse_features_do_what_dense_ones_do():
     np.testing.assert_array_equal(dense.centre(P, inputs), thin.centre(P, inputs))
 
 
-@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
-def test_rows_at_the_same_input_share_their_features(make):
-    inputs = inputs_of([3.0, 1.0, 3.0, 2.0, 1.0])
-    features = SharedFeatures.rounded(make([[1.0], [2.0], [3.0]]), inputs.distinct, inputs, M)
-    np.testing.assert_allclose(sparse.csr_array(features.values).toarray()[:, 0], [1, 1, 2, 3, 3])
-
-
 # --- features of candidates ---------------------------------------------------------------------
 
 
@@ -267,11 +258,11 @@ def test_features_of_candidates_have_a_grid_each():
     rng = np.random.default_rng(6)
     values = rng.normal(size=(4, 2, 50)) * 10.0 ** np.arange(-4, 4).reshape(4, 2, 1)
     inputs = inputs_of(np.arange(50.0))
-    features = CandidateFeatures.rounded(values, inputs, M)
+    features = CandidateFeatures.rounded(values, inputs.extent, M)
     assert features.unit.shape == (4, 2)
     assert features.width == 2
     assert (np.abs(features.values - values) <= features.unit[:, :, None] / 2).all()
-    alone = CandidateFeatures.rounded(values[2:3], inputs, M)
+    alone = CandidateFeatures.rounded(values[2:3], inputs.extent, M)
     np.testing.assert_array_equal(alone.values[0], features.values[2])
 
 
@@ -281,13 +272,13 @@ def test_points_and_centres_of_candidates_are_those_of_each_alone():
     inputs = inputs_of(np.arange(float(n)))
     values = rng.normal(size=(3, 2, n))
     K, P = rng.integers(0, 2, (3, 4, n)).astype(float), rng.random((3, n))
-    features = CandidateFeatures.rounded(values, inputs, 4)
+    features = CandidateFeatures.rounded(values, inputs.extent, 4)
     centre = features.centre(P, inputs)
     points = np.zeros((2, 3, 4))
     for rows in blocks(n):
         features.add(points, K[:, :, rows], rows)
     for candidate in range(3):
-        one = SharedFeatures.rounded(values[candidate].T.copy(), inputs.distinct, inputs, 4)
+        one = SharedFeatures.rounded(values[candidate].T.copy(), inputs.extent, 4)
         np.testing.assert_array_equal(one.values.T, features.values[candidate])
         np.testing.assert_array_equal(points[:, candidate], one.values.T @ K[candidate].T)
         np.testing.assert_array_equal(
@@ -361,17 +352,17 @@ def test_features_that_weigh_little_are_dropped(limits, kept):
     np.testing.assert_allclose(weighted_sizes(rotated, np.full(4, 2.0)), [16, 9, 4, 1][:kept])
 
 
-# --- brief features -----------------------------------------------------------------------------
+# --- compact features -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("trials", [None, 13])
 @pytest.mark.parametrize("n", [50, 300])
-def test_sums_of_brief_features_are_exact_in_single_precision(n, trials):
+def test_sums_of_compact_features_are_exact_in_single_precision(n, trials):
     rng = np.random.default_rng(10)
     trials = np.ones(n, dtype=int) if trials is None else rng.integers(1, trials, n)
     values, inputs = some_features(n, trials=trials)
-    features = SharedFeatures.rounded(values, inputs.distinct, inputs, 1000, brief=True)
-    assert features.brief
+    features = SharedFeatures.rounded(values, inputs.extent, 1000, compact=True)
+    assert features.compact
     assert features.values.dtype == np.float32
     assert (np.abs(features.values - values) <= features.unit / 2).all()
     exact = features.values.astype(float)
@@ -383,33 +374,31 @@ def test_sums_of_brief_features_are_exact_in_single_precision(n, trials):
         np.testing.assert_array_equal(total.astype(float), successes @ exact)
 
 
-def test_the_brief_grid_has_room_for_the_largest_sum():
+def test_the_compact_grid_has_room_for_the_largest_sum():
     """All rows at the largest value: the sum is below 2²⁴ units, and not below 2²² of them."""
-    for n in (33, 64, 1000, BRIEF_TRIALS):
+    for n in (33, 64, 1000, COMPACT_TRIALS):
         inputs = inputs_of(np.arange(float(n)))
-        features = SharedFeatures.rounded(
-            np.full((n, 1), 0.99), inputs.distinct, inputs, M, brief=True
-        )
+        features = SharedFeatures.rounded(np.full((n, 1), 0.99), inputs.extent, M, compact=True)
         units = float(features.values.astype(float).sum() / features.unit[0])
         assert 2**22 < units <= 2**24
 
 
-def test_many_trials_and_sparse_features_are_not_brief():
-    for n, brief in ((BRIEF_TRIALS, True), (BRIEF_TRIALS + 1, False)):
+def test_many_trials_and_sparse_features_are_not_compact():
+    for n, compact in ((COMPACT_TRIALS, True), (COMPACT_TRIALS + 1, False)):
         values, inputs = some_features(n, r=2)
-        features = SharedFeatures.rounded(values, inputs.distinct, inputs, M, brief=True)
-        assert features.brief is brief
-        assert features.values.dtype == (np.float32 if brief else np.float64)
+        features = SharedFeatures.rounded(values, inputs.extent, M, compact=True)
+        assert features.compact is compact
+        assert features.values.dtype == (np.float32 if compact else np.float64)
     thin = sparse.csr_array(np.eye(9))
     inputs = inputs_of(np.arange(9.0))
-    assert not SharedFeatures.rounded(thin, inputs.distinct, inputs, M, brief=True).brief
+    assert not SharedFeatures.rounded(thin, inputs.extent, M, compact=True).compact
     values, inputs = some_features(9)
-    assert not SharedFeatures.rounded(values, inputs.distinct, inputs, M).brief
+    assert not SharedFeatures.rounded(values, inputs.extent, M).compact
 
 
-def test_points_and_centres_of_brief_features_are_exact():
+def test_points_and_centres_of_compact_features_are_exact():
     values, inputs = some_features(200)
-    features = SharedFeatures.rounded(values, inputs.distinct, inputs, M, brief=True)
+    features = SharedFeatures.rounded(values, inputs.extent, M, compact=True)
     K = np.random.default_rng(11).integers(0, 2, (2, M, 200)).astype(float)
     points = np.zeros((5, 2, M))
     features.add(points, K, slice(0, 200))
@@ -423,35 +412,41 @@ def test_points_and_centres_of_brief_features_are_exact():
     )
 
 
+def kernel_features(inputs, compact=False):
+    summary = InputSummary.in_memory(inputs)
+    values, compact = kernel_columns(Gaussian(), summary, standardize=True, compact=compact)
+    return SharedFeatures.rounded(values, inputs.extent, M, compact=compact)
+
+
 @pytest.mark.parametrize("n", [60, 150])
-def test_a_brief_kernel_leaves_out_what_weighs_less_than_a_row(n):
+def test_a_compact_kernel_leaves_out_what_weighs_less_than_a_row(n):
     rng = np.random.default_rng(13)
     inputs = inputs_of(rng.normal(size=(n, 4)), rng.integers(1, 4, n))
-    whole = kernel_features(Gaussian(), inputs, M, standardize=True)
-    brief = kernel_features(Gaussian(), inputs, M, standardize=True, brief=True)
-    assert not whole.brief
-    assert brief.brief
+    whole = kernel_features(inputs)
+    compact = kernel_features(inputs, compact=True)
+    assert not whole.compact
+    assert compact.compact
     assert whole.width > FEW_FEATURES
-    assert 1 <= brief.width < whole.width
+    assert 1 <= compact.width < whole.width
     weights = inputs.trials.astype(float)
     scaled = whole.values * np.sqrt(weights)[:, None]
     sizes = np.linalg.svd(scaled, compute_uv=False) ** 2
     row = sizes.sum() / weights.sum()
-    assert brief.width == np.count_nonzero(sizes >= row)
+    assert compact.width == np.count_nonzero(sizes >= row)
     np.testing.assert_allclose(
-        weighted_sizes(brief.values.astype(float), weights), sizes[: brief.width], rtol=1e-3
+        weighted_sizes(compact.values.astype(float), weights), sizes[: compact.width], rtol=1e-3
     )
     # what is left out is what the singular vectors past the last say
     left = scaled @ scaled.T
-    kept = brief.values.astype(float) * np.sqrt(weights)[:, None]
+    kept = compact.values.astype(float) * np.sqrt(weights)[:, None]
     gap = np.linalg.norm(left - kept @ kept.T, 2)
-    assert gap == pytest.approx(sizes[brief.width], rel=1e-2)
+    assert gap == pytest.approx(sizes[compact.width], rel=1e-2)
 
 
 def test_few_features_are_kept_as_they_are():
     inputs = inputs_of(np.linspace(0, 1, 300))
-    whole = kernel_features(Gaussian(), inputs, M, standardize=True)
-    brief = kernel_features(Gaussian(), inputs, M, standardize=True, brief=True)
+    whole = kernel_features(inputs)
+    compact = kernel_features(inputs, compact=True)
     assert whole.width <= FEW_FEATURES
-    assert not brief.brief
-    np.testing.assert_array_equal(brief.values, whole.values)
+    assert not compact.compact
+    np.testing.assert_array_equal(compact.values, whole.values)

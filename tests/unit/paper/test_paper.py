@@ -6,13 +6,12 @@ import sys
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from scipy.stats import binom, chi2
 
 import exactregion as er
-from exactregion.data.files import write_whole
-from exactregion.paper import paper, paper_figure, setting
-from exactregion.paper.stripes import two_stripes
-from exactregion.paper.study import enclosing_box, likelihood_ratio, study
+from exactregion.paper import figure, paper, setting
+from exactregion.paper.comparison import THRESHOLD, LikelihoodRatio, two_stripes
+from exactregion.paper.paper import enclosing_box, study
 
 SMALL = {"n": 150, "n_resamples": 19, "points": 12, "levels": 5}
 EXACT = ["I_knn", "I_gaussian", "II_gaussian", "III_gaussian", "score", "combined"]
@@ -26,8 +25,8 @@ def small():
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
     folder = tmp_path_factory.mktemp("paper") / "made"
-    told = []
-    return folder, paper.run(folder, 1, **SMALL, progress=told.append), told
+    messages = []
+    return folder, paper.run(folder, 1, **SMALL, progress=messages.append), messages
 
 
 # --- setting --------------------------------------------------------------------------------------
@@ -66,7 +65,7 @@ def test_all_regions_share_data_and_draws():
 @pytest.mark.parametrize("n", [20, 150, 500])
 def test_stripes_hold_the_truth_at_least_as_often_as_promised(n):
     repetitions = 400
-    stripes = [two_stripes(*setting.draw_data(seed, n)[:2]) for seed in range(repetitions)]
+    stripes = [two_stripes(setting.draw_data(seed, n)) for seed in range(repetitions)]
     held = sum(bool(one.contains(setting.TRUTH)) for one in stripes)
     assert held >= binom.ppf(1e-9, repetitions, 0.9)
 
@@ -74,7 +73,7 @@ def test_stripes_hold_the_truth_at_least_as_often_as_promised(n):
 def test_stripes_are_the_rectangle_of_their_formulas():
     x = np.array([2.0, -2.0] * 200)
     y = np.array([1, -1] * 200)
-    stripes = two_stripes(x, y)
+    stripes = two_stripes(setting.Data(x, y, np.random.SeedSequence(0)))
     reach, c = np.sqrt(np.log(40) / 800), np.sqrt(20 / (400 * 0.05))
     assert stripes.p == pytest.approx((0.5 - reach, 0.5 + reach))
     assert stripes.scale == pytest.approx((1 / np.sqrt(2 + c), 1 / np.sqrt(2 - c)))
@@ -84,40 +83,43 @@ def test_stripes_are_the_rectangle_of_their_formulas():
 
 
 def test_few_rows_leave_the_scale_without_an_upper_end():
-    data = setting.draw_data(0, 100)
-    assert two_stripes(data.x, data.y).scale[1] == np.inf
+    assert two_stripes(setting.draw_data(0, 100)).scale[1] == np.inf
 
 
 # --- likelihood ratio -----------------------------------------------------------------------------
 
 
 def test_likelihood_ratio_region_has_the_area_of_its_ellipse():
-    region = likelihood_ratio(setting.draw_data(0, 5000))
+    region = LikelihoodRatio(setting.draw_data(0, 5000))
     half = 4 * np.sqrt(np.diag(np.linalg.inv(region.information)))
     box = np.column_stack([region.estimate - half, region.estimate + half])
-    assert region.grid(box, levels=6).area == pytest.approx(region.ellipse_area, rel=0.05)
+    ellipse = np.pi * THRESHOLD / np.sqrt(np.linalg.det(region.information))
+    assert region.grid(box, levels=6).area == pytest.approx(ellipse, rel=0.05)
 
 
 def test_likelihood_ratio_finds_the_maximum():
-    region = likelihood_ratio(setting.draw_data(0, 300))
-    score = region._score(region.estimate)
+    region = LikelihoodRatio(setting.draw_data(0, 300))
+    x, y, _ = region.data
+    residuals = (y > 0) - setting.MODEL.probabilities(region.estimate, x)
+    score = residuals @ setting.MODEL.logit_gradient(region.estimate, x)
     assert score @ np.linalg.solve(region.information, score) < 1e-8
-    assert region.threshold == pytest.approx(4.60517, abs=1e-5)
+    assert pytest.approx(chi2.ppf(0.9, 2)) == THRESHOLD
     assert region.contains(region.estimate[None]).all()
     assert not region.contains(np.array([[0.0, 1.0], [1.0, 1.0]])).any()
 
 
-def test_likelihood_ratio_on_every_point_and_refined_agree():
-    region = likelihood_ratio(setting.draw_data(0, 300))
-    full, refined = region.grid(setting.BOX, points=33), region.grid(setting.BOX, levels=5)
-    assert np.array_equal(full.member, refined.member)
+def test_likelihood_ratio_on_a_grid_is_what_it_contains():
+    region = LikelihoodRatio(setting.draw_data(0, 300))
+    grid = region.grid(setting.BOX, levels=5)
+    theta = np.stack(np.meshgrid(*grid.axes, indexing="ij"), axis=-1).reshape(-1, 2)
+    assert np.array_equal(grid.member.ravel(), region.contains(theta))
 
 
 # --- the study ------------------------------------------------------------------------------------
 
 
 def test_box_is_widened_until_it_holds_the_region():
-    region = likelihood_ratio(setting.draw_data(0, 150))
+    region = LikelihoodRatio(setting.draw_data(0, 150))
     start = np.array([[0.5, 0.52], [0.9, 1.0]])
     assert region.grid(start, levels=5).status == "unbounded"
     box = enclosing_box([region], start)
@@ -127,7 +129,7 @@ def test_box_is_widened_until_it_holds_the_region():
 
 
 def test_box_stays_within_the_bounds_of_the_parameters():
-    region = likelihood_ratio(setting.draw_data(0, 12))
+    region = LikelihoodRatio(setting.draw_data(0, 12))
     box = enclosing_box([region], np.array(setting.BOX))
     assert 0 <= box[0, 0] < box[0, 1] <= 1
     assert box[1, 0] >= 0
@@ -188,55 +190,23 @@ def test_what_is_not_finite_becomes_null():
 
 
 def test_run_writes_three_whole_files(written):
-    folder, files, told = written
+    folder, files, messages = written
     assert [file.name for file in files] == ["paper.png", "paper.pdf", "paper.json"]
     assert sorted(folder.iterdir()) == sorted(files)
     assert files[0].read_bytes().startswith(b"\x89PNG")
     assert files[1].read_bytes().startswith(b"%PDF")
-    assert told[1:] == [setting.TITLES[key] for key in EXACT]
+    assert messages[1:] == [setting.TITLES[key] for key in EXACT]
 
 
 def test_empty_and_unbounded_regions_are_drawn(small):
     found = small.regions["score"]
     nothing = type(found.fine)(**{**vars(found.fine), "member": found.fine.member & False})
     emptied = type(found)(**{**vars(found), "fine": nothing})
-    stripes = type(small.stripes)(p=(0.4, 0.6), scale=(0.8, np.inf), coverage=0.9)
+    stripes = type(small.stripes)(p=(0.4, 0.6), scale=(0.8, np.inf))
     regions = {**small.regions, "score": emptied}
     done = type(small)(**{**vars(small), "regions": regions, "stripes": stripes})
-    figure = paper_figure.draw(done)
-    assert len(figure.subfigs[0].axes) == len(EXACT) + 1
-
-
-def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
-    path = tmp_path / "numbers.json"
-    write_whole(path, lambda file: file.write(b"old"))
-
-    def fail(file):
-        file.write(b"half of the n")
-        raise RuntimeError("disk full")
-
-    with pytest.raises(RuntimeError, match="disk full"):
-        write_whole(path, fail)
-    assert path.read_bytes() == b"old"
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_command_lists_files_on_stdout_and_progress_on_stderr(tmp_path, monkeypatch, capsys):
-    def run(out, seed, progress):
-        progress(f"seed {seed}")
-        return [tmp_path / "paper.png", tmp_path / "paper.json"]
-
-    monkeypatch.setattr(paper, "run", run)
-    paper.main(["--out", str(tmp_path), "--seed", "1"])
-    out, err = capsys.readouterr()
-    assert out.splitlines() == [str(tmp_path / "paper.png"), str(tmp_path / "paper.json")]
-    assert err == "seed 1 …\n"
-
-
-def test_command_refuses_a_negative_seed(tmp_path, capsys):
-    with pytest.raises(SystemExit, match="2"):
-        paper.main(["--out", str(tmp_path), "--seed", "-1"])
-    assert "must not be negative" in capsys.readouterr().err
+    drawn = figure.draw(done)
+    assert len(drawn.subfigs[0].axes) == len(EXACT) + 1
 
 
 def test_importing_the_experiment_loads_no_matplotlib():
@@ -249,7 +219,7 @@ def test_figure_leaves_global_settings_alone(small):
     import matplotlib as mpl
 
     before = dict(mpl.rcParams)
-    paper_figure.draw(small)
+    figure.draw(small)
     assert dict(mpl.rcParams) == before
 
 

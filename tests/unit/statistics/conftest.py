@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from exactregion.data.sample import Sample
+from exactregion.engine import PreparedStatistic
 from exactregion.resampling import blocks
 from exactregion.statistics import Candidates
 
@@ -27,13 +28,13 @@ def statistic_values(statistic, X, successes, probabilities, *, trials=None, fam
         model and model.bind(inputs.names),
         None if theta is None else np.array([theta], dtype=float),
     )
-    rule = statistic.prepare(inputs, m).rule(candidates)
-    points = [np.zeros((projection.width, 1, m)) for projection in rule.projections]
+    at = PreparedStatistic.of(statistic, inputs, m).at(candidates)
+    points = [np.zeros((term.features.width, 1, m)) for term in at.terms]
     K = successes[None][:, :, order].astype(float)
     for rows in blocks(n):
-        for projection, sums in zip(rule.projections, points, strict=True):
-            projection.add(sums, K[:, :, rows], rows)
-    return rule.values(points)[0]
+        for term, sums in zip(at.terms, points, strict=True):
+            term.features.add(sums, K[:, :, rows], rows)
+    return at.values(points)[0]
 
 
 @pytest.fixture(scope="session")

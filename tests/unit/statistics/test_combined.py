@@ -1,11 +1,16 @@
 """Sums of statistics, each brought to mean one."""
 
+import itertools
+
 import numpy as np
 import pytest
 
+from exactregion.data.sample import Sample
+from exactregion.engine import PreparedStatistic
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.models import Logistic
 from exactregion.statistics import (
+    Candidates,
     Combined,
     Curvature,
     Custom,
@@ -38,14 +43,46 @@ FAMILY = (Logistic(), (0.0, 0.0))
         (Combined(Discrepancy(), weights=np.array([4.0])), (Discrepancy(),), (4,)),
     ],
 )
-def test_it_is_the_weighted_sum_of_parts_over_their_means(values_of, combined, parts, weights):
-    Z = values_of(combined, X, SUCCESSES, P, family=FAMILY)
-    expected = np.zeros(9)
+def test_it_is_the_weighted_sum_of_parts_over_their_expectations(
+    values_of, combined, parts, weights
+):
+    """Expectations are those over all data sets of a fair coin, of which there are many."""
+    every = np.array(list(itertools.product((0, 1), repeat=8)))
+    X, P = RNG.normal(size=8), np.full(8, 0.5)
+    Z = values_of(combined, X, every, P, family=FAMILY)
+    expected = np.zeros(len(every))
     for part, weight in zip(parts, weights, strict=True):
-        own = values_of(part, X, SUCCESSES, P, family=FAMILY)
-        expected += weight * own / own.mean()
-    np.testing.assert_allclose(Z, expected, rtol=1e-12)
-    assert Z.mean() == pytest.approx(sum(weights))
+        alone = values_of(part, X, every, P, family=FAMILY)
+        expected += weight * alone / alone.mean()
+    # the mean of all data sets is the expectation; from the mean of m points 1/m is missing
+    np.testing.assert_allclose(Z, expected, rtol=1.1 / len(every))
+    assert Z.mean() == pytest.approx(sum(weights), rel=1.1 / len(every))
+
+
+def test_a_data_set_has_the_same_number_beside_any_others(values_of):
+    Z = values_of(Combined(), X, SUCCESSES, P, family=FAMILY)
+    few = values_of(Combined(), X, SUCCESSES[:3], P, family=FAMILY)
+    np.testing.assert_allclose(few, Z[:3], rtol=1e-9)  # m moves the grid of features
+
+
+@pytest.mark.parametrize("p", [0.5, 0.1])
+@pytest.mark.parametrize("trials", [None, np.arange(16) % 4])
+def test_expectations_are_those_of_simulated_data(p, trials):
+    rng = np.random.default_rng(1)
+    number = np.ones(16, dtype=int) if trials is None else trials
+    successes = rng.binomial(number, p, size=(20_000, 16))
+    y = successes[0] if trials is None else np.column_stack([successes[0], trials - successes[0]])
+    inputs = Sample.from_data(X, y).inputs
+    P = np.full((1, 16), p)
+    theta = np.array([[np.log(p / (1 - p)), 0.0]])
+    candidates = Candidates(inputs, P, trials is not None, Logistic().bind(("x",)), theta)
+    for statistic in (Discrepancy(), Embedding(), Score(), Spiegelhalter()):
+        at = PreparedStatistic.of(statistic, inputs, len(successes)).at(candidates)
+        (term,) = at.terms
+        points = np.zeros((term.features.width, 1, len(successes)))
+        term.features.add(points, successes[None][:, :, inputs.order] * 1.0, slice(0, 16))
+        mean, expected = term.values(points).mean(), term.expectation(len(successes))[0]
+        assert mean == pytest.approx(expected, rel=0.05)
 
 
 def test_the_mean_does_not_depend_on_the_order_of_the_data_sets(values_of):
@@ -129,17 +166,17 @@ def test_the_scale_does_not_depend_on_the_order_to_the_last_bit(m, spread):
     rng = np.random.default_rng([m, spread])
     Z = rng.random((4, m)) * 10.0 ** rng.uniform(-spread, spread / 2, (4, m))
     Z[1, ::3] = np.inf
-    scaled = Combined._scaled(Z)
+    scaled = Combined._scaled(Z, None)
     for _ in range(20):
         order = rng.permutation(m)
-        np.testing.assert_array_equal(Combined._scaled(Z[:, order]), scaled[:, order])
+        np.testing.assert_array_equal(Combined._scaled(Z[:, order], None), scaled[:, order])
 
 
 @pytest.mark.parametrize("unit", [1e-300, 1e-9, 1.0, 1e9, 1e300])
 def test_the_scale_is_the_mean(unit):
     Z = unit * np.random.default_rng(0).chisquare(2, (3, 1000))
     np.testing.assert_allclose(
-        Combined._scaled(Z), Z / Z.mean(axis=1, keepdims=True), rtol=1e-9, atol=0
+        Combined._scaled(Z, None), Z / Z.mean(axis=1, keepdims=True), rtol=1e-9, atol=0
     )
 
 
@@ -147,9 +184,9 @@ def test_rows_are_scaled_apart_and_infinities_left_out():
     inf = np.inf
     Z = np.array([[1.0, 3.0, inf, 0.0], [inf, inf, inf, inf], [0.0, 0, 0, 0], [inf, 0, 0, 0]])
     expected = [[0.75, 2.25, inf, 0], [inf, inf, inf, inf], [0, 0, 0, 0], [inf, 0, 0, 0]]
-    np.testing.assert_array_equal(Combined._scaled(Z), expected)
+    np.testing.assert_array_equal(Combined._scaled(Z, None), expected)
     for row, alone in zip(Z, expected, strict=True):
-        np.testing.assert_array_equal(Combined._scaled(row[None])[0], alone)
+        np.testing.assert_array_equal(Combined._scaled(row[None], None)[0], alone)
 
 
 def test_equal_data_sets_tie_whatever_the_others_are(values_of):
@@ -180,5 +217,7 @@ def test_omnibus_of_its_usual_parts(values_of):
 
 
 def test_rows_that_must_be_told_apart_are_not_put_together():
-    assert Omnibus().collapses
-    assert not Omnibus(Curvature(), Custom(lambda labels, p, X: labels.sum(axis=1))).collapses
+    assert Omnibus().merges_equal_rows
+    assert not Omnibus(
+        Curvature(), Custom(lambda labels, p, X: labels.sum(axis=1))
+    ).merges_equal_rows

@@ -7,10 +7,11 @@ from scipy.special import expit, logit
 
 import exactregion as er
 from exactregion.data.sample import Sample
+from exactregion.engine import PreparedStatistic, statistics_of
+from exactregion.models import Recalibration
 from exactregion.ranking import rank_of
-from exactregion.resampling import Draws, fresh_entropy
-from exactregion.statistics import Curvature, Score
-from exactregion.testing.candidates import statistics_at_once
+from exactregion.resampling import Draws, Resampling, fresh_entropy
+from exactregion.statistics import Candidates, Curvature, Score
 
 RNG = np.random.default_rng(0)
 N = 24
@@ -148,9 +149,11 @@ def test_rows_in_pieces_have_the_rank_of_rows_in_memory(tmp_path, kind):
     mapped = (np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in "yp")
     streamed = er.calibration_test(*mapped, statistic="curvature", n_resamples=19, rng=0)
     sample, draws = Sample.from_data(p, y), Draws(19, fresh_entropy(0))
-    prepared = Curvature().prepare(sample.inputs, 20)
-    in_order = p[sample.inputs.order]
-    Z = statistics_at_once(sample, in_order, prepared, draws, calibration=True)
+    family = Recalibration(), np.array([[0.0, 1.0]])
+    in_order = p[sample.inputs.order][None]
+    candidates = Candidates(sample.inputs, in_order, sample.is_counts, *family)
+    prepared = PreparedStatistic.of(Curvature(), sample.inputs, 20)
+    Z = statistics_of(candidates, Resampling(sample, 19, draws.entropy), prepared)[0]
     assert streamed.rank == rank_of(Z, draws.seat)
     assert streamed.statistic > 0
     np.testing.assert_array_equal(streamed.null_distribution, np.delete(Z, draws.seat))

@@ -6,6 +6,7 @@ import pytest
 import exactregion as er
 from exactregion import kernels, statistics
 from exactregion.data.sample import Sample
+from exactregion.engine import PreparedStatistic
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.kernels import Gaussian, Laplacian, Matern, Poisson, Precomputed
 from exactregion.kernels.vectors import VectorKernel
@@ -130,7 +131,7 @@ def test_the_median_is_computed_once(monkeypatch):
         return compute(self, distinct, points)
 
     monkeypatch.setattr(VectorKernel, "median_distance", counting)
-    Multiscale().prepare(Sample.from_data(X, SUCCESSES[0]).inputs, 13)
+    PreparedStatistic.of(Multiscale(), Sample.from_data(X, SUCCESSES[0]).inputs, 13)
     assert len(asked) == 1
     er.model_test(P, X, SUCCESSES[0], n_resamples=19, rng=0)
     assert len(asked) == 2

@@ -5,6 +5,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from exactregion.data.sample import Sample
+from exactregion.engine import PreparedStatistic
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.kernels import Gaussian, Laplacian, Precomputed
 from exactregion.statistics import Neighborhood
@@ -20,7 +21,7 @@ def features_of(statistic, X, trials=None):
     n = len(X)
     y = np.zeros(n) if trials is None else np.column_stack([np.zeros(n), trials])
     inputs = Sample.from_data(X, y).inputs
-    values = statistic.prepare(inputs, 20).features.values
+    values = PreparedStatistic.of(statistic, inputs, 20).shared[0].values
     return (values if isinstance(values, np.ndarray) else values.toarray()), inputs
 
 

@@ -92,8 +92,8 @@ def test_counts():
 @pytest.mark.parametrize(
     ("by", "message"),
     [
-        (GROUP[:5], r"'by' parameter must have one group a row, shape \(60,\)\. Got \(5,\)"),
-        (np.zeros((60, 2)), r"one group a row, shape \(60,\)\. Got \(60, 2\)"),
+        (GROUP[:5], r"'by' parameter must have one group per row, shape \(60,\)\. Got \(5,\)"),
+        (np.zeros((60, 2)), r"one group per row, shape \(60,\)\. Got \(60, 2\)"),
         (np.where(np.arange(60) == 7, None, GROUP), "missing values. Got one in row 7 instead"),
         (["a", float("nan")] * 30, "missing values. Got one in row 1 instead"),
     ],

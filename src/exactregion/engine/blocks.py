@@ -1,0 +1,447 @@
+"""Z by going through rows in blocks: draw the outcomes of a block, and add its products.
+
+In memory a batch of candidates is worked on at once, by `statistics_of`. Rows that come in chunks
+have one candidate and two passes: `summary_of_chunk` (in features) looks at inputs, and
+`sums_of_chunk` adds up the points of all m data sets. Both are pure functions of one chunk. What
+they sum is exact, or kept apart by chunk, so that results do not depend on who worked on which
+chunk, or when; and memory does not grow with the number of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from exactregion._typing import FloatArray, IntArray
+from exactregion.data.sample import BLOCK_ROWS, CHUNK_ROWS, Extent, Inputs, blocks
+from exactregion.engine.information import information_of_block, scale_for, variance_of
+from exactregion.engine.terms import PreparedStatistic, StatisticAt, flat, metric_of, nested
+from exactregion.errors import InvalidTypeError, InvalidValueError
+from exactregion.features.grid import (
+    CandidateFeatures,
+    Features,
+    add_products,
+    expected_successes,
+    grid_unit,
+    on_grid,
+    precision_of,
+    probability_bits,
+    squared_lengths,
+)
+from exactregion.features.landmarks import InputSummary, Landmarks
+from exactregion.features.threads import single_thread
+from exactregion.models.base import Model
+from exactregion.resampling import Draws, Resampling, place_successes
+from exactregion.statistics.base import (
+    Candidates,
+    Statistic,
+    Term,
+    Terms,
+    needs_family_error,
+)
+from exactregion.statistics.measures import OfLabels, Whitened
+
+__all__ = [
+    "BINS",
+    "DEFAULT_BATCH",
+    "Chunk",
+    "ChunkPlan",
+    "ChunkSums",
+    "batch_size",
+    "check_batch",
+    "check_numbers",
+    "has_certainties",
+    "statistics_of",
+    "sums_of_chunk",
+]
+
+DEFAULT_BATCH = 2**28
+"""Bytes that the candidates worked on at once may take: 256 MiB."""
+
+GROUP = 64
+"""Data sets whose labels are made at once: 64 × 4096 labels in single precision are 1 MiB, which
+stays in the cache until the product has read them."""
+
+BINS = 1000
+"""Bins of probabilities in which outcomes are counted, for pictures of data that are not kept."""
+
+
+# --- all rows in memory -----------------------------------------------------------------------
+
+
+def check_batch(batch: object) -> int:
+    """Check the memory of a batch, in bytes."""
+    if isinstance(batch, bool) or not isinstance(batch, Integral):
+        raise InvalidTypeError(
+            f"must be a number of bytes. Got {type(batch).__name__} instead.", parameter="batch"
+        )
+    if batch < 1:
+        raise InvalidValueError(
+            f"must be a positive number of bytes. Got {batch} instead.", parameter="batch"
+        )
+    return int(batch)
+
+
+def statistics_of(
+    candidates: Candidates, resampling: Resampling, statistic: PreparedStatistic
+) -> FloatArray:
+    """Compute Z of the m data sets of each of T candidates: shape (T, m).
+
+    All m data sets, the original in its seat among them, go through the same products.
+    """
+    at = statistic.at(candidates)
+    features: list[Features] = [term.features for term in at.terms]
+    contradictions = _contradictions(candidates, resampling.m)
+    if contradictions is not None:
+        features.append(contradictions)
+    shape = (len(candidates), resampling.m)
+    points = [np.zeros((each.width, *shape)) for each in features]
+    for rows in blocks(len(candidates.inputs)):
+        K = resampling.successes(candidates.probabilities[:, rows], rows)
+        for each, sums in zip(features, points, strict=True):
+            each.add(sums, K, rows)
+    with np.errstate(over="ignore"):
+        Z = at.values(points[: len(at.terms)])
+    check_numbers(Z, candidates)
+    if contradictions is None:
+        return Z
+    certain = (candidates.inputs.trials * (candidates.probabilities == 1)).sum(axis=-1)
+    return np.where(certain[:, None] + points[-1][0] > 0, np.inf, Z)
+
+
+def has_certainties(candidates: Candidates) -> bool:
+    """Return whether any candidate holds an outcome impossible."""
+    P = candidates.probabilities
+    return not (P.min() > 0 and P.max() < 1)
+
+
+def _contradictions(candidates: Candidates, m: int) -> CandidateFeatures | None:
+    """Make features that count impossible outcomes: a success where p = 0, a failure where p = 1.
+
+    Summed over successes, +1 where p = 0 and -1 where p = 1, plus the trials where p = 1. An
+    alternative never has such an outcome, since it is drawn from the candidate. If the original
+    has one, the candidate cannot be true: Z = ∞ ranks it last, whatever the statistic sees.
+    """
+    if not has_certainties(candidates):
+        return None
+    P = candidates.probabilities
+    sign = (P == 0) * 1.0 - (P == 1) * 1.0
+    return CandidateFeatures.rounded(sign[:, None, :], candidates.inputs.extent, m)
+
+
+def check_numbers(Z: FloatArray, candidates: Candidates | None = None) -> None:
+    """Check that a statistic gave numbers, and name θ where it did not."""
+    wrong = np.flatnonzero(np.isnan(np.atleast_2d(Z)).any(axis=1))
+    if not len(wrong):
+        return
+    theta = None if candidates is None else candidates.theta
+    where = "" if theta is None else f" at theta = {theta[wrong[0]].tolist()}"
+    raise InvalidValueError(f"The statistic must give numbers. Got NaN{where} instead.")
+
+
+def batch_size(at: StatisticAt, n: int, d: int, m: int, batch: int) -> int:
+    """Count how many θ fit into `batch` bytes: their labels in a block of rows, points, gradients.
+
+    At least one: less than that cannot be worked on.
+    """
+    labels = 2 * m * min(n, BLOCK_ROWS)
+    numbers = labels + 3 * m * at.width + (6 + 4 * d) * n
+    return max(1, int(batch // (8 * numbers)))
+
+
+# --- rows in chunks -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Chunk:
+    """Consecutive rows in canonical order, and one candidate.
+
+    Attributes
+    ----------
+    index : int
+        Number of the chunk: it begins at row index · `CHUNK_ROWS` of all.
+    X : ndarray of shape (b, d)
+        Inputs.
+    trials, successes : ndarrays of shape (b,)
+        Outcomes.
+    p : ndarray of shape (b,)
+        P(Y=+1|x) of the candidate.
+    """
+
+    index: int
+    X: FloatArray
+    trials: IntArray
+    successes: IntArray
+    p: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class ChunkPlan:
+    """All that the sums over a chunk depend on, besides its rows.
+
+    Attributes
+    ----------
+    statistic : Statistic
+        What data sets are ranked by.
+    terms : sequence of terms
+        Its terms.
+    units : list of ndarrays of shape (r,)
+        Spacing of the grid of the columns of each term.
+    scales : list of ndarrays of shape (1, r)
+        By which columns are multiplied in the information.
+    extent : Extent
+        Of all data.
+    draws : Draws
+        The seat and the uniforms.
+    model, theta : Model and ndarray of shape (1, d), or None
+        Where the candidate comes from a family.
+    """
+
+    statistic: Statistic
+    terms: Sequence[Terms]
+    units: list[FloatArray]
+    scales: list[FloatArray]
+    extent: Extent
+    draws: Draws
+    model: Model | None = None
+    theta: FloatArray | None = None
+
+    @classmethod
+    def of(
+        cls,
+        statistic: Statistic,
+        inputs: InputSummary,
+        draws: Draws,
+        model: Model | None = None,
+        theta: FloatArray | None = None,
+    ) -> ChunkPlan | None:
+        """Choose the columns and their grids by a summary of the inputs.
+
+        None where the size of a column is not known before all rows are seen.
+        """
+        if statistic.needs_family and model is None:
+            raise needs_family_error()
+        terms = statistic.terms(inputs)
+        known = [_bound_of(term) for term in flat(terms)]
+        bounds = [bound for bound in known if bound is not None]
+        if len(bounds) < len(known):
+            return None
+        units = [grid_unit(bound, inputs.extent, draws.m) for bound in bounds]
+        pairs = zip(bounds, units, strict=True)
+        scales = [scale_for(on_grid(bound, unit)[None]) for bound, unit in pairs]
+        return cls(statistic, terms, units, scales, inputs.extent, draws, model, theta)
+
+    @property
+    def ends(self) -> list[int]:
+        """Where the columns of each term end, side by side."""
+        return [int(end) for end in np.cumsum([len(unit) for unit in self.units])]
+
+    def columns(self, X: FloatArray, p: FloatArray, trials: IntArray) -> list[FloatArray]:
+        """Compute the columns of a block of rows for each term, on the grid: shape (b, r) each."""
+        inputs = Inputs(X, trials, (), np.arange(len(X)))
+        candidates = Candidates(inputs, p[None], model=self.model, theta=self.theta)
+        precision = precision_of(self.extent)
+        found = []
+        for term, unit in zip(flat(self.terms), self.units, strict=True):
+            columns: Any = term.columns
+            if isinstance(columns, Landmarks):
+                found.append(columns.on_grid(X, unit, precision))
+            else:
+                rounded = on_grid(columns(candidates)[0], unit)
+                found.append(rounded.astype(precision, copy=False))
+        return found
+
+    def statistics(self, sums: ChunkSums) -> FloatArray:
+        """Turn the sums over all rows into Z: shape (m,)."""
+        measured, expected = [], []
+        by_chunk = [sums.rounded[index] for index in sorted(sums.rounded)]
+        for which, (term, end) in enumerate(zip(flat(self.terms), self.ends, strict=True)):
+            columns = slice(end - len(self.units[which]), end)
+            total: Any = sum((part[which] for part in by_chunk[1:]), by_chunk[0][which])
+            measure, W = term.measure, np.empty((1, 0, 0))
+            assert not isinstance(measure, OfLabels)
+            if isinstance(measure, Whitened):
+                W = metric_of(measure, total, self.scales[which], self.theta)
+                d = float(len(self.units[which]))
+                expected.append(None if measure.project else np.full(1, d))
+            else:
+                known = self.statistic.uses_expectations
+                expected.append(measure.expectation(total, self.draws.m) if known else None)
+            cloud = np.ascontiguousarray(sums.points[:, columns].T)[:, None, :]
+            with np.errstate(over="ignore"):
+                measured.append(measure(cloud, sums.centre[columns, None], W))
+        structure = self.terms
+        Z = self.statistic.combine(
+            nested(structure, iter(measured)), nested(structure, iter(expected))
+        )[0]
+        check_numbers(Z)
+        return np.where(sums.certain + sums.points[:, -1] > 0, np.inf, Z)
+
+
+def _bound_of(term: Term) -> FloatArray | None:
+    if isinstance(term.columns, Landmarks):
+        return term.columns.bound
+    return None if term.bound is None else np.atleast_1d(np.asarray(term.bound, dtype=np.float64))
+
+
+@dataclass(frozen=True, eq=False)
+class ChunkSums:
+    """Sums over some chunks; those of different chunks add up, in any order.
+
+    Attributes
+    ----------
+    points : ndarray of shape (m, r + 1)
+        Points of the m data sets, all terms side by side; last the impossible outcomes.
+    centre : ndarray of shape (r,)
+        Their centre.
+    certain : int
+        Trials at which the candidate is certain of a success.
+    rounded : dict
+        By chunk, for each term its information (1, r, r), or its variance (1,): sums that are
+        rounded, and therefore added in the order of the chunks at the end.
+    bins : ndarray of shape (3, `BINS`)
+        Expected successes, successes and trials by the candidate's probability.
+    """
+
+    points: FloatArray
+    centre: FloatArray
+    certain: int
+    rounded: dict[int, list[FloatArray]]
+    bins: FloatArray
+
+    @property
+    def by_probability(self) -> FloatArray:
+        """Mean probability, successes and trials of the bins that are not empty: (3, k)."""
+        expected, successes, trials = self.bins[:, self.bins[2] > 0]
+        return np.stack([expected / trials, successes, trials])
+
+    def __add__(self, other: ChunkSums) -> ChunkSums:
+        """Add the sums over other chunks."""
+        return ChunkSums(
+            self.points + other.points,
+            self.centre + other.centre,
+            self.certain + other.certain,
+            self.rounded | other.rounded,
+            self.bins + other.bins,
+        )
+
+
+def sums_of_chunk(chunk: Chunk, plan: ChunkPlan) -> ChunkSums:
+    """Sum over one chunk, block after block."""
+    from exactregion.engine import compiled  # Numba is slow to import
+
+    width = plan.ends[-1]
+    points, centre = np.zeros((plan.draws.m, width + 1)), np.zeros(width)
+    rounded = [np.zeros(1)] * len(plan.units)
+    buffers = _Buffers.for_plan(plan)
+    unit = np.concatenate([*plan.units, [1.0]])
+    precision = 2.0 ** probability_bits(plan.extent)
+    with single_thread():
+        for rows in blocks(len(chunk.p)):
+            X, p, trials = chunk.X[rows], chunk.p[rows], chunk.trials[rows]
+            parts = plan.columns(X, p, trials)
+            added = _rounded_sums(plan, parts, p, trials)
+            rounded = [total + part for total, part in zip(rounded, added, strict=True)]
+            Phi = buffers.Phi[: len(p)]
+            np.concatenate(parts, axis=1, out=Phi[:, :width])
+            np.subtract(p == 0, p == 1, out=Phi[:, width], dtype=Phi.dtype)
+            # the last column, of certainties, comes along so that the features stay contiguous
+            centre += compiled.centres(p[None], trials, precision, Phi, unit, BLOCK_ROWS)[0, :width]
+            number = chunk.index * (CHUNK_ROWS // BLOCK_ROWS) + rows.start // BLOCK_ROWS
+            block = _Block(number, p, trials, chunk.successes[rows])
+            draw = _labels_drawn if buffers.U is None else _counts_drawn
+            for first, K in draw(block, plan.draws, buffers):
+                add_products(points[first : first + len(K)], K, Phi)
+    certain = int(chunk.trials[chunk.p == 1].sum())
+    bins = _bins_of(chunk, plan.extent)
+    return ChunkSums(points, centre, certain, {chunk.index: rounded}, bins)
+
+
+def _rounded_sums(
+    plan: ChunkPlan, parts: list[FloatArray], p: FloatArray, trials: IntArray
+) -> Iterator[Any]:
+    """Sum the information of each term over a block, or its variance, where it is needed."""
+    for term, Phi, scale in zip(flat(plan.terms), parts, plan.scales, strict=True):
+        if isinstance(term.measure, Whitened):
+            gradient = np.ascontiguousarray((Phi * scale).T)[None]
+            yield information_of_block(gradient, p[None], trials)
+        elif plan.statistic.uses_expectations:
+            yield variance_of(squared_lengths(Phi), p[None], trials)
+        else:
+            yield 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class _Buffers:
+    """Room for the features of a block, the uniforms and the successes of a group of data sets.
+
+    Allocated once per chunk: where memory is given back to the system at once, as Dask's workers
+    do, new room for every product would cost more than the product.
+    """
+
+    Phi: FloatArray
+    U: FloatArray | None
+    K: FloatArray
+
+    @classmethod
+    def for_plan(cls, plan: ChunkPlan) -> _Buffers:
+        """Allocate room for all data sets where rows are counts: these are made row by row."""
+        m = plan.draws.m
+        precision = precision_of(plan.extent)
+        Phi = np.empty((BLOCK_ROWS, plan.ends[-1] + 1), dtype=precision)
+        if plan.extent.row_trials <= 1:
+            return cls(Phi, None, np.empty(min(m, GROUP) * BLOCK_ROWS, dtype=precision))
+        return cls(Phi, np.empty(m * BLOCK_ROWS), np.empty(m * BLOCK_ROWS, dtype=precision))
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """One of the blocks of all rows, and its number."""
+
+    number: int
+    p: FloatArray
+    trials: IntArray
+    successes: IntArray
+
+
+def _counts_drawn(
+    block: _Block, draws: Draws, buffers: _Buffers
+) -> Iterator[tuple[int, FloatArray]]:
+    """Yield the successes of all data sets, and the number of the first."""
+    b = len(block.p)
+    U = np.asarray(buffers.U)[: draws.n_resamples * b].reshape(draws.n_resamples, b)
+    K = buffers.K[: draws.m * b].reshape(1, draws.m, b)
+    draws.of_block(block.number).random(out=U)
+    place_successes(
+        K, U, block.p[None], trials=block.trials, observed=block.successes, seat=draws.seat
+    )
+    yield 0, K[0]
+
+
+def _labels_drawn(
+    block: _Block, draws: Draws, buffers: _Buffers
+) -> Iterator[tuple[int, FloatArray]]:
+    """Yield the labels of one group of data sets after the other, and the number of its first."""
+    from exactregion.engine import compiled  # Numba is slow to import
+
+    thresholds = compiled.thresholds_of(block.p * block.trials)
+    observed = block.successes.astype(buffers.K.dtype)
+    state = draws.of_block(block.number).bit_generator.state["state"]["state"].copy()
+    group = len(buffers.K) // BLOCK_ROWS
+    for first in range(0, draws.m, group):
+        number = min(group, draws.m - first)
+        K = buffers.K[: number * len(block.p)].reshape(number, len(block.p))
+        seat = draws.seat - first if first <= draws.seat < first + number else -1
+        compiled.draw_labels(state, thresholds, observed, seat, K)
+        yield first, K
+
+
+def _bins_of(chunk: Chunk, extent: Extent) -> FloatArray:
+    bins = np.minimum((chunk.p * BINS).astype(np.int64), BINS - 1)
+    mass = expected_successes(chunk.p, chunk.trials, extent)
+    counted = (mass, chunk.successes, chunk.trials)
+    return np.stack([np.bincount(bins, weights=values, minlength=BINS) for values in counted])

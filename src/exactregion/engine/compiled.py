@@ -1,0 +1,333 @@
+"""Compiled loops of the engines.
+
+`draw_labels` draws the labels of alternatives. The `follow_` loops go along a path of candidates,
+from one to the next by the labels that flip. Data sets are rows of `points` (m, r). The uniforms of
+a data row are sorted in `uniforms` (n, m-1), and `owner` has the data set of each. A column is a
+threshold of a data row (labels have one, counts one per trial); `place` is the number of uniforms
+below it, `above` and `below` are the uniforms next to it. Nothing is reordered or contracted by the
+compiler, so that every sum has the bits that NumPy gives.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+
+__all__ = [
+    "CENTRE",
+    "MEAN",
+    "METRIC",
+    "centres",
+    "draw_labels",
+    "follow_dense",
+    "follow_labels",
+    "follow_sparse",
+    "thresholds_of",
+]
+
+CENTRE, MEAN, METRIC = 0, 1, 2
+"""How distances are measured: from a centre, from the mean, or from a centre in a metric."""
+
+compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
+inlined = numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")
+
+
+def thresholds_of(p: Any) -> Any:
+    """⌈2⁵³ p⌉, exactly: shape (b,), unsigned."""
+    return np.ceil(np.ldexp(p, 53)).astype(np.uint64)
+
+
+@compiled
+def draw_labels(state: Any, thresholds: Any, observed: Any, seat: int, K: Any) -> None:
+    """Fill the labels K (q, b) of q data sets, row after row.
+
+    NumPy's uniforms are U = ⌊x / 2¹¹⌋ / 2⁵³ of 64 random bits x. So U < p is the same as
+    ⌊x / 2¹¹⌋ < ⌈2⁵³ p⌉, and the uniforms need not be made: the bits of SFC64 are compared.
+
+    Parameters
+    ----------
+    state : ndarray of shape (4,), unsigned
+        State of SFC64; it is advanced.
+    thresholds : ndarray of shape (b,), unsigned
+        A label is 1 where the random number is below.
+    observed : ndarray of shape (b,)
+        Labels of the original.
+    seat : int
+        The original's row in K, or -1.
+    K : ndarray of shape (q, b)
+        Where the labels go.
+    """
+    a, b, c, count = state[0], state[1], state[2], state[3]
+    one, three, eleven = np.uint64(1), np.uint64(3), np.uint64(11)
+    left, right = np.uint64(24), np.uint64(40)
+    for i in range(K.shape[0]):
+        if i == seat:
+            for j in range(K.shape[1]):
+                K[i, j] = observed[j]
+            continue
+        for j in range(K.shape[1]):
+            x = a + b + count
+            count += one
+            a = b ^ (b >> eleven)
+            b = c + (c << three)
+            c = ((c << left) | (c >> right)) + x
+            K[i, j] = (x >> eleven) < thresholds[j]
+    state[0], state[1], state[2], state[3] = a, b, c, count
+
+
+@inlined
+def _moved(uniforms: Any, row: int, k: int, q: float) -> int:
+    """Count the uniforms of a data row below q, from the k-th on."""
+    while k < uniforms.shape[1] and uniforms[row, k] < q:
+        k += 1
+    while k > 0 and uniforms[row, k - 1] >= q:
+        k -= 1
+    return k
+
+
+@inlined
+def _settle(uniforms: Any, row: int, k: int, c: int, place: Any, above: Any, below: Any) -> None:
+    place[c] = k
+    above[c] = uniforms[row, k] if k < uniforms.shape[1] else np.inf
+    below[c] = uniforms[row, k - 1] if k > 0 else -np.inf
+
+
+@compiled
+def centres(P: Any, trials: Any, precision: float, features: Any, unit: Any, block: int) -> Any:
+    """Φᵀ(t p) for shared features (n, r): shape (T, r).
+
+    Expected successes are rounded to 1/precision, and sums within a block of rows to half units: as
+    `SharedFeatures.centre` does it, without the threads of a matrix product.
+    """
+    T, n = P.shape
+    r = features.shape[1]
+    total = np.zeros((T, r))
+    within = np.empty(r)
+    for t in range(T):
+        for start in range(0, n, block):
+            within[:] = 0.0
+            for j in range(start, min(start + block, n)):
+                mass = np.rint(trials[j] * P[t, j] * precision) / precision
+                for a in range(r):
+                    within[a] += features[j, a] * mass
+            for a in range(r):
+                half = unit[a] / 2
+                total[t, a] += np.rint(within[a] / half) * half
+    return total
+
+
+@compiled
+def _from_centre(points: Any, centre: Any, scale: float, out: Any) -> None:
+    """Scale · ‖v_i - c‖², eight data sets side by side so that their sums do not wait."""
+    m, r = points.shape
+    i = 0
+    while i + 8 <= m:
+        s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
+        for a in range(r):
+            c = centre[a]
+            d0, d1 = points[i, a] - c, points[i + 1, a] - c
+            d2, d3 = points[i + 2, a] - c, points[i + 3, a] - c
+            d4, d5 = points[i + 4, a] - c, points[i + 5, a] - c
+            d6, d7 = points[i + 6, a] - c, points[i + 7, a] - c
+            s0 += d0 * d0
+            s1 += d1 * d1
+            s2 += d2 * d2
+            s3 += d3 * d3
+            s4 += d4 * d4
+            s5 += d5 * d5
+            s6 += d6 * d6
+            s7 += d7 * d7
+        out[i], out[i + 1], out[i + 2], out[i + 3] = s0, s1, s2, s3
+        out[i + 4], out[i + 5], out[i + 6], out[i + 7] = s4, s5, s6, s7
+        i += 8
+    while i < m:
+        total = 0.0
+        for a in range(r):
+            d = points[i, a] - centre[a]
+            total += d * d
+        out[i] = total
+        i += 1
+    for i in range(m):
+        out[i] *= scale
+
+
+@compiled
+def _from_mean(points: Any, mean: Any, scale: float, out: Any) -> None:
+    """Scale · ‖m v_i - Σ_j v_j‖²."""
+    m, r = points.shape
+    mean[:] = 0.0
+    for i in range(m):
+        for a in range(r):
+            mean[a] += points[i, a]
+    i = 0
+    while i + 4 <= m:
+        s0 = s1 = s2 = s3 = 0.0
+        for a in range(r):
+            c = mean[a]
+            d0, d1 = m * points[i, a] - c, m * points[i + 1, a] - c
+            d2, d3 = m * points[i + 2, a] - c, m * points[i + 3, a] - c
+            s0 += d0 * d0
+            s1 += d1 * d1
+            s2 += d2 * d2
+            s3 += d3 * d3
+        out[i], out[i + 1], out[i + 2], out[i + 3] = s0, s1, s2, s3
+        i += 4
+    while i < m:
+        total = 0.0
+        for a in range(r):
+            d = m * points[i, a] - mean[a]
+            total += d * d
+        out[i] = total
+        i += 1
+    for i in range(m):
+        out[i] *= scale
+
+
+@compiled
+def _in_metric(points: Any, centre: Any, W: Any, out: Any) -> None:
+    """‖W (v_i - c)‖²."""
+    m, r = points.shape
+    deviation = np.empty(r)
+    for i in range(m):
+        for a in range(r):
+            deviation[a] = points[i, a] - centre[a]
+        total = 0.0
+        for a in range(len(W)):
+            whitened = 0.0
+            for b in range(r):
+                whitened += W[a, b] * deviation[b]
+            total += whitened * whitened
+        out[i] = total
+
+
+@compiled
+def _measure(how: int, points: Any, centre: Any, W: Any, scale: float, mean: Any, out: Any) -> None:
+    if how == CENTRE:
+        _from_centre(points, centre, scale, out)
+    elif how == MEAN:
+        _from_mean(points, mean, scale, out)
+    else:
+        _in_metric(points, centre, W, out)
+
+
+@compiled
+def follow_dense(
+    thresholds: Any,
+    rows: Any,
+    uniforms: Any,
+    owner: Any,
+    place: Any,
+    above: Any,
+    below: Any,
+    features: Any,
+    points: Any,
+    how: int,
+    centre: Any,
+    W: Any,
+    scale: float,
+    out: Any,
+) -> None:
+    """Follow T candidates with features (n, r), and measure at each: out (T, m)."""
+    r = features.shape[1]
+    mean = np.empty(r)
+    for t in range(len(thresholds)):
+        for c in range(len(rows)):
+            q = thresholds[t, c]
+            if below[c] < q <= above[c]:
+                continue
+            row, old = rows[c], place[c]
+            new = _moved(uniforms, row, old, q)
+            sign = 1.0 if new > old else -1.0
+            for flip in range(min(old, new), max(old, new)):
+                i = owner[row, flip]
+                for a in range(r):
+                    points[i, a] += sign * features[row, a]
+            _settle(uniforms, row, new, c, place, above, below)
+        _measure(how, points, centre[t], W[t], scale, mean, out[t])
+
+
+@compiled
+def follow_sparse(
+    thresholds: Any,
+    rows: Any,
+    uniforms: Any,
+    owner: Any,
+    place: Any,
+    above: Any,
+    below: Any,
+    starts: Any,
+    indices: Any,
+    values: Any,
+    points: Any,
+    how: int,
+    centre: Any,
+    W: Any,
+    scale: float,
+    out: Any,
+) -> None:
+    """Do the same with features as a sparse matrix of rows."""
+    mean = np.empty(points.shape[1])
+    for t in range(len(thresholds)):
+        for c in range(len(rows)):
+            q = thresholds[t, c]
+            if below[c] < q <= above[c]:
+                continue
+            row, old = rows[c], place[c]
+            new = _moved(uniforms, row, old, q)
+            sign = 1.0 if new > old else -1.0
+            for flip in range(min(old, new), max(old, new)):
+                i = owner[row, flip]
+                for e in range(starts[row], starts[row + 1]):
+                    points[i, indices[e]] += sign * values[e]
+            _settle(uniforms, row, new, c, place, above, below)
+        _measure(how, points, centre[t], W[t], scale, mean, out[t])
+
+
+@compiled
+def follow_labels(
+    thresholds: Any,
+    rows: Any,
+    uniforms: Any,
+    owner: Any,
+    place: Any,
+    above: Any,
+    below: Any,
+    successes: Any,
+    features: Any,
+    how: int,
+    centre: Any,
+    W: Any,
+    scale: float,
+    out: Any,
+) -> None:
+    """Do the same with features (T, r, n) that differ between candidates.
+
+    What is updated are the successes (n, m) themselves; points are summed up at each step.
+    """
+    n, m = successes.shape
+    r = features.shape[1]
+    sums, points, mean = np.empty((r, m)), np.empty((m, r)), np.empty(r)
+    for t in range(len(thresholds)):
+        for c in range(len(rows)):
+            q = thresholds[t, c]
+            if below[c] < q <= above[c]:
+                continue
+            row, old = rows[c], place[c]
+            new = _moved(uniforms, row, old, q)
+            sign = 1 if new > old else -1
+            for flip in range(min(old, new), max(old, new)):
+                successes[row, owner[row, flip]] += sign
+            _settle(uniforms, row, new, c, place, above, below)
+        sums[:] = 0.0
+        for j in range(n):
+            for a in range(r):
+                value = features[t, a, j]
+                if value != 0.0:
+                    for i in range(m):
+                        sums[a, i] += value * successes[j, i]
+        for a in range(r):
+            for i in range(m):
+                points[i, a] = sums[a, i]
+        _measure(how, points, centre[t], W[t], scale, mean, out[t])

@@ -1,0 +1,190 @@
+"""Z for many θ: in which order, by which engine, by how many workers.
+
+None of this changes a number: it is chosen by what it costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from threading import Lock
+
+import numpy as np
+
+from exactregion._typing import FloatArray, IntArray
+from exactregion.data.workers import number_of
+from exactregion.engine.blocks import batch_size, check_numbers, has_certainties, statistics_of
+from exactregion.engine.incremental import PathSet, SortedUniforms, is_possible
+from exactregion.engine.terms import PreparedStatistic, StatisticAt
+from exactregion.resampling import Resampling
+from exactregion.statistics.base import Candidates
+
+__all__ = ["Paths", "path_order", "statistics_of_many"]
+
+WORTH_SORTING = 32
+"""Sorting all uniforms costs about as much as this many θ by the block engine."""
+
+CACHED_NUMBERS = 2**20
+"""Numbers that the candidates handed to the compiled loops at once may take: 8 MiB stay in the
+cache."""
+
+FULL_GRID = 4
+"""θ are sorted as a grid if the grid of their values has at most this many times as many points."""
+
+
+@dataclass(eq=False)
+class Paths:
+    """The paths of one analysis: a set for each worker, kept as it is for the next call."""
+
+    evaluated: int = 0
+    _uniforms: SortedUniforms | None = field(default=None, repr=False)
+    _known: list[tuple[PreparedStatistic, StatisticAt]] = field(default_factory=list, repr=False)
+    _free: list[PathSet] = field(default_factory=list, repr=False)
+    _lock: Lock = field(default_factory=Lock, repr=False)
+
+    def __reduce__(self) -> tuple[type[Paths], tuple[int]]:
+        """Leave the paths behind where an analysis is copied or sent elsewhere."""
+        return Paths, (self.evaluated,)
+
+    @contextmanager
+    def borrow(self, resampling: Resampling) -> Iterator[PathSet]:
+        """Take a set of paths that no other worker has, and put it back afterwards.
+
+        One that was left in the middle of a step is not put back: its points are not those of its
+        thresholds.
+        """
+        with self._lock:
+            if self._uniforms is None:
+                self._uniforms = SortedUniforms(resampling)
+            paths = self._free.pop() if self._free else PathSet(self._uniforms)
+        yield paths
+        with self._lock:
+            self._free.append(paths)
+
+    def at_first(
+        self, statistic: PreparedStatistic, candidates: Callable[[], Candidates]
+    ) -> StatisticAt:
+        """Return the statistic at some θ, which has the kind and size of all.
+
+        A search uses two statistics in turn: no more are kept.
+        """
+        for known, at in list(self._known):
+            if known is statistic:
+                return at
+        at = statistic.at(candidates())
+        self._known[:] = [*self._known[-1:], (statistic, at)]
+        return at
+
+
+def statistics_of_many(
+    theta: FloatArray,
+    candidates_at: Callable[[FloatArray], Candidates],
+    resampling: Resampling,
+    statistic: PreparedStatistic,
+    *,
+    batch: int,
+    n_jobs: int | None = None,
+    paths: Paths | None = None,
+) -> FloatArray:
+    """Compute Z for many θ: shape (T, m).
+
+    Parameters
+    ----------
+    theta : ndarray of shape (T, d)
+        Parameters.
+    candidates_at : callable
+        θ to candidates.
+    resampling : Resampling
+        Outcomes and draws.
+    statistic : PreparedStatistic
+        What to compute.
+    batch : int
+        Bytes that the candidates worked on at once may take.
+    n_jobs : int, optional
+        Number of joblib workers.
+    paths : Paths, optional
+        Where paths of earlier θ of the same resampling ended. Without it the block engine is used.
+    """
+    if not len(theta):
+        return np.empty((0, resampling.m))
+    n, d, m = len(resampling.sample), theta.shape[1], resampling.m
+    kept = Paths() if paths is None else paths
+    at = kept.at_first(statistic, lambda: candidates_at(theta[:1]))
+    size = batch_size(at, n, d, m, batch)
+    kept.evaluated += len(theta)
+    if paths is None or paths.evaluated < WORTH_SORTING or not is_possible(at, resampling):
+
+        def by_blocks(start: int) -> FloatArray:
+            return statistics_of(candidates_at(theta[start : start + size]), resampling, statistic)
+
+        return np.concatenate(_work(by_blocks, range(0, len(theta), size), n_jobs))
+    order = path_order(theta)
+    numbers = n * (3 + 4 * d) + m * len(at.terms)
+    size = max(1, min(size, CACHED_NUMBERS // numbers))
+    shares = np.array_split(order, min(number_of(n_jobs), max(1, len(order) // size)))
+
+    def along_paths(which: int) -> FloatArray:
+        share = shares[which]
+        with paths.borrow(resampling) as borrowed:
+            found = [
+                _followed(
+                    borrowed, candidates_at(theta[share[i : i + size]]), resampling, statistic
+                )
+                for i in range(0, len(share), size)
+            ]
+        return np.concatenate(found)
+
+    Z = np.empty((len(theta), m))
+    Z[order] = np.concatenate(_work(along_paths, range(len(shares)), n_jobs))
+    return Z
+
+
+def path_order(theta: FloatArray) -> IntArray:
+    """Order θ so that a grid is followed to and fro: every other run of its last axis backwards.
+
+    A grid is sorted first, so that its cost does not depend on which axis the caller varies
+    fastest. Other θ keep their order: a search gives neighbours one after the other.
+
+    Examples
+    --------
+    >>> path_order(np.array([[0.0, 1], [0, 2], [1, 1], [1, 2], [2, 1], [2, 2]])).tolist()
+    [0, 1, 3, 2, 4, 5]
+    >>> path_order(np.array([[0.0, 1], [1, 1], [2, 1], [0, 2], [1, 2], [2, 2]])).tolist()
+    [0, 3, 4, 1, 2, 5]
+    """
+    order = np.arange(len(theta))
+    if theta.shape[1] < 2 or len(theta) < 3:
+        return order
+    points = np.prod([float(len(np.unique(column))) for column in theta.T])
+    if points <= FULL_GRID * len(theta):
+        order = np.lexsort(theta.T[::-1])
+    ordered = theta[order]
+    turns = 1 + np.flatnonzero((ordered[1:, :-1] != ordered[:-1, :-1]).any(axis=1))
+    runs = np.split(order, turns)
+    return np.concatenate([run[::-1] if odd % 2 else run for odd, run in enumerate(runs)])
+
+
+def _followed(
+    paths: PathSet, candidates: Candidates, resampling: Resampling, statistic: PreparedStatistic
+) -> FloatArray:
+    """Follow paths along a few θ, or draw all their labels where they are far apart."""
+    if has_certainties(candidates):
+        return statistics_of(candidates, resampling, statistic)
+    with np.errstate(over="ignore"):
+        Z = paths.statistics_of(candidates, statistic.at(candidates))
+    if Z is None:
+        return statistics_of(candidates, resampling, statistic)
+    check_numbers(Z, candidates)
+    return Z
+
+
+def _work(part: Callable[[int], FloatArray], which: range, n_jobs: int | None) -> list[FloatArray]:
+    if n_jobs in (None, 1) or len(which) <= 1:
+        return [part(index) for index in which]
+    from joblib import Parallel, delayed
+
+    found: list[FloatArray] = Parallel(n_jobs=n_jobs, prefer="threads")(
+        delayed(part)(index) for index in which
+    )
+    return found

@@ -1,0 +1,360 @@
+"""Z along paths of candidates: only labels whose uniforms lie between two candidates flip.
+
+The uniforms of each data row are sorted once. From one candidate to the next the threshold of a row
+moves past some of them, and each adds or subtracts one row of features. Sums are exact, so that Z
+does not depend on the path that was taken. A `Path` holds the points at the last candidate of a
+path. A search works in many places in turn, so `PathSet` keeps a path in each of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.special import betainc
+
+from exactregion._typing import FloatArray, IntArray
+from exactregion.data.sample import BLOCK_ROWS, blocks
+from exactregion.engine.terms import StatisticAt, TermAt
+from exactregion.features.grid import CandidateFeatures, SharedFeatures, once, probability_bits
+from exactregion.resampling import Resampling
+from exactregion.statistics.base import Candidates
+from exactregion.statistics.measures import FromMean, OfLabels, Whitened
+
+__all__ = ["PathSet", "SortedUniforms", "is_possible"]
+
+MOST_UNIFORMS = 2**24
+"""Sorted uniforms take 12 bytes each: 200 MB at most."""
+
+MOST_THRESHOLDS = 2**16
+MOST_SUCCESSES = 255
+"""Counts have one threshold per trial, and are kept in one byte."""
+
+EVERY = 8
+"""Flips are estimated from every eighth row: the estimate then costs far less than the flips."""
+
+MOST_PATHS = 128
+MOST_BYTES = 2**25
+"""Paths that are kept, and the memory that they may take: 32 MiB stay in a shared cache."""
+
+BYTES_PER_FLIP = 64
+"""A flip costs about as much as reading this many bytes of other points: one cache line."""
+
+
+def is_possible(at: StatisticAt, resampling: Resampling) -> bool:
+    """Return whether paths can be followed: by what is measured, and by size."""
+    inputs = resampling.sample.inputs
+    small = (
+        resampling.m * len(inputs) <= MOST_UNIFORMS
+        and inputs.total <= MOST_THRESHOLDS
+        and int(inputs.trials.max()) <= MOST_SUCCESSES
+    )
+    return small and not any(isinstance(term.measure, OfLabels) for term in at.terms)
+
+
+@dataclass(frozen=True, eq=False)
+class SortedUniforms:
+    """The uniforms of one analysis, sorted: what all its paths share."""
+
+    resampling: Resampling
+
+    @cached_property
+    def arrays(self) -> tuple[FloatArray, IntArray]:
+        """Uniforms of each data row in ascending order, and the data sets they belong to."""
+        parts = [self.resampling.uniforms(rows).T for rows in blocks(len(self.resampling.sample))]
+        U = np.concatenate(parts)
+        order = np.argsort(U, axis=1)
+        owner = order + (order >= self.resampling.seat)  # the original sits among them
+        return np.take_along_axis(U, order, axis=1), owner.astype(np.int32)
+
+    @cached_property
+    def columns(self) -> tuple[IntArray, IntArray]:
+        """The data row of each threshold, and the successes that it stands for."""
+        trials = self.resampling.sample.inputs.trials
+        rows = np.repeat(np.arange(len(trials)), trials)
+        first = np.cumsum(trials) - trials
+        return rows, np.arange(len(rows)) - first[rows] + 1
+
+    def thresholds(self, probabilities: FloatArray) -> FloatArray:
+        """P(at least so many successes) for each column: shape (T, columns)."""
+        rows, successes = self.columns
+        trials = self.resampling.sample.inputs.trials
+        if (trials == 1).all():
+            return np.ascontiguousarray(probabilities)
+        P, trials = probabilities[:, rows], trials[rows]
+        counted = trials > 1
+        c, t = successes[counted], trials[counted]
+        P[:, counted] = betainc(c, t - c + 1, P[:, counted])
+        return np.ascontiguousarray(P)
+
+
+# --- terms as the compiled loops take them ------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Loop:
+    """One term at T candidates, written out as arrays.
+
+    Attributes
+    ----------
+    constant : ndarray, sparse array or None
+        Features (n, r) that all T candidates share.
+    precision : dtype
+        In which their sums are exact.
+    changing : ndarray of shape (T, r, n) or None
+        Features that may differ between candidates.
+    of_one : bool
+        Whether these are features of one θ, which may never come again.
+    measure : tuple
+        Kind, centre (T, r), W (T, s, r), scale.
+    out : ndarray of shape (T, m)
+        What is measured.
+    """
+
+    constant: Any
+    precision: Any
+    changing: FloatArray | None
+    of_one: bool
+    measure: tuple[int, FloatArray, FloatArray, float]
+    out: FloatArray
+
+    @classmethod
+    def of(cls, term: TermAt, m: int) -> _Loop:
+        """Write out a term."""
+        features: Any = term.features
+        T = len(term.candidates)
+        constant, changing = features.values, None
+        if isinstance(features, CandidateFeatures):
+            changing = features.values
+            constant = None
+            distinct = once(changing)
+            if (distinct == distinct[:1]).all():
+                constant = np.ascontiguousarray(changing[0].T)
+        compact = isinstance(features, SharedFeatures) and features.compact
+        precision = np.float32 if compact else np.float64
+        of_one = changing is not None and (T == 1 or len(once(changing)) > 1)
+        measure = _measure_of(term, m)
+        return cls(constant, precision, changing, of_one, measure, np.empty((T, m)))
+
+    def between(self, start: int, stop: int) -> tuple[int, FloatArray, FloatArray, float, Any]:
+        """Return what is measured, and where it goes, for some candidates."""
+        kind, centre, W, scale = self.measure
+        return kind, centre[start:stop], W[start:stop], scale, self.out[start:stop]
+
+
+def _measure_of(term: TermAt, m: int) -> tuple[int, FloatArray, FloatArray, float]:
+    """Write out a measure: kind, centre (T, r), W (T, s, r), scale."""
+    from exactregion.engine import compiled  # Numba is slow to import
+
+    T = len(term.candidates)
+    measure, no_metric = term.measure, np.zeros((T, 0, 0))
+    if isinstance(measure, OfLabels):
+        raise TypeError("functions of labels cannot be followed along a path")
+    if isinstance(measure, FromMean):
+        return compiled.MEAN, np.zeros((T, 0)), no_metric, measure.scale / m**2
+    features: Any = term.features
+    if isinstance(features, SharedFeatures) and isinstance(features.values, np.ndarray):
+        # as `SharedFeatures.centre` does it, without the threads of a matrix product
+        P, inputs = term.candidates.probabilities, term.candidates.inputs
+        precision = 2.0 ** probability_bits(inputs.extent)
+        centre = compiled.centres(
+            P, inputs.trials, precision, features.values, features.unit, BLOCK_ROWS
+        )
+    else:
+        centre = np.ascontiguousarray(term.centre.T)
+    if isinstance(measure, Whitened):
+        return compiled.METRIC, centre, np.ascontiguousarray(term.metric), 1.0
+    return compiled.CENTRE, centre, no_metric, measure.scale
+
+
+# --- paths --------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class _State:
+    """The points of one kind of features at some candidate, and the place of each threshold.
+
+    For features that differ between candidates it holds the labels themselves, and `features` is
+    None.
+    """
+
+    place: IntArray
+    above: FloatArray
+    below: FloatArray
+    features: Any
+    sums: Any
+
+    @property
+    def size(self) -> int:
+        """Bytes that are worked on."""
+        return sum(array.nbytes for array in (self.place, self.above, self.below, self.sums))
+
+    def copy(self) -> _State:
+        """Return a state at the same candidate that can go elsewhere."""
+        arrays = (self.place.copy(), self.above.copy(), self.below.copy())
+        return _State(*arrays, self.features, self.sums.copy())
+
+
+@dataclass(eq=False)
+class Path:
+    """The points of all data sets at the last candidate of a path; for one thread at a time."""
+
+    uniforms: SortedUniforms
+    states: list[_State] = field(default_factory=list, repr=False)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the points."""
+        return sum(state.size for state in self.states)
+
+    def copy(self) -> Path:
+        """Return another path that ends at the same candidate."""
+        return Path(self.uniforms, [state.copy() for state in self.states])
+
+    def follow(self, thresholds: FloatArray, loop: _Loop, start: int, stop: int) -> None:
+        """Go along the candidates start..stop - 1, and measure one term at each."""
+        from exactregion.engine import compiled  # Numba is slow to import
+
+        shared = loop.constant is not None and not (
+            loop.of_one and self._known(loop.constant) is None
+        )
+        state = self._state(loop if shared else None)
+        begin = (
+            thresholds[start:stop],
+            self.uniforms.columns[0],
+            *self.uniforms.arrays,
+            state.place,
+            state.above,
+            state.below,
+        )
+        end = loop.between(start, stop)
+        if not shared:
+            values = np.ascontiguousarray(loop.changing)[start:stop]
+            compiled.follow_labels(*begin, state.sums, values, *end)
+        elif isinstance(state.features, np.ndarray):
+            compiled.follow_dense(*begin, state.features, state.sums, *end)
+        else:
+            rows = state.features
+            compiled.follow_sparse(*begin, rows.indptr, rows.indices, rows.data, state.sums, *end)
+
+    def _known(self, features: Any) -> _State | None:
+        return next((s for s in self.states if _same(s.features, features)), None)
+
+    def _state(self, loop: _Loop | None) -> _State:
+        """Return the state for the features of a loop, or for labels.
+
+        A new one begins where no alternative has a success.
+        """
+        features: Any = None if loop is None else loop.constant
+        state = self._known(features)
+        if state is not None:
+            return state
+        resampling = self.uniforms.resampling
+        sample, m, seat = resampling.sample, resampling.m, resampling.seat
+        sums: Any
+        if loop is None:
+            sums = np.zeros((len(sample), m), dtype=np.uint8)
+            sums[:, seat] = sample.successes
+        else:
+            sums = np.zeros((m, features.shape[1]), dtype=loop.precision)
+            sums[seat] = features.T @ sample.successes.astype(np.float64)
+        rows = self.uniforms.columns[0]
+        below = np.full(len(rows), -np.inf)
+        first = resampling.n_resamples > 0
+        above = self.uniforms.arrays[0][rows, 0] if first else np.full_like(below, np.inf)
+        state = _State(np.zeros(len(rows), dtype=np.int64), above, below, features, sums)
+        self.states.append(state)
+        return state
+
+
+def _same(one: Any, other: Any) -> bool:
+    if one is other:
+        return True
+    arrays = isinstance(one, np.ndarray) and isinstance(other, np.ndarray)
+    return arrays and np.array_equal(one, other)
+
+
+@dataclass(eq=False)
+class PathSet:
+    """The paths of one worker."""
+
+    uniforms: SortedUniforms
+    paths: list[Path] = field(default_factory=list)
+
+    def statistics_of(self, candidates: Candidates, at: StatisticAt) -> FloatArray | None:
+        """Compute Z of the m data sets of each of T candidates: shape (T, m).
+
+        Runs of candidates near each other continue the path that ends nearest; None where drawing
+        all labels anew would cost less.
+        """
+        some = np.ascontiguousarray(candidates.probabilities[:, ::EVERY])
+        runs = (np.flatnonzero(self._flips(some[1:], some[:-1]) > self.jump) + 1).tolist()
+        starts, stops = [0, *runs], [*runs, len(some)]
+        followed, drawn = self.cost(candidates.probabilities, at, starts)
+        if followed > drawn:
+            return None
+        m = self.uniforms.resampling.m
+        thresholds = self.uniforms.thresholds(candidates.probabilities)
+        loops = [_Loop.of(term, m) for term in at.terms]
+        for start, stop in zip(starts, stops, strict=True):
+            nearest = self._nearest(some[start])
+            for loop in loops:
+                self.paths[nearest].follow(thresholds, loop, start, stop)
+            self._places[nearest] = some[stop - 1]
+        return at.combine([loop.out for loop in loops])
+
+    def cost(
+        self, probabilities: FloatArray, at: StatisticAt, starts: Sequence[int] = ()
+    ) -> tuple[float, float]:
+        """Count the additions that following paths takes, and those of drawing all labels.
+
+        Runs of candidates that begin at `starts` may continue any path. A matrix product makes
+        about four additions at once, but has to draw every label first.
+        """
+        m, (T, n) = self.uniforms.resampling.m, probabilities.shape
+        some = probabilities[:, ::EVERY]
+        flips = self._flips(some, np.concatenate([some[:1], some[:-1]]))
+        if self.paths:
+            for start in starts:
+                nearest = self._flips(self._places[: len(self.paths)], some[start]).min()
+                flips[start] = nearest if start == 0 else min(flips[start], nearest)
+        followed = drawn = 0.0
+        for term in at.terms:
+            r = term.features.width
+            each = n * m * r / 2 if isinstance(term.features, CandidateFeatures) else m * r
+            followed += float(flips.sum()) * (r + 8) + T * each
+            drawn += T * n * m * (r / 4 + 4)
+        return followed, drawn
+
+    @property
+    def jump(self) -> float:
+        """Flips that cost more than to continue another path, or a copy of it."""
+        size = self.paths[0].size if self.paths else 0
+        return max(size, 2**14) / BYTES_PER_FLIP
+
+    @cached_property
+    def _places(self) -> FloatArray:
+        """Some probabilities at the end of each path, to estimate how far others are."""
+        return np.zeros((MOST_PATHS, len(range(0, len(self.uniforms.resampling.sample), EVERY))))
+
+    def _flips(self, here: FloatArray, there: FloatArray) -> FloatArray:
+        """Estimate the labels that flip between probabilities: one number per row."""
+        flips: FloatArray = self.uniforms.resampling.m * EVERY * np.abs(here - there).sum(axis=-1)
+        return flips
+
+    def _nearest(self, here: FloatArray) -> int:
+        """Choose the path that ends nearest; a copy of it where that is far and there is room."""
+        number = len(self.paths)
+        if number == 0:
+            self.paths.append(Path(self.uniforms))
+            return 0
+        distances = self._flips(self._places[:number], here)
+        nearest = int(distances.argmin())
+        room = min(MOST_PATHS, MOST_BYTES // max(1, self.paths[nearest].size))
+        if distances[nearest] <= self.jump or number >= room:
+            return nearest
+        self.paths.append(self.paths[nearest].copy())
+        return number

@@ -1,0 +1,75 @@
+"""Fisher information Σ_j t_j p_j (1 - p_j) Φ_j Φ_jᵀ, and the metric WᵀW = I⁻¹ that it gives."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+
+import numpy as np
+
+from exactregion._typing import FloatArray, IntArray
+from exactregion.data.sample import Inputs
+from exactregion.features.grid import sum_over_rows
+from exactregion.features.threads import single_thread
+
+__all__ = ["information_of", "information_of_block", "scale_for", "variance_of", "whitening_of"]
+
+SINGULAR = 1e-12
+"""Share of the largest information that every direction has at least: rounding errors of sums and
+of the eigenvalues are a few thousand times smaller."""
+
+LARGEST_POWER = 400
+"""Gradients that vanish are enlarged by no more than this power of two: their squares, summed over
+2⁵³ trials, stay below the largest double, 2¹⁰²⁴."""
+
+THREADED_SIZE = 16
+"""Information matrices above this size are decomposed with one thread: LAPACK would use several,
+and the last bit would depend on their number."""
+
+
+def information_of(gradient: FloatArray, P: FloatArray, inputs: Inputs) -> FloatArray:
+    """Sum the information over all rows for gradients (T, d, n): shape (T, d, d)."""
+
+    def of_block(rows: slice) -> FloatArray:
+        return information_of_block(gradient[:, :, rows], P[:, rows], inputs.trials[rows])
+
+    return sum_over_rows(len(inputs), of_block)
+
+
+def information_of_block(gradient: FloatArray, P: FloatArray, trials: IntArray) -> FloatArray:
+    """Sum the information over a block of rows for gradients (T, d, b): shape (T, d, d)."""
+    weight = trials * P * (1 - P)
+    T, d, _ = gradient.shape
+    lower = np.zeros((T, d, d))
+    for a in range(d):
+        # a sum along contiguous rows has one order, a matrix product has many
+        products = (weight * gradient[:, a])[:, None, :] * gradient[:, : a + 1]
+        lower[:, a, : a + 1] = products.sum(axis=-1)
+    return np.tril(lower) + np.tril(lower, -1).transpose(0, 2, 1)
+
+
+def variance_of(squared_lengths: FloatArray, P: FloatArray, trials: IntArray) -> FloatArray:
+    """Σ_j t_j p_j (1 - p_j) ‖Φ_j‖² over a block: lengths (b,) or (T, b) give shape (T,)."""
+    return np.asarray((trials * P * (1 - P) * squared_lengths).sum(axis=-1))
+
+
+def scale_for(largest: FloatArray) -> FloatArray:
+    """Choose powers of two by which squares of gradients neither overflow nor vanish."""
+    _, exponent = np.frexp(largest.astype(np.float64))
+    return np.asarray(np.ldexp(1.0, np.minimum(-exponent, LARGEST_POWER)))
+
+
+def whitening_of(information: FloatArray, scale: FloatArray) -> FloatArray:
+    """W with WᵀW = I⁻¹, for the information (T, d, d) of gradients times `scale` (T, d).
+
+    The information is brought to a unit diagonal first, so that units of the parameters do not
+    decide which directions count as singular. Those get a floor instead of being dropped: outcomes
+    that are all but impossible show in these very directions, and must not be lost.
+    """
+    size = np.sqrt(np.einsum("taa->ta", information))
+    unit = np.where(size > 0, 1 / np.where(size > 0, size, 1.0), 0.0)
+    with single_thread() if information.shape[1] > THREADED_SIZE else nullcontext():
+        values, vectors = np.linalg.eigh(information * unit[:, :, None] * unit[:, None, :])
+    floor = SINGULAR * values.shape[1] * values[:, -1:]
+    known = values[:, -1:] > 0
+    weights = np.where(known, 1 / np.sqrt(np.where(known, np.maximum(values, floor), 1.0)), 0.0)
+    return np.asarray(weights[:, :, None] * vectors.transpose(0, 2, 1) * (unit * scale)[:, None, :])

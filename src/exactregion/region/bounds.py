@@ -1,0 +1,281 @@
+"""Smallest and largest values of functionals over a region.
+
+Over the joint region the bounds of several functionals hold at once. A focused search is for one
+functional alone: it ranks by the functional's own one-degree statistic, and is about as tight as a
+Wald interval (docs/theory/focused.md).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from exactregion._typing import BoolArray, FloatArray
+from exactregion.ranking import AcceptedRanks
+from exactregion.region.extremes import Functionals, largest
+from exactregion.region.fitted import FittedRegion
+from exactregion.region.outline import most_compatible, outline_of
+from exactregion.region.rays import Depth
+from exactregion.region.window import Membership, RankFunction, Window, window_at
+from exactregion.statistics.focused import Focused
+
+__all__ = ["Bounds", "focused_bounds", "joint_bounds", "passes_infinity"]
+
+FOCUSED = {"ascents": 5, "proposals": 6}
+"""Ascents per end of a focused interval, whose set is long and irregular in other directions, and
+random steps per round of each."""
+
+JOINT_FEW = {"ascents": 2, "proposals": 8}
+"""The same for up to `FEW` functionals over the joint region; more ascents move its ends by one per
+cent."""
+
+JOINT_MANY = {"ascents": 1, "proposals": 3}
+"""The same for more functionals, which use each other's proposals: few of each are enough."""
+
+FEW = 8
+"""Up to this many functionals are searched independently of each other and checked for poles: the
+cost of both grows with their number."""
+
+GROUP = 32
+"""Most functionals searched at once: every proposal is evaluated for all of them, so that the cost
+grows with the square of their number."""
+
+NEAR = 1e3
+"""Where many functionals share members, those farther out than this many standard errors are not
+used as starts: probabilities that far out are 0 or 1 and have no gradient to follow."""
+
+NUISANCE = 0.001
+"""β of focused intervals: they are taken over the members of the joint region at level 1 - β, and
+their own level is higher by β, so that coverage stays at the region's (docs/theory/focused.md).
+A larger β excludes more θ and needs a higher level in return."""
+
+START_POINTS = 200
+"""Random points near the estimate among which a member of a focused set is looked for, if the
+estimate is none. More find smaller sets before an interval is called empty."""
+
+PATH_POINTS, HALVINGS = 17, 45
+"""Values computed between the origin and each member to find changes of sign, and halvings that
+bring the two sides of one nearly as close as doubles allow (2⁻⁴⁵ of a sixteenth of the path)."""
+
+POLE = 1e6
+"""A change of sign is a pole if both sides exceed this multiple of the usual size of the values.
+After the halvings a zero is at 2⁻⁴⁵ of it and a simple pole at 2⁴⁵, so that any multiple in between
+would do; a finite jump larger than this would be taken for a pole."""
+
+USUAL = 1e-3
+"""The usual size is the median, or this share of the largest value where most are zero."""
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """Lower and upper ends of G functionals over a set of θ; NaN if no member was found.
+
+    The resolution is the distance of an end from the value at the last member.
+    """
+
+    lower: FloatArray
+    upper: FloatArray
+    resolution: FloatArray
+    evaluations: int
+    seconds: float
+
+    @classmethod
+    def empty(cls, width: int) -> Bounds:
+        """Return the bounds over an empty set."""
+        nan = np.full(width, np.nan)
+        return cls(nan, nan, nan, 0, 0.0)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Bounds]) -> Bounds:
+        """Put the bounds of several searches together."""
+        return cls(
+            np.concatenate([part.lower for part in parts]),
+            np.concatenate([part.upper for part in parts]),
+            np.concatenate([part.resolution for part in parts]),
+            sum(part.evaluations for part in parts),
+            sum(part.seconds for part in parts),
+        )
+
+
+def joint_bounds(fitted: FittedRegion, g: Functionals, width: int) -> Bounds:
+    """Bound `width` functionals over the joint region.
+
+    Many functionals are searched in groups, each starting from the members of those before.
+    """
+    outline = outline_of(fitted)
+    if outline.rays is None or not width:
+        return Bounds.empty(width)
+    ranks = fitted.rank_function()
+    depth = Depth(fitted.accepted, len(outline.estimate))
+
+    def inside(theta: FloatArray) -> FloatArray:
+        return depth(ranks(theta)[0])
+
+    rng = fitted.search_rng()
+    members = outline.members()
+    parts = []
+    for start in range(0, width, GROUP):
+        columns = slice(start, start + GROUP)
+        part, best = _search(
+            lambda theta, columns=columns: g(theta)[:, columns],  # type: ignore[misc]
+            inside,
+            outline.window,
+            [ranks],
+            rng,
+            known=members,
+            radius=depth.radius,
+            members=members if width <= FEW else members[np.abs(members).max(axis=1) < NEAR],
+            **(JOINT_FEW if width <= FEW else JOINT_MANY),
+        )
+        members = np.vstack([members, best])
+        parts.append(part)
+    return Bounds.joined(parts)
+
+
+def focused_bounds(
+    fitted: FittedRegion, g: Functionals, gradient: Callable[[FloatArray], FloatArray]
+) -> Bounds:
+    """Bound one functional over the θ accepted by its own statistic and by the joint region."""
+    outline = outline_of(fitted)
+    m = fitted.accepted.m
+    spent = max(1, int(NUISANCE * m))
+    depth = Depth(AcceptedRanks(m, 1, min(m, round(fitted.accepted.coverage * m) + spent)), 1)
+    joint_depth = Depth(AcceptedRanks(m, 1, m - spent), len(outline.estimate))
+    ranks, joint_ranks = fitted.rank_function(Focused(gradient)), fitted.rank_function()
+
+    def inside(theta: FloatArray) -> FloatArray:
+        depths = depth(ranks(theta)[0])
+        kept = depths > 0
+        if kept.any():
+            depths[kept] = np.minimum(depths[kept], joint_depth(joint_ranks(theta[kept])[0]))
+        return depths
+
+    rng = fitted.search_rng()
+    window: Window | None = outline.window
+    if not inside(outline.window.origin[None])[0] > 0:
+        window = _window_at_member(fitted, inside, ranks, outline.window, rng)
+    if window is None:
+        return Bounds.empty(1)
+    known = window.coordinates(outline.window.theta(outline.members()))
+    bounds, _ = _search(
+        g,
+        inside,
+        window,
+        [ranks, joint_ranks],
+        rng,
+        known=known,
+        radius=depth.radius,
+        members=known,
+        **FOCUSED,
+    )
+    return bounds
+
+
+def _window_at_member(
+    fitted: FittedRegion,
+    inside: Membership,
+    ranks: RankFunction,
+    window: Window,
+    rng: np.random.Generator,
+) -> Window | None:
+    """Return coordinates around a member of the focused set near the estimate, if one is found."""
+    best, _ = most_compatible(ranks, window, fitted.accepted, rng)
+    tried = np.vstack([best, window.theta(rng.standard_normal((START_POINTS, len(best))))])
+    kept = inside(tried) > 0
+    if not kept.any():
+        return None
+    return window_at(fitted.model, fitted.sample, tried[np.argmax(kept)])
+
+
+def _search(
+    g: Functionals,
+    inside: Membership,
+    window: Window,
+    counters: Sequence[RankFunction],
+    rng: np.random.Generator,
+    *,
+    known: FloatArray,
+    **options: Any,
+) -> tuple[Bounds, FloatArray]:
+    """Find the bounds of g over the members, and the members that have the extreme values.
+
+    Up to `FEW` functionals are checked for poles, between the origin and the members known before
+    and found here.
+    """
+    started, before = time.perf_counter(), sum(ranks.evaluations for ranks in counters)
+
+    def both_signs(theta: FloatArray) -> FloatArray:
+        values = g(theta)
+        return np.concatenate([values, -values], axis=1)
+
+    ends = largest(both_signs, inside, window, rng, **options)
+    # of -g: the lower ends with their sign reversed
+    upper, lower = np.split(ends.bound, 2)
+    top, bottom = np.split(ends.value, 2)
+    if len(upper) <= FEW:
+        poles = passes_infinity(g, inside, window, np.vstack([known, ends.members]))
+        upper, lower = np.where(poles, np.inf, upper), np.where(poles, np.inf, lower)
+    with np.errstate(invalid="ignore"):
+        gaps = np.nan_to_num(np.maximum(upper - top, lower - bottom), nan=0.0, posinf=0.0)
+    evaluations = sum(ranks.evaluations for ranks in counters) - before
+    seconds = time.perf_counter() - started
+    return Bounds(-lower, upper, gaps, evaluations, seconds), ends.members
+
+
+def passes_infinity(
+    g: Functionals, inside: Membership, window: Window, members: FloatArray
+) -> BoolArray:
+    """Return which functionals change sign through infinity between members: they have no ends.
+
+    The dose of even odds, -a/b, is an example: where the region holds slopes b of both signs, every
+    dose is that of some member. Changes of sign are looked for on straight paths from the origin to
+    the members (coordinates z), and count if both sides of the pole are members.
+    """
+    shares = np.linspace(0.0, 1.0, PATH_POINTS)
+    z = shares[:, None, None] * members
+    with np.errstate(all="ignore"):
+        values = g(window.theta(z.reshape(-1, members.shape[1])))
+    # relative to the median: doses far from zero, such as years, change sign at the pole and back
+    # again so close to it that no point lies between
+    medians = np.array([_median(column) for column in values.T])
+    values = (values - medians).reshape(PATH_POINTS, len(members), -1)
+    found = np.zeros(values.shape[-1], dtype=np.bool_)
+    step, member, which = np.nonzero(np.sign(values[1:]) * np.sign(values[:-1]) < 0)
+    if not len(which):
+        return found
+
+    def theta_at(share: FloatArray) -> FloatArray:
+        return window.theta(members[member] * share[:, None])
+
+    def value_at(share: FloatArray) -> FloatArray:
+        with np.errstate(all="ignore"):
+            every = g(theta_at(share))
+        return np.asarray(every[np.arange(len(which)), which] - medians[which])
+
+    low, high = shares[step], shares[step + 1]
+    sign = np.sign(value_at(low))
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        same = np.sign(value_at(middle)) == sign
+        low, high = np.where(same, middle, low), np.where(same, high, middle)
+    huge = POLE * np.array([_usual_size(column) for column in np.moveaxis(values, -1, 0)])[which]
+    poles = (np.abs(value_at(low)) > huge) & (np.abs(value_at(high)) > huge)
+    if poles.any():
+        sides = np.concatenate([theta_at(low)[poles], theta_at(high)[poles]])
+        before, after = np.split(inside(sides) > 0, 2)
+        found[which[poles][before & after]] = True
+    return found
+
+
+def _median(values: FloatArray) -> float:
+    finite = values[np.isfinite(values)]
+    return float(np.median(finite)) if len(finite) else 0.0
+
+
+def _usual_size(values: FloatArray) -> float:
+    sizes = np.abs(values[np.isfinite(values)])
+    return max(float(np.median(sizes)), USUAL * float(sizes.max())) if len(sizes) else 0.0

@@ -1,0 +1,484 @@
+"""Save fitted regions to files, and load them again.
+
+A file holds the data, the settings and the seed of the draws, which together give the same ranks
+again. An object is written as ``{"type": "Logistic", "settings": {…}}``, and its class is looked up
+among those that the library exports, never imported. Functions are not saved: the user passes them
+again. `exactregion.data.files` has the format of the archive.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from inspect import signature
+from numbers import Real
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from exactregion import kernels, models, statistics
+from exactregion._typing import FloatArray
+from exactregion._version import __version__
+from exactregion.data.design import Design
+from exactregion.data.files import Arrays, pack, unpack, write_whole
+from exactregion.data.sample import Sample
+from exactregion.engine import DEFAULT_BATCH
+from exactregion.errors import (
+    ExactRegionError,
+    FileAccessError,
+    FileFormatError,
+    InvalidTypeError,
+    InvalidValueError,
+)
+from exactregion.region import ConfidenceRegion
+from exactregion.region.fitted import FittedRegion
+from exactregion.region.window import likely_parameters
+from exactregion.resampling import fresh_entropy, integer_seed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["load", "save"]
+
+FORMAT = 1
+"""Number of the format that is written, and the highest that is read."""
+
+KIND = "exactregion.ConfidenceRegion"
+PLAIN_SETTINGS = ("confidence_level", "n_resamples", "accepted_ranks", "pos_label")
+CHECK_THETA, CHECK_P, CHECK_Z = "known.theta", "known.probabilities", "known.Z"
+
+TYPES: dict[str, type] = {
+    name: kind
+    for package in (kernels, models, statistics)
+    for name in package.__all__
+    if isinstance(kind := getattr(package, name), type)
+    and issubclass(kind, (kernels.Kernel, models.Model, statistics.Statistic))
+}
+"""The classes that a file may name."""
+
+
+def save(region: ConfidenceRegion, path: str | os.PathLike[str]) -> Path:
+    """Write a fitted region to a file; see `ConfidenceRegion.save`."""
+    target = _as_path(path)
+    content = pack(*_describe(region.fitted_))
+    try:
+        return write_whole(target, lambda file: file.write(content))
+    except (OSError, ValueError) as error:
+        raise _access_error("that can be written", target, error) from error
+
+
+def load(
+    path: str | os.PathLike[str], *, model: Any = None, statistic: Any = None
+) -> ConfidenceRegion:
+    """Load a region that ``region.save(path)`` wrote.
+
+    It is fitted, and gives the same rank for every θ as the one that was saved, to the last bit:
+    the data, the settings and the seed of the draws are in the file. An integer `rng` comes back
+    too; with any other the region draws afresh if it is fitted again. `batch`, `n_jobs` and
+    `progress` are as for a new region. A file holds no pickle, and loading it runs no code of its
+    own.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    model, statistic : Model and Statistic or callable, optional
+        The same as at the time, where they are made of functions of your own, which a file cannot
+        hold. The error says so if one is needed.
+
+    Returns
+    -------
+    ConfidenceRegion
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import exactregion as er
+    >>> flights = er.datasets.oring()
+    >>> region = er.ConfidenceRegion("logistic", rng=0).fit(flights["temp"], flights["y"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     loaded = er.load(region.save(Path(folder) / "region.npz"))
+    >>> loaded
+    ConfidenceRegion('logistic', statistic='combined', confidence_level=0.95)
+    >>> loaded.rank([15.0, -0.2]) == region.rank([15.0, -0.2])
+    True
+    """
+    source = _as_path(path)
+    try:
+        content = source.read_bytes()
+    except (OSError, ValueError) as error:
+        raise _access_error("that region.save wrote", source, error) from error
+    try:
+        header, arrays = unpack(content, _check_header)
+        fitted = _rebuild(header, arrays, {"model": model, "statistic": statistic})
+    except FileFormatError as error:
+        raise FileFormatError(f"The file {str(source)!r} cannot be loaded: {error}.") from error
+    except ExactRegionError:
+        raise
+    except Exception as error:  # whatever NumPy or pandas raise on values that are not as written
+        raise FileFormatError(
+            f"The file {str(source)!r} cannot be loaded: it is damaged "
+            f"({type(error).__name__}: {error})."
+        ) from error
+    return ConfidenceRegion.from_fitted(fitted)
+
+
+def _as_path(path: object) -> Path:
+    if not isinstance(path, (str, os.PathLike)):
+        raise InvalidTypeError(
+            f"must be a path. Got {type(path).__name__} instead.", parameter="path"
+        )
+    return Path(path)
+
+
+def _access_error(requirement: str, path: Path, error: OSError | ValueError) -> FileAccessError:
+    reason = getattr(error, "strerror", None) or str(error)
+    return FileAccessError(
+        f"The 'path' parameter must be a file {requirement}. Got {str(path)!r} instead: {reason}."
+    )
+
+
+# --- regions ------------------------------------------------------------------------------------
+
+
+def _describe(fitted: FittedRegion) -> tuple[dict[str, Any], Arrays]:
+    """Return header and arrays of what a region was fitted with."""
+    arrays: Arrays = {}
+    settings = {
+        name: _encode_named(f"The {name!r} parameter", fitted.settings[name], name, arrays)
+        for name in PLAIN_SETTINGS
+    }
+    settings["rng"] = integer_seed(fitted.settings["rng"])
+    functions = False
+    for name in ("model", "statistic"):
+        try:
+            inner: Arrays = {}
+            settings[name] = encode(fitted.settings[name], name, inner)
+            arrays |= inner
+        except UnsaveableError:
+            settings[name] = {"own": _description(fitted.settings[name])}
+            functions = True
+    header: dict[str, Any] = {
+        "kind": KIND,
+        "format": FORMAT,
+        "version": __version__,
+        "settings": settings,
+        "parameter_names": list(fitted.model.parameter_names),
+        "entropy": f"{fitted.resampling.entropy:032x}",
+        "data": _describe_sample(fitted.sample, arrays),
+        "formula": None,
+    }
+    if fitted.design is not None:
+        columns = encode_frame(fitted.design.data, arrays)
+        header["formula"] = {"formula": fitted.design.formula, "columns": columns}
+    return header, arrays | (_check_values(fitted) if functions else {})
+
+
+def _check_header(header: Any) -> None:
+    """Raise an error unless this is the header of a region, of a format that is known here."""
+    if not isinstance(header, dict) or header.get("kind") != KIND:
+        raise FileFormatError(
+            "it is not a region that exactregion saved (its header says otherwise)"
+        )
+    number = header.get("format")
+    if not isinstance(number, int) or isinstance(number, bool) or number < 1:
+        raise FileFormatError(f"it is damaged (format {number!r})")
+    if number > FORMAT:
+        raise FileFormatError(
+            f"it was saved by exactregion {header.get('version')}, format {number}; this is "
+            f"exactregion {__version__}, which reads up to format {FORMAT}: upgrade with "
+            "pip install --upgrade exactregion"
+        )
+
+
+def _rebuild(header: Mapping[str, Any], arrays: Arrays, passed: Mapping[str, Any]) -> FittedRegion:
+    """Fit again from header and arrays, with the model and statistic that the user passes."""
+    nodes = header["settings"]
+    used = _passed_again(nodes, passed)
+    settings = {
+        name: used[name] if name in used else decode(nodes[name], arrays)
+        for name in ("model", "statistic", "rng", *PLAIN_SETTINGS)
+    }
+    settings |= {"batch": DEFAULT_BATCH, "n_jobs": None, "progress": False}
+    fresh_entropy(settings["rng"])  # raises for a seed with which fit would fail
+    entropy = header["entropy"]
+    if not (isinstance(entropy, str) and re.fullmatch("[0-9a-f]{32}", entropy)):
+        raise FileFormatError("it is damaged (entropy must be 32 hexadecimal digits)")
+    sample = _read_sample(header["data"], arrays)
+    node = header["formula"]
+    design = None if node is None else _read_design(node, arrays, sample)
+    fitted = FittedRegion.fit(settings, sample, int(entropy, 16), design)
+    difference = _difference(fitted, header, arrays, used)
+    if difference and used:
+        names = " and ".join(repr(name) for name in used)
+        raise InvalidValueError(
+            f"The {names} passed must be what the region was fitted with. Got {difference} instead."
+        )
+    if difference:
+        raise FileFormatError(f"it is damaged (the region has {difference})")
+    return fitted
+
+
+def _describe_sample(sample: Sample, arrays: Arrays) -> dict[str, Any]:
+    inputs = sample.inputs
+    if len(set(inputs.names)) < len(inputs.names):
+        raise InvalidValueError(
+            "The columns of X must have different names, as text, to be saved. "
+            f"Got {list(inputs.names)} instead."
+        )
+    arrays["successes"] = inputs.to_user_order(sample.successes)
+    arrays["trials"] = inputs.to_user_order(inputs.trials)
+    return {
+        "inputs": _encode_named("The rows of X", inputs.user_rows, "inputs", arrays),
+        "names": list(inputs.names),
+        "is_counts": sample.is_counts,
+        "classes": _encode_named("The classes of y", sample.classes, "classes", arrays),
+    }
+
+
+def _read_sample(node: Mapping[str, Any], arrays: Arrays) -> Sample:
+    X = decode(node["inputs"], arrays)
+    if isinstance(X, np.ndarray):
+        import pandas as pd
+
+        names = node["names"]
+        X = pd.Series(X, name=names[0]) if X.ndim == 1 else pd.DataFrame(X, columns=names)
+    for name in ("successes", "trials"):
+        array = arrays[name]
+        if array.dtype.kind != "i" or array.shape != (len(X),):
+            raise FileFormatError(
+                f"it is damaged ({name} must be {len(X)} integers, and has dtype {array.dtype}, "
+                f"shape {array.shape})"
+            )
+    successes, trials = arrays["successes"], arrays["trials"]
+    if not ((successes >= 0) & (successes <= trials)).all():
+        raise FileFormatError("it is damaged (more successes than trials)")
+    is_counts, classes = node["is_counts"], decode(node["classes"], arrays)
+    labels = isinstance(classes, tuple) and len(classes) == 2 and bool((trials == 1).all())
+    if is_counts is not True and (is_counts is not False or not labels):
+        raise FileFormatError(f"it is damaged (is_counts={is_counts!r} and classes={classes!r})")
+    sample = Sample.from_data(X, np.column_stack([successes, trials - successes]))
+    return replace(sample, is_counts=is_counts, classes=classes)
+
+
+def _read_design(node: Mapping[str, Any], arrays: Arrays, sample: Sample) -> Design:
+    """Evaluate the formula on its columns again, so that it can be evaluated on new ones."""
+    design = Design.from_formula(node["formula"], decode_frame(node["columns"], arrays))
+    found, saved = design.matrix.to_numpy(), np.asarray(sample.inputs.user_rows)
+    # the inputs of the file are used; another version of formulaic may differ in the last bits
+    same = found.shape == saved.shape and np.allclose(
+        found, saved, rtol=1e-9, atol=1e-9 * np.abs(saved).max()
+    )
+    if design.names != sample.inputs.names or not same:
+        raise FileFormatError(
+            f"the formula {design.formula!r} does not give the inputs that it gave when the region "
+            "was saved, with another version of formulaic or of its columns"
+        )
+    return design
+
+
+# --- models and statistics with functions -------------------------------------------------------
+
+
+def _description(value: object) -> str:
+    """Return the repr, shortened, without addresses, which differ between processes."""
+    text = re.sub(r" at 0x[0-9a-fA-F]+", "", repr(value))
+    return text if len(text) <= 200 else text[:199] + "…"
+
+
+def _check_values(fitted: FittedRegion) -> Arrays:
+    """Return P and Z at one θ, by which another model or statistic is noticed when passed."""
+    try:
+        with np.errstate(all="ignore"):
+            theta = likely_parameters(fitted.model, fitted.sample)
+            Z = fitted.statistics(theta[None])[0]
+            return {CHECK_THETA: theta, CHECK_P: _probabilities(fitted, theta), CHECK_Z: Z}
+    except Exception:  # a user's function may raise anything, and the file is complete without
+        return {}
+
+
+def _passed_again(nodes: Mapping[str, Any], passed: Mapping[str, Any]) -> dict[str, Any]:
+    """Check that the user passes what the file lacks and nothing else, and return it."""
+    lacking = {
+        name: nodes[name]["own"]
+        for name in passed
+        if isinstance(nodes[name], dict) and "own" in nodes[name]
+    }
+    for name, value in passed.items():
+        if value is not None and name not in lacking:
+            raise InvalidValueError(
+                f"must be left out, since the file holds the {name} itself. Got {value!r} instead.",
+                parameter=name,
+            )
+    missing = [name for name in lacking if passed[name] is None]
+    if missing:
+        descriptions = " and ".join(f"{name} {lacking[name]}" for name in missing)
+        arguments = ", ".join(f"{name}=..." for name in missing)
+        raise InvalidValueError(
+            f"The region was fitted with the {descriptions}, which a file cannot hold: pass the "
+            f"same to exactregion.load(path, {arguments})."
+        )
+    return {name: passed[name] for name in lacking}
+
+
+def _difference(
+    fitted: FittedRegion, header: Mapping[str, Any], arrays: Arrays, used: Mapping[str, Any]
+) -> str | None:
+    """Describe how a region differs from the one that was saved, if it does."""
+    names, saved_names = list(fitted.model.parameter_names), header["parameter_names"]
+    if names != saved_names:
+        return f"the parameters {names}, which were {saved_names},"
+    theta, P = arrays.get(CHECK_THETA), arrays.get(CHECK_P)  # version 0.1.0 wrote no P
+    if theta is None:
+        return None
+    where = f"at theta = {theta.tolist()}"
+    if "model" in used and P is not None and not _alike(_probabilities(fitted, theta), P):
+        return f"other probabilities {where}"
+    # not for a statistic of the library, whose Z may change from version to version
+    if "statistic" in used and not _alike(fitted.statistics(theta[None])[0], arrays[CHECK_Z]):
+        return f"other values of the statistic {where}"
+    return None
+
+
+def _probabilities(fitted: FittedRegion, theta: FloatArray) -> FloatArray:
+    """Return P(Y=+1) in the user's rows at one θ."""
+    return np.asarray(fitted.model.evaluate(theta[None], fitted.sample.inputs.user_rows)[0])
+
+
+def _alike(found: FloatArray, saved: FloatArray) -> bool:
+    """Compare up to 1e-6 of the largest: machines differ in the last bits, by far less."""
+    finite = np.isfinite(saved)
+    tolerance = 1e-6 * np.abs(saved[finite]).max(initial=0.0)
+    return np.array_equal(found[~finite], saved[~finite], equal_nan=True) and bool(
+        (np.abs(found[finite] - saved[finite]) <= tolerance).all()
+    )
+
+
+# --- settings -----------------------------------------------------------------------------------
+
+
+class UnsaveableError(InvalidTypeError):
+    """A value is not made of numbers, text and objects of the library; says what it is."""
+
+
+def encode(value: Any, place: str, arrays: Arrays) -> Any:
+    """Turn a value into what JSON can hold; arrays go into `arrays`, named by their place."""
+    node: Any
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, (bool, int, str)):
+        node = value
+    elif isinstance(value, Real):
+        node = float(value) if math.isfinite(value) else {"float": str(float(value))}
+    elif type(value) in (list, tuple):
+        parts = [encode(part, f"{place}.{index}", arrays) for index, part in enumerate(value)]
+        node = {type(value).__name__: parts}
+    elif isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
+        node = {"mapping": {key: encode(value[key], f"{place}.{key}", arrays) for key in value}}
+    elif type(value) is np.ndarray and value.dtype.kind in "biuf":
+        arrays[place] = value
+        node = {"array": place}
+    elif TYPES.get(type(value).__name__) is type(value):
+        settings = {name: getattr(value, name) for name in signature(type(value)).parameters}
+        if isinstance(value, kernels.Precomputed):
+            settings["gram"] = np.asarray(value.gram, dtype=np.float64)
+        nodes = {name: encode(settings[name], f"{place}.{name}", arrays) for name in settings}
+        node = {"type": type(value).__name__, "settings": nodes}
+    elif isinstance(getattr(value, "name", None), str) and value is _distribution(value.name):
+        node = {"distribution": value.name}
+    else:
+        name = getattr(value, "__name__", None)
+        raise UnsaveableError(type(value).__name__ + ("" if name is None else f" {name!r}"))
+    return node
+
+
+def decode(node: Any, arrays: Arrays) -> Any:
+    """Turn what `encode` returned back into the value."""
+    value: Any
+    match node:
+        case None | bool() | int() | float() | str():
+            value = node
+        case {"array": name}:
+            value = arrays[name]
+        case {"float": text}:
+            value = float(text)
+        case {"list": parts}:
+            value = [decode(part, arrays) for part in parts]
+        case {"tuple": parts}:
+            value = tuple(decode(part, arrays) for part in parts)
+        case {"mapping": parts}:
+            value = {key: decode(part, arrays) for key, part in parts.items()}
+        case {"distribution": name}:
+            value = _distribution(str(name))
+            if value is None:
+                raise FileFormatError(f"it is damaged ({node!r} is not in scipy.stats)")
+        case {"type": name, "settings": parts}:
+            if str(name) not in TYPES:
+                raise FileFormatError(f"it is damaged ({name!r} is none of {sorted(TYPES)})")
+            settings = {key: decode(part, arrays) for key, part in parts.items()}
+            # the parts of a combined statistic are positional arguments
+            value = TYPES[str(name)](*settings.pop("statistics", ()), **settings)
+        case _:
+            raise FileFormatError(f"it is damaged ({node!r} is no setting)")
+    return value
+
+
+def _encode_named(what: str, value: Any, place: str, arrays: Arrays) -> Any:
+    """Encode a value that a file must hold; the error names it as the user does."""
+    try:
+        return encode(value, place, arrays)
+    except UnsaveableError as error:
+        raise InvalidTypeError(
+            f"{what} must be made of numbers or text to be saved. Got {error} instead."
+        ) from error
+
+
+def _distribution(name: str) -> Any:
+    """Return the continuous distribution of scipy.stats with this name, or None."""
+    from scipy import stats  # slow to import
+
+    found = getattr(stats, name, None)
+    return found if isinstance(found, stats.rv_continuous) else None
+
+
+def encode_frame(frame: pd.DataFrame, arrays: Arrays) -> list[dict[str, Any]]:
+    """Describe the columns of a formula: numbers as arrays, categories by code, text by entry."""
+    nodes: list[dict[str, Any]] = []
+    for index, name in enumerate(frame.columns):
+        column: Any = frame[name]
+        what, place = f"The column {name!r} of the formula", f"columns.{index}"
+        node: dict[str, Any] = {"name": str(name)}
+        if hasattr(column, "cat"):
+            levels = _encode_named(what, column.cat.categories.tolist(), place, {})["list"]
+            node |= {"array": place, "levels": levels, "ordered": bool(column.cat.ordered)}
+            arrays[place] = column.cat.codes.to_numpy()
+        elif column.dtype.kind in "biuf":
+            node["array"] = place
+            arrays[place] = column.to_numpy()
+        else:
+            node["entries"] = _encode_named(what, column.tolist(), place, {})["list"]
+        nodes.append(node)
+    return nodes
+
+
+def decode_frame(nodes: list[dict[str, Any]], arrays: Arrays) -> pd.DataFrame:
+    """Turn the description of columns back into a frame."""
+    import pandas as pd
+
+    columns: dict[str, Any] = {}
+    for node in nodes:
+        if "entries" in node:
+            column: Any = np.array(decode({"list": node["entries"]}, arrays), dtype=object)
+        elif "levels" in node:
+            levels = pd.Index(decode({"list": node["levels"]}, arrays))
+            codes = arrays[node["array"]]
+            column = pd.Categorical.from_codes(codes, levels, ordered=node["ordered"])
+        else:
+            column = arrays[node["array"]]
+        columns[node["name"]] = column
+    return pd.DataFrame(columns)

@@ -1,0 +1,279 @@
+"""One test of a fixed candidate, on rows from any source.
+
+Few rows are read into memory. More than one chunk of them, from arrays, files or a cluster, are
+gone through twice: once for a summary of the inputs, once for the sums over all data sets. Many
+rows with few different inputs become a small data set of counts. Which of these runs is a function
+of the size of the data and of what repeats in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import add
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from exactregion._typing import FloatArray
+from exactregion.data.counts import COUNTED, collapsed, sample_of
+from exactregion.data.frames import encode_text
+from exactregion.data.reading import check_total, no_trials_error, read_predictions
+from exactregion.data.sample import CHUNK_ROWS, Inputs, Sample, Shared
+from exactregion.data.sources import Rows, Source
+from exactregion.data.workers import answers
+from exactregion.engine.blocks import Chunk, ChunkPlan, ChunkSums, statistics_of, sums_of_chunk
+from exactregion.engine.progress import advance, showing
+from exactregion.engine.terms import PreparedStatistic
+from exactregion.errors import InvalidTypeError, InvalidValueError
+from exactregion.features.landmarks import ChunkSummary, InputSummary, summary_of_chunk
+from exactregion.models import Model, Recalibration, fixed_probabilities
+from exactregion.resampling import Draws, Resampling
+from exactregion.statistics import Candidates, Statistic, names_of_statistics
+from exactregion.testing.chunks import FirstLook, FirstPass, Reader, SecondPass
+from exactregion.testing.groups import count_groups, name_of_groups, rows_of_groups, table_of
+from exactregion.testing.result import ExactTestResult, Question, result_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["CandidateTest"]
+
+
+@dataclass(frozen=True, eq=False)
+class CandidateTest:
+    """What a test is made of, besides the rows.
+
+    Parameters
+    ----------
+    statistic : Statistic
+        What data sets are ranked by.
+    draws : Draws
+        The seat and the uniforms.
+    names : Rows
+        What the user calls each part of the data, for messages.
+    seed : int or None
+        The integer that the draws came from.
+    candidate : classifier, statsmodels results or callable, optional
+        Evaluated on the inputs, where the rows do not hold probabilities.
+    calibration : bool
+        Whether the probabilities are the inputs.
+    pos_label : object, optional
+        The positive class.
+    n_jobs : int, optional
+        Number of threads that work on chunks.
+    progress : bool
+        Whether to show how many rows are processed.
+    """
+
+    statistic: Statistic
+    draws: Draws
+    names: Rows
+    seed: int | None = None
+    candidate: Any = None
+    calibration: bool = False
+    pos_label: object = None
+    n_jobs: int | None = None
+    progress: bool = False
+    _prepared: list[tuple[Inputs, PreparedStatistic]] = field(default_factory=list, repr=False)
+
+    def run(self, rows: Rows | Source) -> ExactTestResult:
+        """Test the candidate on all rows."""
+        if isinstance(rows, Source) and rows.n_rows > CHUNK_ROWS:
+            with showing("test", show=self.progress, unit="rows processed"):
+                return self._on_source(rows)
+        return self.on_sample(*self.in_memory(rows))
+
+    def run_by_group(self, rows: Rows | Source, by: Any) -> pd.DataFrame:
+        """Test the candidate on each group of rows: one row per group."""
+        if isinstance(rows, Source) and rows.n_rows > CHUNK_ROWS:
+            results = dict(self._on_groups_of(rows))
+            return table_of(results, by if isinstance(by, str) else "group")
+        known = _in_memory(rows)
+        sample, p = self.in_memory(known)
+        results = {}
+        for group, group_rows in rows_of_groups(known.by, len(sample)).items():
+            part = sample.part(group_rows)
+            if part.inputs.total == 0:
+                raise InvalidValueError(
+                    "must have groups with at least one trial each. Got a group with none instead, "
+                    f"that of row {group_rows[0]}: leave it out.",
+                    parameter=self.names.by,
+                )
+            results[group] = self.on_sample(part, p[group_rows])
+        return table_of(results, name_of_groups(known.by))
+
+    def in_memory(self, rows: Rows | Source) -> tuple[Sample, FloatArray]:
+        """Read rows into memory: the sample, and probabilities in the order of the user's rows."""
+        rows, names = _in_memory(rows), self.names
+        if self.calibration:
+            p = read_predictions(rows.p)
+            labels = (names.p, names.y)
+            return Sample.from_data(p, rows.y, pos_label=self.pos_label, names=labels), p
+        numbers, shared = encode_text(rows.X)
+        sample = Sample.from_data(numbers, rows.y, pos_label=self.pos_label, shared=shared)
+        candidate = self.candidate if rows.p is None else rows.p
+        return sample, fixed_probabilities(candidate, rows.X, len(sample), sample.classes)
+
+    # --- rows in memory ---
+
+    def on_sample(self, sample: Sample, probabilities: FloatArray) -> ExactTestResult:
+        """Test probabilities in the order of the user's rows."""
+        inputs = sample.inputs
+        question = self._question(
+            inputs.names,
+            probabilities,
+            inputs.to_user_order(sample.successes),
+            inputs.to_user_order(inputs.trials),
+        )
+        if not self.calibration:  # predictions that are the inputs leave no ties
+            sample = sample.with_ties_ordered_by(probabilities)
+        p = probabilities[sample.inputs.order]
+        return result_of(self._statistics(sample, p), self.draws.seat, question)
+
+    def _statistics(self, sample: Sample, p: FloatArray) -> FloatArray:
+        """Compute Z of the m data sets, with probabilities in canonical order: shape (m,)."""
+        small = collapsed(sample, p) if self.statistic.merges_equal_rows else None
+        if small is not None:
+            return self._at_once(*small)
+        inputs = sample.inputs
+        objects = isinstance(inputs.X, tuple)
+        if objects or self.statistic.needs_all_rows or not inputs.extent.is_large:
+            return self._at_once(sample, p)
+        chunks = _Chunks(sample, p)
+        summaries = (summary_of_chunk(c.index, c.X, c.trials, len(sample)) for c in chunks)
+
+        def sums(plan: ChunkPlan) -> ChunkSums:
+            return reduce(add, answers(lambda c: sums_of_chunk(c, plan), chunks, self.n_jobs))
+
+        found = self._by_chunks(summaries, sums, inputs.shared)
+        return self._at_once(sample, p) if found is None else found[0]
+
+    def _at_once(self, sample: Sample, p: FloatArray) -> FloatArray:
+        """Compute Z with all rows at hand."""
+        inputs = sample.inputs
+        if not self._prepared or self._prepared[0][0] is not inputs:
+            # several candidates on the same inputs share what depends on inputs alone
+            prepared = PreparedStatistic.of(self.statistic, inputs, self.draws.m)
+            self._prepared[:] = [(inputs, prepared)]
+        model, theta = self._family
+        candidates = Candidates(inputs, p[None], sample.is_counts, model, theta)
+        resampling = Resampling(sample, self.draws.n_resamples, self.draws.entropy)
+        Z: FloatArray = statistics_of(candidates, resampling, self._prepared[0][1])[0]
+        return Z
+
+    # --- rows in chunks ---
+
+    def _on_source(self, source: Source) -> ExactTestResult:
+        reader = Reader(self.names, self.candidate, self.calibration)
+        look = FirstPass(reader, source.n_rows, self.statistic.merges_equal_rows)
+        seen = source.total(look, advance, self.n_jobs)
+        classes = seen.find_classes(self.pos_label, self.names.y)
+        total = sum(summary.extent.total for summary in seen.summaries.values())
+        check_total(total, self.names.y)
+        if total == 0:
+            raise no_trials_error(self.names.y)
+        if seen.tally is not None:
+            return self._on_tally(seen, classes)
+
+        def sums(plan: ChunkPlan) -> ChunkSums:
+            return source.total(SecondPass(reader, plan, classes), advance, self.n_jobs)
+
+        summaries = (seen.summaries[index] for index in sorted(seen.summaries))
+        found = None if self.statistic.needs_all_rows else self._by_chunks(summaries, sums)
+        if found is None:
+            raise InvalidTypeError(
+                "must be one that takes rows in chunks, since these are not in memory: one of "
+                f"{names_of_statistics(needs_all_rows=False)}, with a kernel that has a name, or "
+                "one of your own whose terms have a bound. "
+                f"Got {self.statistic!r} instead.",
+                parameter="statistic",
+            )
+        Z, summed = found
+        question = self._question(seen.columns, *summed.by_probability)
+        return result_of(Z, self.draws.seat, question)
+
+    def _by_chunks(
+        self,
+        summaries: Iterable[ChunkSummary],
+        sums: Callable[[ChunkPlan], ChunkSums],
+        shared: Shared = (),
+    ) -> tuple[FloatArray, ChunkSums] | None:
+        """Compute Z from the two passes over all chunks; None where all rows must be in memory."""
+        summary = InputSummary.of_chunks(summaries, calibration=self.calibration, shared=shared)
+        plan = ChunkPlan.of(self.statistic, summary, self.draws, *self._family)
+        if plan is None:
+            return None
+        summed = sums(plan)
+        return plan.statistics(summed), summed
+
+    def _on_tally(self, seen: FirstLook, classes: tuple[object, object] | None) -> ExactTestResult:
+        """Test on the counts of a few different rows."""
+        tally: Any = seen.tally
+        if self.candidate is not None:
+            p = fixed_probabilities(
+                self.candidate, seen.as_given(tally.rows), len(tally.rows), classes
+            )
+            tally = replace(tally, rows=np.column_stack([tally.rows, p]))
+        sample, p = sample_of(tally, COUNTED[0] if classes is None else classes[1])
+        question = self._question(seen.columns, p, sample.successes, sample.inputs.trials)
+        return result_of(self._at_once(sample, p), self.draws.seat, question)
+
+    def _on_groups_of(self, source: Source) -> Iterator[tuple[Any, ExactTestResult]]:
+        """Test each group, which takes two passes per group and one to count."""
+        counts = source.each(_count_rows, lambda rows: None, self.n_jobs)
+        groups: list[Any] = list(dict.fromkeys(group for count in counts for group in count))
+        with suppress(TypeError):  # names and numbers mixed have no order
+            groups.sort()
+        for group in groups:
+            part = source.of_group(group, [count.get(group, 0) for count in counts])
+            yield group, self.run(part)
+
+    @property
+    def _family(self) -> tuple[Model | None, FloatArray | None]:
+        """The recalibration family at "calibrated", for predictions; a candidate has none."""
+        return (Recalibration(), np.array([[0.0, 1.0]])) if self.calibration else (None, None)
+
+    def _question(
+        self, columns: tuple[str, ...], p: FloatArray, successes: Any, trials: Any
+    ) -> Question:
+        return Question(
+            kind="calibration" if self.calibration else "model",
+            statistic=repr(self.statistic),
+            inputs=columns,
+            seed=self.seed,
+            probabilities=p,
+            successes=successes.astype(np.int64),
+            trials=trials.astype(np.int64),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Chunks:
+    """Data in memory, with probabilities in canonical order, as chunks."""
+
+    sample: Sample
+    p: FloatArray
+
+    def __iter__(self) -> Iterator[Chunk]:
+        inputs = self.sample.inputs
+        X = inputs.matrix
+        for index, start in enumerate(range(0, len(self.p), CHUNK_ROWS)):
+            rows = slice(start, start + CHUNK_ROWS)
+            outcomes = inputs.trials[rows], self.sample.successes[rows]
+            yield Chunk(index, X[rows], *outcomes, self.p[rows])
+
+
+def _in_memory(rows: Rows | Source) -> Rows:
+    """Read all rows of a source that has few of them."""
+    if isinstance(rows, Rows):
+        return rows
+    if rows.n_rows == 0:
+        raise InvalidValueError("The data must have at least one row. Got 0 instead.")
+    return rows.each(lambda index, chunk: chunk, lambda number: None)[0]
+
+
+def _count_rows(index: int, rows: Rows) -> dict[Any, int]:
+    return count_groups(rows.by, index * CHUNK_ROWS)
