@@ -212,7 +212,8 @@ class RankDisplay(canvas.Display):
         ax.set_ylim(self.axes[1][0], self.axes[1][-1])
         ax.locator_params(nbins=6)
         canvas.add_legend(ax, handles=handles)
-        sizes = np.bincount(ndimage.label(self.member, structure=np.ones((3, 3)))[0].ravel())[1:]
+        pieces, _ = ndimage.label(self.member, structure=np.ones((3, 3)))
+        sizes = np.bincount(pieces.ravel())[1:].astype(np.float64)
         detail = wording.set_detail(self.status, self.pvalues, sizes, "area")
         title = f"Exact {wording.percent(self.coverage)} confidence region"
         canvas.add_note(ax, title, wording.region_note(self.status, detail))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from exactregion._typing import FloatArray
 
@@ -26,7 +25,6 @@ __all__ = [
     "interval_text",
     "number",
     "percent",
-    "pieces_text",
     "pvalue_text",
     "region_note",
     "set_detail",
@@ -112,23 +110,21 @@ def region_note(status: str, detail: str = "") -> str:
     return f"{note}{', ' if ':' in note else ': '}{detail}"
 
 
-def set_detail(status: str, pvalues: FloatArray, sizes: npt.ArrayLike, measure: str) -> str:
-    """Add numbers to the note: the largest p-value of an empty set, or the pieces of another."""
-    if status == "empty":
-        return f"p ≤ {pvalues.max():.3g} at all points"
-    return pieces_text(np.asarray(sizes, float), measure) if status == "disconnected" else ""
-
-
-def pieces_text(sizes: FloatArray, measure: str) -> str:
-    """Say how many pieces there are, and how much of them is in the largest.
+def set_detail(status: str, pvalues: FloatArray, sizes: FloatArray, measure: str) -> str:
+    """Add numbers to the note: the largest p-value of an empty set, or the pieces of another.
 
     Examples
     --------
-    >>> pieces_text(np.array([90.0, 6.0, 4.0]), "area")
+    >>> set_detail("disconnected", np.ones(3), np.array([90.0, 6.0, 4.0]), "area")
     '3 pieces, the largest with 90% of the area'
     """
-    if len(sizes) < 2 or not np.isfinite(sizes).all():
-        return f"{len(sizes)} pieces" if len(sizes) > 1 else ""
+    if status == "empty":
+        return f"p ≤ {pvalues.max():.3g} at all points"
+    if status != "disconnected" or len(sizes) < 2:
+        return ""
+    if not np.isfinite(sizes).all():
+        return f"{len(sizes)} pieces"
+    # rounded down, so that several pieces are never said to be all of the largest
     share = np.floor(1000 * sizes.max() / sizes.sum()) / 10
     return f"{len(sizes)} pieces, the largest with {share:g}% of the {measure}"
 

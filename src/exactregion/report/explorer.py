@@ -175,14 +175,14 @@ def _surface_plane(display: RankDisplay, m: int) -> Plane:
         keys.append(Key("line-ink", f"edge of the {wording.percent(display.coverage)} region"))
     keys += _draw_points(plot, display.places(display.estimate), display.status == "empty")
     first, second = (wording.shortened(name) for name in display.names)
-    sheared = f" Across is {names[0]}, since {first} alone varies together with {second}."
+    sheared = f" The horizontal axis is {names[0]}, since {first} varies together with {second}."
     figure = Figure(
         "plane",
         f"Exact p-values over the plane of {names[0]} and {names[1]}, with the edge of the region. "
         "The sliders below move the point that is shown.",
         plot,
         keys,
-        "Every place is one setting of the two parameters; the bluer, the better it fits. The "
+        "Every point is one setting of the two parameters; the bluer, the better it fits. The "
         f"region contains those with a {_level_text(display.levels)}."
         f"{sheared if display.shear else ''}",
     )
