@@ -167,9 +167,9 @@ class CalibrationBelt:
         Path
             The page.
         """
-        from exactregion.report import write_belt_report
+        from exactregion.report import write_report
 
-        return write_belt_report(self, path, title=title)
+        return write_report(self, path, title=title)
 
 
 def calibration_belt(

@@ -1,17 +1,24 @@
-"""Pictures: Display objects in scikit-learn's style, one a picture.
+"""Pictures: Display objects in scikit-learn's style, one per picture.
 
-The constructor of a Display stores arrays, ``plot`` draws them, and a class method computes them
-from a region, a band or a test result and draws at once. matplotlib is loaded when a picture is
-drawn, not before.
+The constructor of a Display stores arrays, ``plot`` draws them with matplotlib, and class methods
+such as ``from_region`` compute them and draw at once, or with ``draw=False`` only compute them.
+matplotlib is loaded when a picture is drawn, not before; reports draw the same arrays without it.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from exactregion.errors import InvalidValueError
 from exactregion.plotting.bands import BandDisplay
 from exactregion.plotting.belt import BeltDisplay
-from exactregion.plotting.choice import display_region
 from exactregion.plotting.corner import CornerDisplay
 from exactregion.plotting.null import NullDisplay
 from exactregion.plotting.pvalues import PValueDisplay
 from exactregion.plotting.ranks import RankDisplay
+
+if TYPE_CHECKING:
+    from exactregion.region import ConfidenceRegion
 
 __all__ = [
     "BandDisplay",
@@ -22,3 +29,32 @@ __all__ = [
     "RankDisplay",
     "display_region",
 ]
+
+KINDS: dict[str, type[PValueDisplay] | type[RankDisplay] | type[CornerDisplay]] = {
+    "pvalue": PValueDisplay,
+    "rank": RankDisplay,
+    "corner": CornerDisplay,
+}
+
+
+def display_region(
+    region: ConfidenceRegion, kind: str | None = None, **kwargs: Any
+) -> PValueDisplay | RankDisplay | CornerDisplay:
+    """Draw a region in the picture requested, or in that for its number of parameters.
+
+    Parameters
+    ----------
+    region : ConfidenceRegion
+        Fitted.
+    kind : {"pvalue", "rank", "corner"}, optional
+        The picture.
+    **kwargs
+        For `from_region` of the Display.
+    """
+    if kind is None:
+        kind = list(KINDS)[min(len(region.parameter_names_), 3) - 1]
+    if kind not in KINDS:
+        raise InvalidValueError(
+            f"of plot must be one of {list(KINDS)} or None. Got {kind!r} instead.", parameter="kind"
+        )
+    return KINDS[kind].from_region(region, **kwargs)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from exactregion._typing import BoolArray, FloatArray, IntArray
+from exactregion._typing import FloatArray, IntArray
 from exactregion.data.reading import numeric, read_inputs, read_outcomes
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.plotting import canvas, wording
@@ -14,11 +15,13 @@ from exactregion.region.ranges import positive_ranges
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
     from exactregion.region import Band
 
 __all__ = ["BandDisplay"]
+
+JITTER = 0.022
+"""Half the range of the heights of marks of equal outcomes, so that equal inputs show."""
 
 _NOTES = {
     "unbounded": "unbounded: the band is of an unbounded region",
@@ -27,7 +30,8 @@ _NOTES = {
 }
 
 
-class BandDisplay:
+@dataclass(eq=False, repr=False)
+class BandDisplay(canvas.Display):
     """Bounds of P(Y=1|x) along one input, with the estimate and the data.
 
     Use `from_band`, or `Band.plot`, to make one.
@@ -50,6 +54,12 @@ class BandDisplay:
         Outcomes at these; trials are all 1 for labels.
     name : str
         Name of the input.
+    levels : tuple of str, optional
+        Values of the input in words, where it takes only a few: bars are drawn at these.
+    held : str
+        At which values other inputs are held; empty if there are none.
+    X : array or frame, optional
+        The inputs at `x` as the family takes them.
 
     Attributes
     ----------
@@ -57,7 +67,7 @@ class BandDisplay:
         The axes drawn on.
     figure_ : matplotlib Figure
         Their figure.
-    band_ : matplotlib PolyCollection
+    band_ : matplotlib PolyCollection or BarContainer
         The band.
     line_ : matplotlib Line2D
         The estimate.
@@ -75,35 +85,21 @@ class BandDisplay:
     'temp'
     """
 
-    ax_: Axes
-    figure_: Figure
-
-    def __init__(
-        self,
-        x: FloatArray,
-        lower: FloatArray,
-        upper: FloatArray,
-        estimate: FloatArray,
-        *,
-        coverage: float,
-        joint: bool,
-        status: str = "bounded",
-        data_x: FloatArray | None = None,
-        successes: IntArray | None = None,
-        trials: IntArray | None = None,
-        name: str = "x",
-    ) -> None:
-        self.x = x
-        self.lower = lower
-        self.upper = upper
-        self.estimate = estimate
-        self.coverage = coverage
-        self.joint = joint
-        self.status = status
-        self.data_x = data_x
-        self.successes = successes
-        self.trials = trials
-        self.name = name
+    x: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    estimate: FloatArray
+    _: KW_ONLY
+    coverage: float
+    joint: bool
+    status: str = "bounded"
+    data_x: FloatArray | None = None
+    successes: IntArray | None = None
+    trials: IntArray | None = None
+    name: str = "x"
+    levels: tuple[str, ...] | None = None
+    held: str = ""
+    X: Any = None
 
     @classmethod
     def from_band(
@@ -121,7 +117,7 @@ class BandDisplay:
         Parameters
         ----------
         band : Band
-            What `ConfidenceRegion.band` gave; its inputs may differ in one column only.
+            Returned by `ConfidenceRegion.band`; its inputs may differ in one column only.
         data : (x, y), optional
             Data to draw: one input column, and labels or (successes, failures).
         name : str, optional
@@ -132,10 +128,6 @@ class BandDisplay:
             Where to draw; a new figure by default.
         **kwargs
             For `plot`.
-
-        Returns
-        -------
-        BandDisplay
         """
         canvas.check_matplotlib(f"{cls.__name__}.from_band")
         x = _varying_column(band.X)
@@ -158,6 +150,30 @@ class BandDisplay:
         )
         return display.plot(ax, **kwargs)
 
+    def marks(self, most: int | None = None) -> tuple[FloatArray, FloatArray, IntArray]:
+        """Return x, height and trials of a mark for each row, or for `most` rows drawn at random.
+
+        Rows of one trial have marks above 1 or below 0, at slightly different heights so that equal
+        inputs show; others have them at their share of successes. Rows without trials have none.
+        """
+        if self.data_x is None or self.successes is None or self.trials is None:
+            return np.empty(0), np.empty(0), np.empty(0, dtype=np.int64)
+        rng = np.random.default_rng(0)
+        rows = np.flatnonzero((self.trials > 0) & np.isfinite(self.data_x))
+        if most is not None and len(rows) > most:
+            rows = np.sort(rng.choice(rows, most, replace=False))
+        x, hits, trials = self.data_x[rows], self.successes[rows], self.trials[rows]
+        if self.levels is not None:
+            x = x + 0.025 * np.ptp(self.x) * rng.uniform(-1, 1, len(x))
+        if not self.is_labels:
+            return x, hits / trials, trials
+        return x, np.where(hits == 1, 1.04, -0.04) + JITTER * rng.uniform(-1, 1, len(x)), trials
+
+    @property
+    def is_labels(self) -> bool:
+        """Whether every row of the data is a single trial."""
+        return self.trials is not None and bool((self.trials == 1).all())
+
     def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
         """Draw the picture.
 
@@ -167,89 +183,70 @@ class BandDisplay:
             Where to draw; a new figure by default.
         **kwargs
             For the band, `matplotlib.axes.Axes.fill_between`.
-
-        Returns
-        -------
-        self
         """
-        canvas.check_matplotlib(f"{type(self).__name__}.plot")
-        ax = canvas.new_axes(5.6, 3.8) if ax is None else ax
-        self.ax_, self.figure_ = ax, canvas.figure_of(ax)
+        ax = self._start(ax, 5.6, 3.8)
         self._draw_band(**kwargs)
-        self._draw_undecided()
+        if self.levels is None:
+            self._draw_undecided()
         self._draw_data()
         ax.set(xlabel=self.name, ylabel="P(Y = 1 | x)", ylim=(-0.08, 1.08))
         ax.set_yticks(np.linspace(0, 1, 6))
-        ax.margins(x=0.02)
+        ax.margins(x=0.02 if self.levels is None else 0.15)
+        if self.levels is not None:
+            ax.set_xticks(self.x, self.levels)
         canvas.remove_spines(ax)
-        ax.legend(loc="best", fontsize="small", framealpha=0.9, edgecolor="none")
+        canvas.add_legend(ax)
         if self.status != "bounded":
             canvas.add_note(ax, "", _NOTES[self.status])
         return self
 
     def _draw_band(self, **kwargs: Any) -> None:
-        kind = "simultaneous" if self.joint else "pointwise"
-        style = {
-            "color": canvas.BLUE,
-            "alpha": 0.25,
-            "linewidth": 0,
-            "label": f"{wording.percent(self.coverage)} {kind} band",
-        }
-        if self.status != "empty":
-            self.band_ = self.ax_.fill_between(
-                self.x, self.lower, self.upper, **{**style, **kwargs}
-            )
-        label = "least incompatible" if self.status == "empty" else "most compatible"
-        look: dict[str, Any] = {"linestyle": "--"} if self.status == "empty" else {}
-        (self.line_,) = self.ax_.plot(
-            self.x, self.estimate, color=canvas.BLUE, linewidth=1.6, label=label, **look
-        )
+        kind = "simultaneous" if self.joint else "individual"
+        label = f"{wording.percent(self.coverage)} {kind} band"
+        style = {"color": canvas.BLUE, "alpha": 0.25, "linewidth": 0, "label": label, **kwargs}
+        is_empty = self.status == "empty"
+        if not is_empty and self.levels is None:
+            self.band_ = self.ax_.fill_between(self.x, self.lower, self.upper, **style)
+        elif not is_empty:
+            size = {"height": self.upper - self.lower, "width": 0.08 * np.ptp(self.x)}
+            self.band_ = self.ax_.bar(self.x, bottom=self.lower, **size, **style)
+        look: dict[str, Any] = {"color": canvas.BLUE, "label": wording.estimate_name(is_empty)}
+        if self.levels is None:
+            look |= {"linestyle": "--" if is_empty else "-", "linewidth": 1.6}
+        else:
+            look |= {"linestyle": "none", "marker": "o"}
+        (self.line_,) = self.ax_.plot(self.x, self.estimate, **look)
 
     def _draw_undecided(self) -> None:
         """Shade the inputs at which the region allows both classes to be the likelier."""
         self.ax_.axhline(0.5, color=canvas.GREY, linewidth=0.8, linestyle=":", zorder=1)
-        label: str | None = "undecided: band holds 1/2"
+        label: str | None = "undecided: band contains 1/2"
+        style: dict[str, Any] = {"color": canvas.GREY, "alpha": 0.1, "linewidth": 0, "zorder": 0}
         for start, stop in positive_ranges(self.x, 0.5 - self.lower, self.upper - 0.5):
-            self.ax_.axvspan(
-                start, stop, color=canvas.GREY, alpha=0.1, linewidth=0, zorder=0, label=label
-            )
+            self.ax_.axvspan(start, stop, label=label, **style)
             label = None
 
     def _draw_data(self) -> None:
-        if self.data_x is None or self.successes is None or self.trials is None:
+        x, height, trials = self.marks()
+        if not len(x):
             return
-        total = int(self.trials.sum())
-        if (self.trials == 1).all():
-            self._draw_ticks(self.data_x, self.successes == 1, f"data (n = {total})")
+        total = int(trials.sum())
+        if self.is_labels:
+            style: dict[str, Any] = {"linestyle": "none", "marker": "|", "color": canvas.INK}
+            style |= {"markersize": 6, "markeredgewidth": 1.0}
+            style["alpha"] = 0.75 if len(x) < 300 else 0.35  # so that dense ticks keep a shade
+            self.ax_.plot(x, height, label=f"data (n = {total})", **style)
             return
-        used = self.trials > 0
-        area = 12 + 68 * self.trials[used] / self.trials.max()
         self.ax_.scatter(
-            self.data_x[used],
-            self.successes[used] / self.trials[used],
-            s=area,
+            x,
+            height,
+            s=12 + 68 * trials / trials.max(),
             facecolor="white",
             edgecolor=canvas.INK,
             linewidth=0.9,
             zorder=4,
             clip_on=False,
             label=f"observed shares (n = {total})",
-        )
-
-    def _draw_ticks(self, x: FloatArray, positive: BoolArray, label: str) -> None:
-        """Draw a tick for each outcome, a little above or below so that equal inputs show."""
-        jitter = 0.022 * np.random.default_rng(0).uniform(-1, 1, len(x))
-        height = np.where(positive, 1.04, -0.04) + jitter
-        self.ax_.plot(
-            x,
-            height,
-            linestyle="none",
-            marker="|",
-            markersize=6,
-            markeredgewidth=1.0,
-            color=canvas.INK,
-            alpha=0.75 if len(x) < 300 else 0.35,
-            label=label,
         )
 
 

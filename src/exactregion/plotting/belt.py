@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass, fields
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from exactregion._typing import FloatArray, IntArray
+from exactregion.calibration import calibration_belt
 from exactregion.data.sample import Sample
 from exactregion.models import fixed_probabilities
 from exactregion.plotting import canvas, wording
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
     from exactregion.calibration import CalibrationBelt, Departure
 
@@ -23,7 +24,8 @@ BINS = 40
 """Bins of the histogram of predictions, over 0 to 1."""
 
 
-class BeltDisplay:
+@dataclass(eq=False, repr=False)
+class BeltDisplay(canvas.Display):
     """Bounds of the calibration curve, the diagonal, and a histogram of the predictions.
 
     Use `from_belt`, `from_predictions` or `from_estimator`, or `CalibrationBelt.plot`, to make one.
@@ -31,11 +33,11 @@ class BeltDisplay:
     Parameters
     ----------
     grid : ndarray of shape (k,)
-        Predicted probabilities, ascending.
+        Predicted probabilities, in ascending order.
     lower, upper, estimate : ndarrays of shape (k,)
         Bounds of the calibration curve, and the most compatible one.
     coverage : float
-        P(the true curve is within the bounds), at least.
+        P(the whole true curve is within the bounds), at least.
     pvalue : float
         Exact p-value of calibration.
     y_prob : ndarray of shape (n,)
@@ -71,69 +73,38 @@ class BeltDisplay:
     'probability of the outcome'
     """
 
-    ax_: Axes
-    histogram_ax_: Axes | None
-    figure_: Figure
-
-    def __init__(
-        self,
-        grid: FloatArray,
-        lower: FloatArray,
-        upper: FloatArray,
-        estimate: FloatArray,
-        *,
-        coverage: float,
-        pvalue: float,
-        y_prob: FloatArray,
-        successes: IntArray,
-        trials: IntArray,
-        departures: tuple[Departure, ...] = (),
-        status: str = "bounded",
-    ) -> None:
-        self.grid = grid
-        self.lower = lower
-        self.upper = upper
-        self.estimate = estimate
-        self.coverage = coverage
-        self.pvalue = pvalue
-        self.y_prob = y_prob
-        self.successes = successes
-        self.trials = trials
-        self.departures = departures
-        self.status = status
+    grid: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    estimate: FloatArray
+    _: KW_ONLY
+    coverage: float
+    pvalue: float
+    y_prob: FloatArray
+    successes: IntArray
+    trials: IntArray
+    departures: tuple[Departure, ...] = ()
+    status: str = "bounded"
 
     @classmethod
-    def from_belt(cls, belt: CalibrationBelt, *, ax: Axes | None = None, **kwargs: Any) -> Self:
-        """Draw a belt.
+    def from_belt(
+        cls, belt: CalibrationBelt, *, draw: bool = True, ax: Axes | None = None, **kwargs: Any
+    ) -> Self:
+        """Take the arrays of a belt, and draw them.
 
         Parameters
         ----------
         belt : CalibrationBelt
-            What `calibration_belt` gave.
+            Returned by `calibration_belt`.
+        draw : bool
+            Whether to draw at once; if not, matplotlib is not needed.
         ax : matplotlib Axes, optional
             Where to draw the belt, without a histogram; a new figure with both by default.
         **kwargs
             For `plot`.
-
-        Returns
-        -------
-        BeltDisplay
         """
-        canvas.check_matplotlib(f"{cls.__name__}.from_belt")
-        display = cls(
-            belt.grid,
-            belt.lower,
-            belt.upper,
-            belt.estimate,
-            coverage=belt.coverage,
-            pvalue=belt.pvalue,
-            y_prob=belt.y_prob,
-            successes=belt.successes,
-            trials=belt.trials,
-            departures=belt.departures,
-            status=belt.status,
-        )
-        return display.plot(ax, **kwargs)
+        display = cls(**{one.name: getattr(belt, one.name) for one in fields(cls)})
+        return display.plot(ax, **kwargs) if draw else display
 
     @classmethod
     def from_predictions(
@@ -149,13 +120,7 @@ class BeltDisplay:
             Where to draw.
         **settings
             For `calibration_belt`: ``confidence_level``, ``rng`` and others.
-
-        Returns
-        -------
-        BeltDisplay
         """
-        from exactregion.calibration import calibration_belt
-
         canvas.check_matplotlib(f"{cls.__name__}.from_predictions")
         return cls.from_belt(calibration_belt(y_true, y_prob, **settings), ax=ax)
 
@@ -163,7 +128,7 @@ class BeltDisplay:
     def from_estimator(
         cls, estimator: Any, X: Any, y: Any, *, ax: Axes | None = None, **settings: Any
     ) -> Self:
-        """Ask a fitted classifier for predictions on held-out data, and draw their belt.
+        """Draw the belt of a fitted classifier's predictions on held-out data.
 
         Parameters
         ----------
@@ -175,15 +140,26 @@ class BeltDisplay:
             Where to draw.
         **settings
             For `calibration_belt`: ``confidence_level``, ``rng`` and others.
-
-        Returns
-        -------
-        BeltDisplay
         """
         canvas.check_matplotlib(f"{cls.__name__}.from_estimator")
         rows = Sample.from_data(np.arange(len(y)), y, pos_label=settings.get("pos_label"))
         predictions = fixed_probabilities(estimator, X, len(rows), rows.classes)
         return cls.from_predictions(y, predictions, ax=ax, **settings)
+
+    def histogram(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Count outcomes that happened, and those that did not, in bins of the predictions.
+
+        Returns
+        -------
+        edges : ndarray of shape (b + 1,)
+        happened, others : ndarrays of shape (b,)
+        """
+        edges = np.linspace(0, 1, BINS + 1)
+        happened, others = (
+            np.histogram(self.y_prob, edges, weights=weights)[0]
+            for weights in (self.successes, self.trials - self.successes)
+        )
+        return edges, happened, others
 
     def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
         """Draw the picture.
@@ -194,12 +170,9 @@ class BeltDisplay:
             Where to draw the belt, without a histogram; a new figure with both by default.
         **kwargs
             For the belt, `matplotlib.axes.Axes.fill_between`.
-
-        Returns
-        -------
-        self
         """
         canvas.check_matplotlib(f"{type(self).__name__}.plot")
+        self.histogram_ax_: Axes | None
         self.ax_, self.histogram_ax_ = _new_axes() if ax is None else (ax, None)
         self.figure_ = canvas.figure_of(self.ax_)
         self._draw_belt(**kwargs)
@@ -210,14 +183,14 @@ class BeltDisplay:
         bottom.set_xlabel("predicted probability")
         self.ax_.set(xlim=(0, 1), ylim=(0, 1), ylabel="probability of the outcome")
         canvas.remove_spines(self.ax_)
-        self.ax_.legend(loc="upper left", fontsize="small", framealpha=0.9, edgecolor="none")
+        canvas.add_legend(self.ax_, loc="upper left")
         title = f"Calibration: exact p-value {self.pvalue:.4g} (n = {int(self.trials.sum()):,})"
         canvas.add_note(self.ax_, title, self._note())
         return self
 
     def _note(self) -> str:
         if self.status == "empty":
-            return "empty: no shift and stretch of the logits fits"
+            return f"empty: no {wording.RECALIBRATION} of the logits fits"
         if len(self.departures) == 1:
             return wording.departure_text(self.departures[0])
         return ""
@@ -241,41 +214,24 @@ class BeltDisplay:
     def _draw_departures(self) -> None:
         """Mark the diagonal where it is outside the belt."""
         label: str | None = "outside the belt"
+        style: dict[str, Any] = {"linewidth": 2.4, "solid_capstyle": "round"}
         for departure in self.departures:
             ends = [departure.start, departure.stop]
-            self.ax_.plot(
-                ends,
-                ends,
-                color=canvas.VERMILION,
-                linewidth=2.4,
-                solid_capstyle="round",
-                label=label,
-            )
+            self.ax_.plot(ends, ends, color=canvas.VERMILION, label=label, **style)
             label = None
 
     def _draw_histogram(self, ax: Axes) -> None:
         """Draw the predictions of outcomes that happened upwards, the others downwards."""
-        edges = np.linspace(0, 1, BINS + 1)
-        parts = ((self.successes, 1, canvas.BLUE), (self.trials - self.successes, -1, canvas.GREY))
-        for weights, sign, color in parts:
-            counts, _ = np.histogram(self.y_prob, bins=edges, weights=weights)
-            ax.bar(edges[:-1], sign * counts, width=1 / BINS, align="edge", color=color, alpha=0.8)
+        edges, happened, others = self.histogram()
+        for heights, color in ((happened, canvas.BLUE), (-others, canvas.GREY)):
+            ax.bar(edges[:-1], heights, width=1 / BINS, align="edge", color=color, alpha=0.8)
         ax.axhline(0, color=canvas.INK, linewidth=0.6)
         ax.set_ylabel("rows")
         ax.margins(y=0.3)  # room for the words
         ax.yaxis.set_major_formatter(lambda value, _: f"{abs(value):g}")
-        words = ((0.99, "happened", canvas.BLUE), (0.01, "did not", canvas.GREY))
-        for height, text, color in words:
-            ax.text(
-                0.995,
-                height,
-                text,
-                transform=ax.transAxes,
-                ha="right",
-                va="top" if height > 0.5 else "bottom",
-                fontsize="small",
-                color=color,
-            )
+        style: dict[str, Any] = {"transform": ax.transAxes, "ha": "right", "fontsize": "small"}
+        ax.text(0.995, 0.99, "happened", va="top", color=canvas.BLUE, **style)
+        ax.text(0.995, 0.01, "did not", va="bottom", color=canvas.GREY, **style)
         canvas.remove_spines(ax)
 
 

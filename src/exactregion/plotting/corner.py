@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -11,14 +11,13 @@ import numpy.typing as npt
 from exactregion._typing import FloatArray
 from exactregion.errors import InvalidValueError
 from exactregion.plotting import canvas, wording
+from exactregion.plotting.rays import boundary_members, points_along_rays
+from exactregion.ranking import pvalue_of
 from exactregion.region.outline import Outline
-from exactregion.region.rays import radius_of, trace
-from exactregion.region.window import Window
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
     from exactregion.region import ConfidenceRegion
 
@@ -28,20 +27,16 @@ RAYS = 400
 PANEL = 1.65
 """Side of a panel in inches."""
 
-ADDED = 0.08
+MARGIN = 0.08
 """Share of the extent left free around the region."""
 
-_DETAILS = {"disconnected": "the hulls bridge the gaps"}
 
-PAST_EDGE = 12.0
-"""Rays that never leave are cut at this multiple of the reach of those that do."""
-
-
-class CornerDisplay:
+@dataclass(eq=False, repr=False)
+class CornerDisplay(canvas.Display):
     """Projections of a region on all pairs of parameters, with the joint intervals.
 
-    Each panel below the diagonal shows the convex hull of members found, as its two parameters see
-    it; the panels on the diagonal show the joint intervals. Use `from_region`, or
+    Each panel below the diagonal shows the convex hull of members found, projected on its two
+    parameters; the panels on the diagonal show the joint intervals. Use `from_region`, or
     `ConfidenceRegion.plot`, to make one.
 
     Parameters
@@ -58,11 +53,18 @@ class CornerDisplay:
     estimate : ndarray of shape (d,)
         The most compatible point found.
     coverage : float
-        P(the region holds the truth), exactly.
+        P(the region contains the true parameters), exactly.
     status : {"bounded", "unbounded", "disconnected", "empty"}
         What kind of set the region is.
     truth : ndarray of shape (d,), optional
         The true parameters, where they are known.
+    theta : ndarray of shape (T, d), optional
+        Parameters inside and outside, from most to least compatible. The report shows them, since
+        its readers can point at them; `plot` does not.
+    pvalues : ndarray of shape (T,), optional
+        Their p-values.
+    levels : (float, float)
+        Of these, members have a p-value above the first and not above the second.
 
     Attributes
     ----------
@@ -82,29 +84,18 @@ class CornerDisplay:
     ((3, 3), 'intercept', 'PSI')
     """
 
-    ax_: npt.NDArray[np.object_]
-    figure_: Figure
-
-    def __init__(
-        self,
-        members: FloatArray,
-        intervals: FloatArray,
-        limits: FloatArray,
-        *,
-        names: tuple[str, ...],
-        estimate: FloatArray,
-        coverage: float,
-        status: str = "bounded",
-        truth: FloatArray | None = None,
-    ) -> None:
-        self.members = members
-        self.intervals = intervals
-        self.limits = limits
-        self.names = names
-        self.estimate = estimate
-        self.coverage = coverage
-        self.status = status
-        self.truth = truth
+    members: FloatArray
+    intervals: FloatArray
+    limits: FloatArray
+    _: KW_ONLY
+    names: tuple[str, ...]
+    estimate: FloatArray
+    coverage: float
+    status: str = "bounded"
+    truth: FloatArray | None = None
+    theta: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
+    pvalues: FloatArray = field(default_factory=lambda: np.empty(0))
+    levels: tuple[float, float] = (0.0, 1.0)
 
     @classmethod
     def from_region(
@@ -113,10 +104,11 @@ class CornerDisplay:
         *,
         truth: npt.ArrayLike | None = None,
         rays: int = RAYS,
+        draw: bool = True,
         ax: Axes | None = None,
         **kwargs: Any,
     ) -> Self:
-        """Follow rays through a region with at least two parameters, and draw it.
+        """Find the boundary of a region with at least two parameters, and draw it.
 
         Parameters
         ----------
@@ -125,30 +117,26 @@ class CornerDisplay:
         truth : array-like of shape (d,), optional
             The true parameters, drawn as a star.
         rays : int
-            Number of rays to follow to the boundary, besides those of the search; most of them
-            towards the edges of the projections.
+            Number of rays along which the boundary is found, besides those of the search; most of
+            them towards the edges of the projections.
+        draw : bool
+            Whether to draw at once; if not, matplotlib is not needed.
         ax : matplotlib Axes, optional
             Axes to divide into panels; a new figure by default.
         **kwargs
             For `plot`.
-
-        Returns
-        -------
-        CornerDisplay
         """
-        canvas.check_matplotlib(f"{cls.__name__}.from_region")
+        canvas.check_matplotlib(f"{cls.__name__}.from_region", draw)
         names = region.parameter_names_
-        if len(names) < 2:
-            raise InvalidValueError(
-                f"{cls.__name__} needs a family with two or more parameters. Got {len(names)} "
-                "instead: use region.plot(), which chooses the picture."
-            )
+        canvas.check_number(cls.__name__, region, "two or more parameters", len(names) > 1)
         true = canvas.check_truth(truth, region)
         outline = region.outline()
-        members = _members(region, outline, rays)
         intervals = region.intervals(joint=True)[["lower", "upper"]].to_numpy(dtype=np.float64)
+        theta = np.vstack([outline.estimate, points_along_rays(outline)])
+        pvalues = pvalue_of(region.rank(theta), region.accepted_ranks_.m)
+        order = np.argsort(-pvalues, kind="stable")
         display = cls(
-            members,
+            boundary_members(region, outline, rays),
             intervals,
             _limits(outline, intervals, true),
             names=names,
@@ -156,8 +144,11 @@ class CornerDisplay:
             coverage=region.coverage_,
             status=outline.status,
             truth=true,
+            theta=theta[order],
+            pvalues=pvalues[order],
+            levels=canvas.accepted_pvalues(region),
         )
-        return display.plot(ax, **kwargs)
+        return display.plot(ax, **kwargs) if draw else display
 
     def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
         """Draw the picture.
@@ -168,25 +159,19 @@ class CornerDisplay:
             Axes to divide into panels; a new figure by default.
         **kwargs
             For the projections, `matplotlib.axes.Axes.fill`.
-
-        Returns
-        -------
-        self
         """
-        canvas.check_matplotlib(f"{type(self).__name__}.plot")
         self._make_panels(ax)
         for row in range(len(self.names)):
             self._draw_interval(row)
             for column in range(row):
                 self._draw_pair(row, column, **kwargs)
         self._label()
+        self._draw_legend()
         return self
 
     def _make_panels(self, ax: Axes | None) -> None:
         d = len(self.names)
-        if ax is None:
-            ax = canvas.new_axes(PANEL * d + 0.7, PANEL * d + 0.5)
-        self.figure_ = canvas.figure_of(ax)
+        ax = self._start(ax, PANEL * d + 0.7, PANEL * d + 0.5)
         parent = ax.figure  # a subfigure, perhaps
         place = ax.get_subplotspec()
         if place is None:
@@ -222,7 +207,7 @@ class CornerDisplay:
             ax.text(0.5, 0.62, wording.interval_text(lower, upper, high - low), **style)
         ax.plot(self.estimate[index], 0.4, **canvas.estimate_style(self.status == "empty"))
         if self.truth is not None:
-            ax.plot(self.truth[index], 0.4, **canvas.truth_style())
+            ax.plot(self.truth[index], 0.4, **canvas.TRUTH_STYLE)
 
     def _draw_pair(self, row: int, column: int, **kwargs: Any) -> None:
         ax: Axes = self.ax_[row, column]
@@ -233,7 +218,7 @@ class CornerDisplay:
             ax.fill(outline[:, 0], outline[:, 1], **{**style, **kwargs})
         ax.plot(*self.estimate[pair], **canvas.estimate_style(self.status == "empty"))
         if self.truth is not None:
-            ax.plot(*self.truth[pair], **canvas.truth_style())
+            ax.plot(*self.truth[pair], **canvas.TRUTH_STYLE)
         ax.set(xlim=self.limits[column], ylim=self.limits[row])
 
     def _label(self) -> None:
@@ -257,22 +242,22 @@ class CornerDisplay:
                     ax.set_ylabel(self.names[row])
         self.figure_.align_ylabels(list(self.ax_[1:, 0]))
         self.figure_.align_xlabels(list(self.ax_[-1]))
-        self._write_title()
 
-    def _write_title(self) -> None:
-        """Write the title and the legend above the diagonal, where there is room."""
+    def _draw_legend(self) -> None:
+        """Draw the legend, with the title, above the diagonal, where there is room."""
         from matplotlib.lines import Line2D
         from matplotlib.patches import Patch
 
         is_empty = self.status == "empty"
-        label = "least incompatible" if is_empty else "most compatible"
-        handles: list[Artist] = [Line2D([], [], label=label, **canvas.estimate_style(is_empty))]
+        label, style = wording.estimate_name(is_empty), canvas.estimate_style(is_empty)
+        handles: list[Artist] = [Line2D([], [], label=label, **style)]
         if not is_empty:
             handles.insert(0, Patch(color=canvas.BLUE, alpha=0.25, label="projection"))
             handles.insert(1, Line2D([], [], color=canvas.BLUE, lw=2.2, label="joint interval"))
         if self.truth is not None:
-            handles.append(Line2D([], [], label="truth", **canvas.truth_style()))
-        note = wording.region_note(self.status, _DETAILS.get(self.status, ""))
+            handles.append(Line2D([], [], label="truth", **canvas.TRUTH_STYLE))
+        bridged = "the hulls bridge the gaps" if self.status == "disconnected" else ""
+        note = wording.region_note(self.status, bridged)
         if note:
             handles.append(Line2D([], [], linestyle="none", label=note.replace(": ", ":\n")))
         legend = self.ax_[0, 0].legend(
@@ -290,57 +275,14 @@ class CornerDisplay:
             legend.get_texts()[-1].set_color(canvas.VERMILION)
 
 
-def _members(region: ConfidenceRegion, outline: Outline, rays: int) -> FloatArray:
-    """Find members at the boundary, most of them where the projections have their edges.
-
-    Rays that never left are cut where they are well outside of the picture.
-    """
-    if outline.rays is None:
-        return np.empty((0, len(outline.estimate)))
-    window, d = outline.window, len(outline.estimate)
-    first_step = radius_of(region.coverage_, d) / 2
-    along = _towards_edges(window, rays)
-    more = trace(region.contains, window, along, first_step=first_step, look_beyond=False)
-    found = [outline.rays, more]
-    along, inner, outer, at_bound = (
-        np.concatenate([getattr(one, name) for one in found])
-        for name in ("directions", "inner", "outer", "at_bound")
-    )
-    endless = np.isinf(outer) & ~at_bound
-    finite = outer[np.isfinite(outer)]
-    cut = PAST_EDGE * (np.median(finite) if len(finite) else 4.0)
-    length = np.where(endless, np.minimum(inner, cut), inner)
-    theta = window.theta(along * length[:, None])
-    kept = ~endless
-    if endless.any():
-        kept[endless] = region.contains(theta[endless])
-    return np.vstack([outline.estimate, theta[kept]])
-
-
-def _towards_edges(window: Window, number: int) -> FloatArray:
-    """Directions whose ends have the edges of the projections, were the region an ellipsoid.
-
-    The projection of a ball of z on two parameters is B z, with B = U S Vᵀ their two rows of the
-    axes: an ellipse whose edge, U S u for u on the circle, is that of z = V u.
-    """
-    pairs = list(combinations(range(len(window.origin)), 2))
-    angles = np.linspace(0, 2 * np.pi, max(12, number // len(pairs)), endpoint=False)
-    circle = np.stack([np.cos(angles), np.sin(angles)])
-    stacks = []
-    for pair in pairs:
-        _, _, vt = np.linalg.svd(window.axes[list(pair)], full_matrices=False)
-        stacks.append(circle.T @ vt)
-    return np.vstack(stacks)
-
-
 def _limits(outline: Outline, intervals: FloatArray, truth: FloatArray | None) -> FloatArray:
-    """Give what to show of each parameter: its interval, or part of the region if endless."""
+    """Return what to show of each parameter: its interval, or part of the region if endless."""
     box = canvas.box_of(outline, margin=0.0)
     limits = np.where(np.isfinite(intervals), intervals, box)
     if truth is not None:
         limits[:, 0] = np.minimum(limits[:, 0], truth)
         limits[:, 1] = np.maximum(limits[:, 1], truth)
-    pad = ADDED * (limits[:, 1] - limits[:, 0])
+    pad = MARGIN * (limits[:, 1] - limits[:, 0])
     return limits + np.column_stack([-pad, pad])
 
 
@@ -359,7 +301,7 @@ def _inner_ticks(low: float, high: float) -> FloatArray:
 
 
 def _hull(points: FloatArray) -> FloatArray:
-    """Corners of the convex hull of points in the plane, in order."""
+    """Return the corners of the convex hull of points in the plane, in order."""
     from scipy.spatial import ConvexHull, QhullError
 
     try:

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from exactregion._typing import FloatArray
+from exactregion._typing import FloatArray, IntArray
 from exactregion.plotting import canvas, wording
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
     from exactregion.testing.result import ExactTestResult
 
 __all__ = ["NullDisplay"]
 
 FARTHEST = 3.0
-"""An observed statistic farther out than this many ranges of the others is shown by an arrow."""
+"""An observed statistic farther out than this many ranges of the others is shown by an arrow: drawn
+to scale, it would press them into a quarter of the picture."""
 
 
-class NullDisplay:
+@dataclass(eq=False, repr=False)
+class NullDisplay(canvas.Display):
     """Histogram of the alternatives' statistics with the original's marked.
 
     Use `from_result`, or `ExactTestResult.plot`, to make one.
@@ -54,33 +56,28 @@ class NullDisplay:
     'Exact p-value 0.01 (rank 100 of 100)'
     """
 
-    ax_: Axes
-    figure_: Figure
-
-    def __init__(
-        self, null_distribution: FloatArray, *, statistic: float, pvalue: float, rank: int
-    ) -> None:
-        self.null_distribution = null_distribution
-        self.statistic = statistic
-        self.pvalue = pvalue
-        self.rank = rank
+    null_distribution: FloatArray
+    _: KW_ONLY
+    statistic: float
+    pvalue: float
+    rank: int
 
     @classmethod
-    def from_result(cls, result: ExactTestResult, *, ax: Axes | None = None, **kwargs: Any) -> Self:
-        """Draw the outcome of a test.
+    def from_result(
+        cls, result: ExactTestResult, *, draw: bool = True, ax: Axes | None = None, **kwargs: Any
+    ) -> Self:
+        """Take the numbers of a test result, and draw them.
 
         Parameters
         ----------
         result : ExactTestResult
-            What `model_test` or `calibration_test` gave.
+            Returned by `model_test` or `calibration_test`.
+        draw : bool
+            Whether to draw at once; if not, matplotlib is not needed.
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
         **kwargs
             For `plot`.
-
-        Returns
-        -------
-        NullDisplay
         """
         display = cls(
             result.null_distribution,
@@ -88,7 +85,44 @@ class NullDisplay:
             pvalue=result.pvalue,
             rank=result.rank,
         )
-        return display.plot(ax, **kwargs)
+        return display.plot(ax, **kwargs) if draw else display
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """Smallest and largest finite statistic of the alternatives, apart from each other."""
+        values = self._finite
+        if not len(values):
+            return 0.0, 1.0
+        low, high = float(values.min()), float(values.max())
+        return (low, high) if high > low else (low - 0.5, high + 0.5)
+
+    @property
+    def is_far(self) -> bool:
+        """Whether the observed statistic lies too far out to be drawn to scale."""
+        low, high = self.limits
+        return not self.statistic <= high + FARTHEST * (high - low)
+
+    def histogram(self, bins: Any = None) -> tuple[FloatArray, IntArray, IntArray]:
+        """Count the finite statistics of the alternatives in bins.
+
+        Parameters
+        ----------
+        bins : int or sequence of float, optional
+            Number of bins, or their edges. Bins of equal width are placed so that the observed
+            statistic is an edge, where it lies among the others.
+
+        Returns
+        -------
+        edges : ndarray of shape (b + 1,)
+        smaller, larger : ndarrays of shape (b,)
+            Alternatives smaller than the observed statistic, and at least as large.
+        """
+        values, edges = self._finite, self._edges(bins)
+        extreme = values >= self.statistic
+        smaller, larger = (
+            np.histogram(part, edges)[0] for part in (values[~extreme], values[extreme])
+        )
+        return edges, smaller, larger
 
     def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
         """Draw the picture.
@@ -99,69 +133,52 @@ class NullDisplay:
             Where to draw; a new figure by default.
         **kwargs
             For the histogram, `matplotlib.axes.Axes.hist`.
-
-        Returns
-        -------
-        self
         """
-        canvas.check_matplotlib(f"{type(self).__name__}.plot")
-        ax = canvas.new_axes(5.6, 3.4) if ax is None else ax
-        self.ax_, self.figure_ = ax, canvas.figure_of(ax)
-        self._draw_histogram(**kwargs)
-        self._draw_observed()
+        ax = self._start(ax, 5.6, 3.4)
+        edges, *counts = self.histogram(kwargs.pop("bins", None))
+        looks = (("smaller than observed", canvas.PALE), ("at least as large", canvas.BLUE))
+        shown = [(count, *look) for count, look in zip(counts, looks, strict=True) if count.any()]
+        if shown:
+            weights, labels, colors = zip(*shown, strict=True)
+            style: dict[str, Any] = {"label": labels, "color": colors, "stacked": True}
+            style |= {"edgecolor": "white", "linewidth": 0.4}
+            # one value per bin, at its left edge, which counts as many times as its weight
+            values = [edges[:-1]] * len(shown)
+            ax.hist(values, bins=edges.tolist(), weights=weights, **{**style, **kwargs})
+        self._draw_observed(ax)
         ax.set(xlabel="statistic", ylabel="number of alternatives")
         canvas.remove_spines(ax)
-        ax.legend(loc="best", fontsize="small", framealpha=0.9, edgecolor="none")
+        canvas.add_legend(ax)
         m = len(self.null_distribution) + 1
         canvas.add_note(ax, f"Exact p-value {self.pvalue:.4g} (rank {self.rank} of {m})", "")
         return self
 
-    def _draw_histogram(self, **kwargs: Any) -> None:
-        values = self._finite()
-        extreme = values >= self.statistic
-        parts = {
-            "smaller than observed": (values[~extreme], canvas.PALE),
-            "at least as large": (values[extreme], canvas.BLUE),
-        }
-        shown = {label: part for label, part in parts.items() if len(part[0])}
-        if not shown:
-            return
-        style = {
-            "bins": self._edges(kwargs.pop("bins", None)),
-            "label": list(shown),
-            "color": [color for _, color in shown.values()],
-            "stacked": True,
-            "edgecolor": "white",
-            "linewidth": 0.4,
-        }
-        self.ax_.hist([part for part, _ in shown.values()], **{**style, **kwargs})
-
+    @property
     def _finite(self) -> FloatArray:
         return self.null_distribution[np.isfinite(self.null_distribution)]
 
-    def _edges(self, bins: Any) -> list[float]:
-        """Give the edges of the bins; of even ones, so that the observed statistic is an edge."""
-        values = self._finite()
+    def _edges(self, bins: Any) -> FloatArray:
+        values, (low, high) = self._finite, self.limits
         if bins is not None and not isinstance(bins, int):
-            return [float(edge) for edge in np.histogram_bin_edges(values, bins=bins)]
-        low, high = _range_of(values)
-        width = (high - low) / (bins or _bins(len(values)))
+            return np.histogram_bin_edges(values, bins=bins)
+        # about the square root of their number, but few enough for the histogram to have a shape
+        width = (high - low) / (bins or int(np.clip(np.sqrt(len(values)), 5, 32)))
         if not low < self.statistic < high:
-            return [float(edge) for edge in np.arange(low, high + 1.5 * width, width)]
+            return np.arange(low, high + 1.5 * width, width)
         before, after = (
             np.ceil((self.statistic - low) / width),
             np.ceil((high - self.statistic) / width),
         )
-        return [float(self.statistic + k * width) for k in np.arange(-before, after + 1.5)]
+        return self.statistic + width * np.arange(-before, after + 1.5)
 
-    def _draw_observed(self) -> None:
-        low, high = _range_of(self._finite())
+    def _draw_observed(self, ax: Axes) -> None:
         text = f"observed: {wording.number(self.statistic)}"
-        if self.statistic <= high + FARTHEST * (high - low):
-            self.ax_.axvline(self.statistic, label=text, color=canvas.INK, linewidth=1.6)
+        if not self.is_far:
+            ax.axvline(self.statistic, label=text, color=canvas.INK, linewidth=1.6)
             return
-        self.ax_.set_xlim(right=high + 0.35 * (high - low))
-        self.ax_.annotate(
+        low, high = self.limits
+        ax.set_xlim(right=high + 0.35 * (high - low))
+        ax.annotate(
             text,
             xy=(1, 0.4),
             xytext=(-26, 0),
@@ -172,16 +189,3 @@ class NullDisplay:
             fontsize="small",
             arrowprops={"arrowstyle": "-|>", "color": canvas.INK, "linewidth": 1.6},
         )
-
-
-def _range_of(values: FloatArray) -> tuple[float, float]:
-    """Give the least and the largest value, apart from each other."""
-    if not len(values):
-        return 0.0, 1.0
-    low, high = float(values.min()), float(values.max())
-    return (low, high) if high > low else (low - 0.5, high + 0.5)
-
-
-def _bins(n: int) -> int:
-    """Choose a number of bins: about the square root of n, few enough to have a shape."""
-    return int(np.clip(np.sqrt(n), 5, 32))

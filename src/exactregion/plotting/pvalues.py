@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from exactregion._typing import BoolArray, FloatArray, IntArray
-from exactregion.errors import InvalidValueError
+from exactregion._typing import BoolArray, FloatArray
 from exactregion.plotting import canvas, wording
 from exactregion.ranking import pvalue_of
-from exactregion.region.grid import Grid
 from exactregion.region.ranges import runs
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
     from exactregion.region import ConfidenceRegion
 
@@ -26,7 +24,8 @@ __all__ = ["PValueDisplay"]
 CURVE_POINTS = 401
 
 
-class PValueDisplay:
+@dataclass(eq=False, repr=False)
+class PValueDisplay(canvas.Display):
     """The p-value of each value of one parameter, with the values that the region accepts.
 
     Use `from_region`, or `ConfidenceRegion.plot`, to make one.
@@ -39,17 +38,17 @@ class PValueDisplay:
         The p-value of each.
     ends : ndarray of shape (pieces, 2)
         First rejected values below and above each accepted piece; infinite where a piece goes on
-        past the values asked.
+        past the values.
     name : str
         Name of the parameter.
     estimate : float
         The most compatible value found.
     coverage : float
-        P(the region holds the truth), exactly.
+        P(the region contains the true value), exactly.
     levels : (float, float)
         A value is accepted if its p-value is above the first and not above the second.
     status : {"bounded", "unbounded", "cut", "disconnected", "empty"}
-        What kind of set the region is; cut if it reaches the edge of the grid, though the search
+        What kind of set the region is; cut if it touches the edge of the grid, though the search
         found an end.
     truth : float, optional
         The true value, where it is known.
@@ -77,31 +76,16 @@ class PValueDisplay:
     True
     """
 
-    ax_: Axes
-    figure_: Figure
-
-    def __init__(
-        self,
-        values: FloatArray,
-        pvalues: FloatArray,
-        ends: FloatArray,
-        *,
-        name: str,
-        estimate: float,
-        coverage: float,
-        levels: tuple[float, float],
-        status: str = "bounded",
-        truth: float | None = None,
-    ) -> None:
-        self.values = values
-        self.pvalues = pvalues
-        self.ends = ends
-        self.name = name
-        self.estimate = estimate
-        self.coverage = coverage
-        self.levels = levels
-        self.status = status
-        self.truth = truth
+    values: FloatArray
+    pvalues: FloatArray
+    ends: FloatArray
+    _: KW_ONLY
+    name: str
+    estimate: float
+    coverage: float
+    levels: tuple[float, float]
+    status: str = "bounded"
+    truth: float | None = None
 
     @classmethod
     def from_region(
@@ -112,10 +96,11 @@ class PValueDisplay:
         box: Any = None,
         points: int = CURVE_POINTS,
         levels: int | None = None,
+        draw: bool = True,
         ax: Axes | None = None,
         **kwargs: Any,
     ) -> Self:
-        """Ask a region with one parameter on a grid, and draw it.
+        """Evaluate a region with one parameter on a grid, and draw it.
 
         Parameters
         ----------
@@ -126,33 +111,30 @@ class PValueDisplay:
         box : array-like of shape (1, 2), optional
             (low, high) of the parameter; around the region by default.
         points : int
-            Values at which the function is asked, besides those near the ends.
+            Values at which the function is computed, besides those near the ends.
         levels : int, optional
             The ends are those on a grid with 2^levels + 1 points; 12 by default.
+        draw : bool
+            Whether to draw at once; if not, matplotlib is not needed.
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
         **kwargs
             For `plot`.
-
-        Returns
-        -------
-        PValueDisplay
         """
-        canvas.check_matplotlib(f"{cls.__name__}.from_region")
+        canvas.check_matplotlib(f"{cls.__name__}.from_region", draw)
         names = region.parameter_names_
-        if len(names) != 1:
-            raise InvalidValueError(
-                f"{cls.__name__} needs a family with one parameter. Got {len(names)} instead: "
-                "use region.plot(), which chooses the picture."
-            )
+        canvas.check_number(cls.__name__, region, "one parameter", len(names) == 1)
         true = canvas.check_truth(truth, region)
         box = canvas.box_of(region.outline()) if box is None else box
-        curve, fine = region.grid(box, points=points), region.grid(box, levels=levels)
-        asked = [region.estimate_] if true is None else [region.estimate_, true]
-        values, ranks = _together(curve, fine, np.array(asked)[:, 0], region.rank(asked))
-        member = region.accepted_ranks_.holds(ranks)
-        ends = _ends(values, member, *region.model_.bounds[0])
-        seen = "disconnected" if len(ends) > 1 else fine.status
+        even, fine = region.grid(box, points=points), region.grid(box, levels=levels)
+        single = np.array([region.estimate_] if true is None else [region.estimate_, true])
+        ranked = fine.ranks > 0
+        values = np.concatenate([even.axes[0], fine.axes[0][ranked], single[:, 0]])
+        ranks = np.concatenate([even.ranks, fine.ranks[ranked], region.rank(single)])
+        inside = (values >= even.axes[0][0]) & (values <= even.axes[0][-1])
+        values, first = np.unique(values[inside], return_index=True)
+        ranks = ranks[inside][first]
+        ends = _ends(values, region.accepted_ranks_.holds(ranks), *region.model_.bounds[0])
         display = cls(
             values,
             pvalue_of(ranks, region.accepted_ranks_.m),
@@ -161,10 +143,12 @@ class PValueDisplay:
             estimate=float(region.estimate_[0]),
             coverage=region.coverage_,
             levels=canvas.accepted_pvalues(region),
-            status=canvas.joint_status(region.status_, seen),
+            status=canvas.joint_status(
+                region.status_, "disconnected" if len(ends) > 1 else fine.status
+            ),
             truth=None if true is None else float(true[0]),
         )
-        return display.plot(ax, **kwargs)
+        return display.plot(ax, **kwargs) if draw else display
 
     def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
         """Draw the picture.
@@ -175,24 +159,20 @@ class PValueDisplay:
             Where to draw; a new figure by default.
         **kwargs
             For the p-value function, `matplotlib.axes.Axes.plot`.
-
-        Returns
-        -------
-        self
         """
-        canvas.check_matplotlib(f"{type(self).__name__}.plot")
-        ax = canvas.new_axes(5.6, 3.6) if ax is None else ax
-        self.ax_, self.figure_ = ax, canvas.figure_of(ax)
+        ax = self._start(ax, 5.6, 3.6)
         low, high = self.values[0], self.values[-1]
         style = {"color": canvas.BLUE, "linewidth": 1.3, "label": "p-value"}
         (self.line_,) = ax.plot(self.values, self.pvalues, **{**style, **kwargs})
-        handles: list[Artist] = [self.line_]
-        handles += self._draw_levels() + self._draw_pieces(low, high) + self._draw_points()
+        handles = [self.line_, *self._draw_levels(), *self._draw_pieces(), *self._draw_points()]
         ax.set(xlabel=self.name, ylabel="p-value", xlim=(low, high), ylim=(0, 1.04))
         canvas.remove_spines(ax)
-        ax.legend(handles=handles, loc="best", fontsize="small", framealpha=0.9, edgecolor="none")
+        canvas.add_legend(ax, handles=handles)
         title = f"Exact {wording.percent(self.coverage)} confidence set of {self.name}"
-        canvas.add_note(ax, title, wording.region_note(self.status, self._detail()))
+        detail = wording.set_detail(
+            self.status, self.pvalues, self.ends[:, 1] - self.ends[:, 0], "length"
+        )
+        canvas.add_note(ax, title, wording.region_note(self.status, detail))
         return self
 
     def _draw_levels(self) -> list[Artist]:
@@ -201,16 +181,13 @@ class PValueDisplay:
         lines = [self.ax_.axhline(level, **style) for level in shown]
         for line in lines[:1]:
             line.set_label("level " + ", ".join(f"{level:.3g}" for level in shown))
-        return [*lines[:1]]
+        return lines[:1]
 
-    def _draw_pieces(self, low: float, high: float) -> list[Artist]:
+    def _draw_pieces(self) -> list[Artist]:
         """Shade what is accepted, and mark the outermost ends with their values."""
-        spans = [
-            self.ax_.axvspan(
-                max(a, low), min(b, high), color=canvas.BLUE, alpha=0.13, linewidth=0, zorder=0
-            )
-            for a, b in self.ends
-        ]
+        low, high = self.values[0], self.values[-1]
+        style: dict[str, Any] = {"color": canvas.BLUE, "alpha": 0.13, "linewidth": 0, "zorder": 0}
+        spans = [self.ax_.axvspan(max(a, low), min(b, high), **style) for a, b in self.ends]
         if not spans:
             return []
         spans[0].set_label(f"{wording.percent(self.coverage)} set")
@@ -228,42 +205,22 @@ class PValueDisplay:
                 fontsize="small",
                 color=canvas.INK,
             )
-        return [spans[0]]
-
-    def _detail(self) -> str:
-        if self.status == "empty":
-            return f"p ≤ {self.pvalues.max():.3g} wherever asked"
-        if self.status != "disconnected":
-            return ""
-        return wording.pieces_text(self.ends[:, 1] - self.ends[:, 0], "length")
+        return spans[:1]
 
     def _draw_points(self) -> list[Artist]:
         is_empty = self.status == "empty"
-        label = "least incompatible" if is_empty else "most compatible"
-        drawn: list[Artist] = []
-        marked = [(self.estimate, label, canvas.estimate_style(is_empty))]
+        marked = [(self.estimate, wording.estimate_name(is_empty), canvas.estimate_style(is_empty))]
         if self.truth is not None:
-            marked.append((self.truth, "truth", canvas.truth_style()))
+            marked.append((self.truth, "truth", canvas.TRUTH_STYLE))
+        drawn: list[Artist] = []
         for value, name, style in marked:
             height = np.interp(value, self.values, self.pvalues)
             drawn += self.ax_.plot(value, height, label=name, clip_on=False, **style)
         return drawn
 
 
-def _together(
-    curve: Grid, fine: Grid, more: FloatArray, more_ranks: IntArray
-) -> tuple[FloatArray, IntArray]:
-    """Merge all values that were asked: the even grid, those near the ends, and single ones."""
-    asked = fine.ranks > 0
-    values = np.concatenate([curve.axes[0], fine.axes[0][asked], more])
-    ranks = np.concatenate([curve.ranks, fine.ranks[asked], more_ranks])
-    inside = (values >= curve.axes[0][0]) & (values <= curve.axes[0][-1])
-    unique, first = np.unique(values[inside], return_index=True)
-    return unique, ranks[inside][first]
-
-
 def _ends(values: FloatArray, member: BoolArray, low: float, high: float) -> FloatArray:
-    """Give the first rejected values on both sides of each accepted piece: shape (pieces, 2)."""
+    """Return the first rejected values on both sides of each accepted piece: (pieces, 2)."""
     below = low if values[0] <= low else -np.inf
     above = high if values[-1] >= high else np.inf
     padded = np.concatenate([[below], values, [above]])

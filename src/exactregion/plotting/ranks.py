@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -12,12 +13,13 @@ from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.errors import InvalidValueError
 from exactregion.plotting import canvas, wording
 from exactregion.ranking import pvalue_of
-from exactregion.region.grid import Grid
+from exactregion.region.grid import Grid, full_grid, refined_grid
+from exactregion.region.outline import Outline
+from exactregion.region.window import RankFunction
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
 
     from exactregion.region import ConfidenceRegion
 
@@ -25,20 +27,26 @@ __all__ = ["RankDisplay"]
 
 HEAT_POINTS = 81
 
+THIN = 0.9
+"""Correlation of the parameters from which an upright picture is sheared: less correlated regions
+fill enough of their box to be pointed at."""
 
-class RankDisplay:
-    """Ranks over the plane of two parameters, as p-values, with the region's contour.
+
+@dataclass(eq=False, repr=False)
+class RankDisplay(canvas.Display):
+    """p-values over the plane of two parameters, with the region's boundary.
 
     Use `from_region`, or `ConfidenceRegion.plot`, to make one.
 
     Parameters
     ----------
     theta : ndarray of shape (T, 2)
-        Points at which the p-value was asked, the corners of the picture among them.
+        Points at which the p-value was computed: first those of a regular grid, if there is one,
+        the second parameter fastest, then those near the boundary.
     pvalues : ndarray of shape (T,)
         The p-value at each of them.
     axes : (ndarray of shape (k,), ndarray of shape (l,))
-        Values of the two parameters on a grid.
+        Values of the two parameters on the grid of `member`.
     member : ndarray of shape (k, l)
         Membership there.
     names : (str, str)
@@ -46,14 +54,18 @@ class RankDisplay:
     estimate : ndarray of shape (2,)
         The most compatible point found.
     coverage : float
-        P(the region holds the truth), exactly.
+        P(the region contains the true parameters), exactly.
     levels : (float, float)
         A point is in the region if its p-value is above the first and not above the second.
     status : {"bounded", "unbounded", "cut", "disconnected", "empty"}
-        What kind of set the region is; cut if it reaches the edge of the grid, though the search
+        What kind of set the region is; cut if it touches the edge of the grid, though the search
         found an end.
     truth : ndarray of shape (2,), optional
         The true parameters, where they are known.
+    shear : float
+        The horizontal axis, and the first of `axes`, is first - shear · second.
+    regular : (int, int)
+        Shape of the regular grid in `theta`.
 
     Attributes
     ----------
@@ -63,7 +75,7 @@ class RankDisplay:
         Their figure.
     image_ : matplotlib TriMesh
         The heat map.
-    contour_ : matplotlib QuadContourSet or None
+    contour_ : matplotlib LineCollection or None
         The boundary of the region; None if it is empty.
     colorbar_ : matplotlib Colorbar
         The scale of the p-values.
@@ -79,33 +91,19 @@ class RankDisplay:
     ('intercept', 'temp')
     """
 
-    ax_: Axes
-    figure_: Figure
-
-    def __init__(
-        self,
-        theta: FloatArray,
-        pvalues: FloatArray,
-        axes: tuple[FloatArray, FloatArray],
-        member: BoolArray,
-        *,
-        names: tuple[str, str],
-        estimate: FloatArray,
-        coverage: float,
-        levels: tuple[float, float],
-        status: str = "bounded",
-        truth: FloatArray | None = None,
-    ) -> None:
-        self.theta = theta
-        self.pvalues = pvalues
-        self.axes = axes
-        self.member = member
-        self.names = names
-        self.estimate = estimate
-        self.coverage = coverage
-        self.levels = levels
-        self.status = status
-        self.truth = truth
+    theta: FloatArray
+    pvalues: FloatArray
+    axes: tuple[FloatArray, FloatArray]
+    member: BoolArray
+    _: KW_ONLY
+    names: tuple[str, str]
+    estimate: FloatArray
+    coverage: float
+    levels: tuple[float, float]
+    status: str = "bounded"
+    truth: FloatArray | None = None
+    shear: float = 0.0
+    regular: tuple[int, int] = (0, 0)
 
     @classmethod
     def from_region(
@@ -116,10 +114,12 @@ class RankDisplay:
         box: Any = None,
         points: int = HEAT_POINTS,
         levels: int | None = None,
+        upright: bool = False,
+        draw: bool = True,
         ax: Axes | None = None,
         **kwargs: Any,
     ) -> Self:
-        """Ask a region with two parameters on a grid, and draw it.
+        """Evaluate a region with two parameters on a grid, and draw it.
 
         Parameters
         ----------
@@ -130,31 +130,34 @@ class RankDisplay:
         box : array-like of shape (2, 2), optional
             (low, high) of each parameter; around the region by default.
         points : int
-            Points an axis of the heat map.
+            Points per axis of the heat map.
         levels : int, optional
-            The contour is that of a grid with 2^levels + 1 points an axis; 8 by default.
+            The boundary is that on a grid with 2^levels + 1 points per axis; 8 by default.
+        upright : bool
+            Of two parameters that vary together, so that their region is thin, show
+            first - shear · second instead of the first.
+        draw : bool
+            Whether to draw at once; if not, matplotlib is not needed.
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
         **kwargs
             For `plot`.
-
-        Returns
-        -------
-        RankDisplay
         """
-        canvas.check_matplotlib(f"{cls.__name__}.from_region")
+        canvas.check_matplotlib(f"{cls.__name__}.from_region", draw)
         names = region.parameter_names_
-        if len(names) != 2:
-            raise InvalidValueError(
-                f"{cls.__name__} needs a family with two parameters. Got {len(names)} instead: "
-                "use region.plot(), which chooses the picture."
-            )
+        canvas.check_number(cls.__name__, region, "two parameters", len(names) == 2)
         true = canvas.check_truth(truth, region)
-        box = canvas.box_of(region.outline()) if box is None else box
-        fine = region.grid(box, levels=levels)
-        theta, ranks = _asked(region.grid(box, points=points), fine)
+        if upright and box is not None:
+            raise InvalidValueError(
+                "cannot be combined with upright=True, which chooses the axes. Leave one of them "
+                "out.",
+                parameter="box",
+            )
+        shear = _shear(region.outline()) if upright else 0.0
+        even, fine = _grids(region, box, points, levels, shear)
+        places, ranks = _evaluated(even, fine)
         display = cls(
-            theta,
+            _sheared(places, -shear),
             pvalue_of(ranks, region.accepted_ranks_.m),
             (fine.axes[0], fine.axes[1]),
             fine.member,
@@ -164,8 +167,32 @@ class RankDisplay:
             levels=canvas.accepted_pvalues(region),
             status=canvas.joint_status(region.status_, fine.status),
             truth=true,
+            shear=shear,
+            regular=(points, points),
         )
-        return display.plot(ax, **kwargs)
+        return display.plot(ax, **kwargs) if draw else display
+
+    @property
+    def axis_names(self) -> tuple[str, str]:
+        """What the axes show."""
+        first, second = self.names
+        if not self.shear:
+            return first, second
+        sign = "−" if self.shear > 0 else "+"
+        first, factor = wording.shortened(first, 22), wording.shortened(second, 22)
+        return f"{first} {sign} {abs(self.shear):g} · {factor}", second
+
+    def places(self, theta: FloatArray) -> FloatArray:
+        """Return where parameters (…, 2) are drawn."""
+        return _sheared(theta, self.shear)
+
+    def boundary(self) -> list[FloatArray]:
+        """Return lines half-way between members and their neighbours outside, as places (l, 2)."""
+        from contourpy import LineType, contour_generator
+
+        inside = self.member.T.astype(np.float64)
+        lines = contour_generator(*self.axes, inside, line_type=LineType.Separate).lines(0.5)
+        return [np.asarray(line) for line in lines]
 
     def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
         """Draw the picture.
@@ -176,32 +203,32 @@ class RankDisplay:
             Where to draw; a new figure by default.
         **kwargs
             For the heat map, `matplotlib.axes.Axes.tripcolor`.
-
-        Returns
-        -------
-        self
         """
-        canvas.check_matplotlib(f"{type(self).__name__}.plot")
-        ax = canvas.new_axes(5.6, 4.4) if ax is None else ax
-        self.ax_, self.figure_ = ax, canvas.figure_of(ax)
+        ax = self._start(ax, 5.6, 4.4)
         self._draw_heat(**kwargs)
-        handles = self._draw_contour() + self._draw_points()
-        ax.set(xlabel=self.names[0], ylabel=self.names[1])
+        handles = self._draw_boundary() + self._draw_points()
+        ax.set(xlabel=self.axis_names[0], ylabel=self.axis_names[1])
         ax.set_xlim(self.axes[0][0], self.axes[0][-1])
         ax.set_ylim(self.axes[1][0], self.axes[1][-1])
         ax.locator_params(nbins=6)
-        ax.legend(handles=handles, loc="best", fontsize="small", framealpha=0.9, edgecolor="none")
+        canvas.add_legend(ax, handles=handles)
+        pieces, _ = ndimage.label(self.member, structure=np.ones((3, 3)))
+        sizes = np.bincount(pieces.ravel())[1:].astype(np.float64)
+        detail = wording.set_detail(self.status, self.pvalues, sizes, "area")
         title = f"Exact {wording.percent(self.coverage)} confidence region"
-        canvas.add_note(ax, title, wording.region_note(self.status, self._detail()))
+        canvas.add_note(ax, title, wording.region_note(self.status, detail))
         return self
 
     def _draw_heat(self, **kwargs: Any) -> None:
         from matplotlib.tri import Triangulation
 
         style: dict[str, Any] = {"cmap": "Blues", "vmin": 0, "vmax": 1, "rasterized": True}
-        mesh = Triangulation(self.theta[:, 0], self.theta[:, 1], _triangles(self.theta))
+        places = self.places(self.theta)
         self.image_ = self.ax_.tripcolor(
-            mesh, self.pvalues, shading="gouraud", **{**style, **kwargs}
+            Triangulation(places[:, 0], places[:, 1], _triangles(places)),
+            self.pvalues,
+            shading="gouraud",
+            **{**style, **kwargs},
         )
         self.colorbar_ = self.ax_.figure.colorbar(self.image_, ax=self.ax_, label="p-value")
         self.colorbar_.outline.set_visible(False)
@@ -209,51 +236,78 @@ class RankDisplay:
             if 0 < level < 1:
                 self.colorbar_.ax.axhline(level, color=canvas.INK, linewidth=1.2)
 
-    def _draw_contour(self) -> list[Line2D]:
-        from matplotlib.lines import Line2D
+    def _draw_boundary(self) -> list[Artist]:
+        from matplotlib.collections import LineCollection
 
         self.contour_ = None
         if not self.member.any():
             return []
-        style: dict[str, Any] = {"colors": canvas.INK, "linewidths": 1.2}
-        inside = self.member.T.astype(np.float64)
-        self.contour_ = self.ax_.contour(*self.axes, inside, levels=[0.5], **style)
         label = f"{wording.percent(self.coverage)} region"
-        return [Line2D([], [], color=canvas.INK, linewidth=1.2, label=label)]
+        self.contour_ = LineCollection(
+            self.boundary(), colors=canvas.INK, linewidths=1.2, label=label
+        )
+        self.ax_.add_collection(self.contour_)
+        return [self.contour_]
 
-    def _draw_points(self) -> list[Line2D]:
+    def _draw_points(self) -> list[Artist]:
         is_empty = self.status == "empty"
-        label = "least incompatible" if is_empty else "most compatible"
-        drawn = self.ax_.plot(*self.estimate, label=label, **canvas.estimate_style(is_empty))
+        label, style = wording.estimate_name(is_empty), canvas.estimate_style(is_empty)
+        drawn: list[Artist] = self.ax_.plot(*self.places(self.estimate), label=label, **style)
         if self.truth is not None:
-            drawn += self.ax_.plot(*self.truth, label="truth", **canvas.truth_style())
+            place = self.places(self.truth)
+            drawn += self.ax_.plot(*place, label="truth", **canvas.TRUTH_STYLE)
         return drawn
 
-    def _detail(self) -> str:
-        if self.status == "empty":
-            return f"p ≤ {self.pvalues.max():.3g} wherever asked"
-        if self.status != "disconnected":
-            return ""
-        pieces, _ = ndimage.label(self.member, structure=np.ones((3, 3)))
-        sizes = np.bincount(pieces.ravel())[1:]
-        return wording.pieces_text(sizes.astype(np.float64), "area")
+
+def _grids(
+    region: ConfidenceRegion, box: Any, points: int, levels: int | None, shear: float
+) -> tuple[Grid, Grid]:
+    """Evaluate a region on a regular grid, and on one refined near the boundary."""
+    outline, state = region.outline(), region.fitted_
+    if not shear:
+        box = canvas.box_of(outline) if box is None else box
+        return region.grid(box, points=points), region.grid(box, levels=levels)
+    window, turn = outline.window, np.array([[1.0, -shear], [0.0, 1.0]])
+    seen = replace(window, origin=turn @ window.origin, axes=turn @ window.axes)
+    box = canvas.box_of(replace(outline, window=seen))
+    ranks = RankFunction(lambda places: state.ranks(_sheared(places, -shear)), window.bounds)
+    return (
+        full_grid(ranks, state.accepted, box, points),
+        refined_grid(ranks, state.accepted, box, levels=levels),
+    )
 
 
-def _asked(heat: Grid, fine: Grid) -> tuple[FloatArray, IntArray]:
-    """Gather all points asked with their ranks: the even grid, and those near the boundary."""
+def _sheared(places: FloatArray, shear: float) -> FloatArray:
+    return places - shear * places[..., 1:] * [1.0, 0.0]
+
+
+def _shear(outline: Outline) -> float:
+    """Return how far the first parameter moves with the second, if the region is thin for it."""
+    window = outline.window
+    covariance = window.axes @ window.axes.T
+    size = np.sqrt(np.diag(covariance))
+    thin = abs(covariance[0, 1]) > THIN * size[0] * size[1]
+    free = np.isinf(window.bounds[0]).all()
+    # as few digits as the label of the axis has, so that the label is what is shown
+    return float(f"{covariance[0, 1] / covariance[1, 1]:.3g}") if thin and free else 0.0
+
+
+def _evaluated(even: Grid, fine: Grid) -> tuple[FloatArray, IntArray]:
+    """Gather the points with ranks: all of the even grid, and those of the other not among them."""
     points, ranks = [], []
-    for grid in (heat, fine):
+    for grid in (even, fine):
         where = np.nonzero(grid.ranks)
         points.append(np.column_stack([grid.axes[0][where[0]], grid.axes[1][where[1]]]))
         ranks.append(grid.ranks[where])
-    theta, first = np.unique(np.vstack(points), axis=0, return_index=True)
-    return theta, np.concatenate(ranks)[first]
+    places = np.vstack(points)
+    first = np.sort(np.unique(places, axis=0, return_index=True)[1])
+    return places[first], np.concatenate(ranks)[first]
 
 
-def _triangles(theta: FloatArray) -> IntArray:
-    """Triangulate points in the plane, each parameter in units of its extent."""
+def _triangles(places: FloatArray) -> IntArray:
+    """Triangulate points in the plane, each axis in units of its extent."""
     from scipy.spatial import Delaunay
 
-    low = theta.min(axis=0)
-    scaled = (theta - low) / (theta.max(axis=0) - low)
+    low = places.min(axis=0)
+    scaled = (places - low) / (places.max(axis=0) - low)
     return np.asarray(Delaunay(scaled).simplices, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Words and numbers that people read: in tables, pictures and reports alike."""
+"""Words and numbers that people read: the same in tables, pictures and reports."""
 
 from __future__ import annotations
 
@@ -18,19 +18,24 @@ __all__ = [
     "answer_of_region",
     "answer_of_test",
     "departure_text",
+    "estimate_name",
     "guarantee_of_belt",
     "guarantee_of_region",
     "guarantee_of_test",
     "interval_text",
     "number",
     "percent",
-    "pieces_text",
     "pvalue_text",
     "region_note",
+    "set_detail",
+    "shortened",
 ]
 
 SURPRISE = 0.05
-"""p-values up to this are called evidence against; it changes words only."""
+"""p-values up to this are called evidence; it changes words only."""
+
+RECALIBRATION = "shift and stretch"
+"""What expit(a + b logit p) does to predictions on the logit scale."""
 
 
 def percent(share: float) -> str:
@@ -74,6 +79,23 @@ def interval_text(lower: float, upper: float, width: float) -> str:
     return f"{left}{number(lower, width)}, {number(upper, width)}{right}"
 
 
+def shortened(text: str, longest: int = 48) -> str:
+    """Cut a long text, as for an axis.
+
+    Examples
+    --------
+    >>> shortened("a name that is much too long", longest=10)
+    'a name th…'
+    """
+    text = " ".join(text.split())
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def estimate_name(is_empty: bool) -> str:
+    """Name the estimate: in an empty region it is not a member."""
+    return "least incompatible" if is_empty else "most compatible"
+
+
 def region_note(status: str, detail: str = "") -> str:
     """Say what a reader of the picture must know of the region; nothing if it is bounded."""
     notes = {
@@ -88,16 +110,21 @@ def region_note(status: str, detail: str = "") -> str:
     return f"{note}{', ' if ':' in note else ': '}{detail}"
 
 
-def pieces_text(sizes: FloatArray, measure: str) -> str:
-    """Say how many pieces there are, and how much of them is in the largest.
+def set_detail(status: str, pvalues: FloatArray, sizes: FloatArray, measure: str) -> str:
+    """Add numbers to the note: the largest p-value of an empty set, or the pieces of another.
 
     Examples
     --------
-    >>> pieces_text(np.array([90.0, 6.0, 4.0]), "area")
+    >>> set_detail("disconnected", np.ones(3), np.array([90.0, 6.0, 4.0]), "area")
     '3 pieces, the largest with 90% of the area'
     """
-    if len(sizes) < 2 or not np.isfinite(sizes).all():
-        return f"{len(sizes)} pieces" if len(sizes) > 1 else ""
+    if status == "empty":
+        return f"p ≤ {pvalues.max():.3g} at all points"
+    if status != "disconnected" or len(sizes) < 2:
+        return ""
+    if not np.isfinite(sizes).all():
+        return f"{len(sizes)} pieces"
+    # rounded down, so that several pieces are never said to be all of the largest
     share = np.floor(1000 * sizes.max() / sizes.sum()) / 10
     return f"{len(sizes)} pieces, the largest with {share:g}% of the {measure}"
 
@@ -106,7 +133,7 @@ def pieces_text(sizes: FloatArray, measure: str) -> str:
 
 
 def pvalue_text(pvalue: float) -> str:
-    """Write a p-value as "1 in 20": how often chance alone does as much.
+    """Write a p-value as how often chance alone does as much.
 
     Examples
     --------
@@ -122,54 +149,54 @@ def pvalue_text(pvalue: float) -> str:
 
 def answer_of_test(result: ExactTestResult) -> str:
     """Say what a test found, to someone who knows no statistics."""
-    rare = pvalue_text(result.pvalue)
+    often = pvalue_text(result.pvalue)
     subject = "the predictions" if result.question.kind == "calibration" else "these probabilities"
     if result.pvalue <= SURPRISE:
-        verdict = f"The outcomes speak against {subject}"
-        detail = f"if {subject} were right, outcomes would look this odd only {rare}"
+        found = f"The outcomes are evidence against {subject}"
+        reason = f"if {subject} were right, outcomes this unusual would occur only {often}"
     else:
-        verdict = f"The outcomes are compatible with {subject}"
-        detail = f"if {subject} are right, outcomes look at least this odd {rare}"
-    return f"{verdict} (p = {result.pvalue:.4g}): {detail}."
+        found = f"The outcomes are compatible with {subject}"
+        reason = f"if {subject} are right, outcomes at least this unusual occur {often}"
+    return f"{found} (p = {result.pvalue:.4g}): {reason}."
 
 
 def guarantee_of_test(result: ExactTestResult) -> str:
     """Say what is certain of a test's p-value."""
-    trials = int(result.question.trials.sum())
     return (
-        f"The p-value is exact with {trials:,} {_plural('outcome', trials)}, as with any number: "
-        "if the probabilities are right, p ≤ 0.05 happens at most 5 times in 100. It holds for "
-        "independent rows, and if nothing was fitted to these outcomes."
+        f"{_exact_pvalue(int(result.question.trials.sum()))}: if the probabilities are right, "
+        "p ≤ 0.05 occurs at most 5 times in 100. This assumes independent rows, and that nothing "
+        "was fitted to these outcomes."
     )
 
 
 def answer_of_region(region: ConfidenceRegion) -> str:
     """Say what a region found, to someone who knows no statistics."""
-    level = percent(region.coverage_)
-    names = region.parameter_names_
+    level, names = percent(region.coverage_), region.parameter_names_
     if region.is_empty_:
         return (
-            "No member of the family fits the outcomes: at this level the whole family is rejected."
+            "No member of the family fits the outcomes: the whole family is rejected at this level."
         )
     if region.status_ == "unbounded":
         return (
-            f"The {level} region of {_listed(names)} has no end in at least one direction: the "
-            "outcomes set no limit there, as where one class can be told from the other without "
-            "error."
+            f"The {level} region of {_listed(names)} is unbounded: in at least one direction the "
+            "outcomes set no limit, as where the inputs separate the classes without error."
         )
     best = ", ".join(
-        f"{name} {number(value)}" for name, value in zip(names, region.estimate_, strict=True)
+        f"{name} = {number(value)}" for name, value in zip(names, region.estimate_, strict=True)
     )
-    return f"The outcomes fit best with {best}; the {level} region holds all that fit well enough."
+    return (
+        f"The outcomes are most compatible with {best}; the {level} region contains all that they "
+        "do not reject."
+    )
 
 
 def guarantee_of_region(region: ConfidenceRegion) -> str:
     """Say what is certain of a region."""
     n = len(region.fitted_.sample)
     return (
-        f"If the family holds the truth, this region holds it with probability "
-        f"{percent(region.coverage_)}: exactly, with {n:,} {_plural('row', n)} as with any number. "
-        "It holds for independent rows."
+        "If the family contains the true probabilities, this region contains their parameters with "
+        f"probability {percent(region.coverage_)}: exactly, with {n:,} {_plural('row', n)} as with "
+        "any number. This assumes independent rows."
     )
 
 
@@ -178,32 +205,35 @@ def answer_of_belt(belt: CalibrationBelt) -> str:
     if belt.contradicted:
         verb = "outcome contradicts" if belt.contradicted == 1 else "outcomes contradict"
         return (
-            f"{belt.contradicted:,} {verb} a prediction of exactly 0 or 1. What was "
-            f"held impossible happened, so the predictions are rejected (p = {belt.pvalue:.4g}, "
-            "the smallest there is with this number of resamples)."
+            f"{belt.contradicted:,} {verb} a prediction of exactly 0 or 1. An event of probability "
+            f"zero occurred, so the predictions are rejected (p = {belt.pvalue:.4g}, the smallest "
+            "possible with this number of resamples)."
         )
     answer = answer_of_test(belt.test)
     if belt.status == "empty":
-        return f"{answer} No shift and stretch of the predictions on the logit scale repairs them."
+        return f"{answer} No {RECALIBRATION} of the predictions on the logit scale corrects them."
     if belt.departures:
         where = "; ".join(departure_text(departure) for departure in belt.departures)
         if belt.pvalue > SURPRISE:
-            return f"{answer} Not by far, though: by the belt {where}."
+            return f"{answer} By the belt, however, {where}."
         return f"{answer} {where[0].upper()}{where[1:]}."
     if belt.pvalue <= SURPRISE:
-        return f"{answer} Yet no shift or stretch shows: the diagonal stays within the belt."
+        return f"{answer} The belt shows no {RECALIBRATION}, however: it contains the diagonal."
     return answer
 
 
 def guarantee_of_belt(belt: CalibrationBelt) -> str:
     """Say what is certain of a calibration belt."""
-    trials = int(belt.trials.sum())
     return (
-        f"The p-value is exact with {trials:,} {_plural('outcome', trials)}, as with any number. "
-        f"The belt holds the whole true curve with probability {percent(belt.coverage)} if that "
-        "curve is a shift and stretch of the predictions on the logit scale. Both hold for "
-        "independent rows, and if nothing was fitted to these outcomes."
+        f"{_exact_pvalue(int(belt.trials.sum()))}. The belt contains the whole true curve with "
+        f"probability {percent(belt.coverage)} if that curve is a {RECALIBRATION} of the "
+        "predictions on the logit scale. Both assume independent rows, and that nothing was fitted "
+        "to these outcomes."
     )
+
+
+def _exact_pvalue(trials: int) -> str:
+    return f"The p-value is exact with {trials:,} {_plural('outcome', trials)}, as with any number"
 
 
 def departure_text(departure: Departure) -> str:

@@ -467,9 +467,9 @@ class ConfidenceRegion:
         Path
             The page.
         """
-        from exactregion.report import write_region_report
+        from exactregion.report import write_report
 
-        return write_region_report(self, path, title=title)
+        return write_report(self, path, title=title)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Save the fitted region to a file, without pickle: `exactregion.load` reads it.

@@ -6,28 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from bokeh.layouts import column
-from bokeh.models import ColumnDataSource
 
-from exactregion.plotting import wording
-from exactregion.plotting.belt import BINS
+from exactregion.plotting import BeltDisplay, wording
 from exactregion.report.facts import belt_facts, code_of
-from exactregion.report.figures import add_glyph, new_figure
-from exactregion.report.groups import group_by_prediction
-from exactregion.report.parts import Figure, Key, Page, Pointer, Section, Words
-from exactregion.report.tables import interval_table
-from exactregion.report.tests import groups_figure, groups_table
+from exactregion.report.figures import add_bars, add_diagonal, add_glyph, add_line, new_figure
+from exactregion.report.groups import groups_section
+from exactregion.report.page import Figure, Key, Page, Pointer, Section, Words
+from exactregion.report.regions import interval_table
 
 if TYPE_CHECKING:
     from exactregion.calibration import CalibrationBelt
 
 __all__ = ["page_of_belt"]
 
-EVENTS = ("mousemove", "mouseleave", "tap")
-
 
 def page_of_belt(belt: CalibrationBelt, title: str | None = None) -> Page:
     """Gather the page of a belt."""
-    groups = group_by_prediction(belt.y_prob, belt.successes, belt.trials)
     level = wording.percent(belt.coverage)
     return Page(
         title=title or "Calibration of predictions",
@@ -40,23 +34,19 @@ def page_of_belt(belt: CalibrationBelt, title: str | None = None) -> Page:
             Section(
                 "The belt",
                 [
-                    _belt_figure(belt),
+                    _figure(BeltDisplay.from_belt(belt, draw=False)),
                     Words(_departures(belt), listed=True),
                     interval_table(f"Intercept and slope, {level} each", belt.intervals),
                     Words(_meaning(belt)),
                 ],
                 beside=True,
             ),
-            Section(
-                "The outcomes in groups",
-                [groups_figure(groups), groups_table(groups)],
-                beside=True,
-            ),
+            groups_section(belt.y_prob, belt.successes, belt.trials),
         ],
         assumptions=[
             "Rows are independent of each other.",
             "The predictions were not fitted to these outcomes: the rows were held out.",
-            "For the belt and its intervals: the true curve is a shift and stretch of the "
+            f"For the belt and its intervals: the true curve is a {wording.RECALIBRATION} of the "
             "predictions on the logit scale. The p-value needs no such form.",
         ],
         code=code_of(belt),
@@ -65,157 +55,126 @@ def page_of_belt(belt: CalibrationBelt, title: str | None = None) -> Page:
 
 def _departures(belt: CalibrationBelt) -> list[str]:
     if belt.status == "empty":
-        return ["No shift and stretch of the predictions fits, so there is no belt to draw."]
+        return [f"No {wording.RECALIBRATION} of the predictions fits, so there is no belt to draw."]
     if not belt.departures:
         return ["The diagonal stays within the belt everywhere."]
-    return [_sentence(departure) for departure in belt.departures]
-
-
-def _sentence(departure: Any) -> str:
-    text = wording.departure_text(departure)
-    often = "more" if departure.side == "above" else "less"
-    return f"{text[0].upper()}{text[1:]}: outcomes are {often} frequent than predicted."
+    sentences = []
+    for departure in belt.departures:
+        text = wording.departure_text(departure)
+        often = "more" if departure.side == "above" else "less"
+        sentences.append(
+            f"{text[0].upper()}{text[1:]}: outcomes are {often} frequent than predicted."
+        )
+    return sentences
 
 
 def _meaning(belt: CalibrationBelt) -> list[str]:
+    more = {
+        "empty": "The intervals assume such a curve, against which the outcomes are evidence.",
+        "unbounded": "The belt is of an unbounded set: the outcomes set no limit somewhere.",
+        "disconnected": "The belt is of a set in several pieces, and fills the gaps between them.",
+    }
     lines = [
         "The curves are expit(intercept + slope · logit p); calibrated predictions have intercept "
         "0 and slope 1. An intercept above 0 means that outcomes are more frequent than predicted, "
         "below 0 less frequent. A slope below 1 means that predictions are too extreme, above 1 "
-        "too timid."
+        "not extreme enough."
     ]
-    if belt.status == "empty":
-        lines.append("The intervals suppose such a curve, which the outcomes speak against.")
-    if belt.status == "unbounded":
-        lines.append("The belt is of an unbounded set: the outcomes set no limit somewhere.")
-    if belt.status == "disconnected":
-        lines.append("The belt is of a set in several pieces, and fills the gaps between them.")
-    return lines
+    return [*lines, more[belt.status]] if belt.status in more else lines
 
 
-def _belt_figure(belt: CalibrationBelt) -> Figure:
+def _figure(display: BeltDisplay) -> Figure:
     top = new_figure(
         "belt",
         x=("", (0.0, 1.0)),
         y=("probability of the outcome", (0.0, 1.0)),
         height=430,
-        events=EVENTS,
     )
     top.xaxis[0].axis_label = None
-    keys = _draw_belt(top, belt) if belt.status != "empty" else []
-    keys += _draw_diagonal(top, belt)
-    below, bars = _histogram(belt, top.x_range)
+    is_empty = display.status == "empty"
+    keys = [] if is_empty else _draw_belt(top, display)
+    keys += _draw_diagonal(top, display)
+    below, bars = _histogram(display, top.x_range)
     return Figure(
         "belt",
-        f"Calibration belt at {wording.percent(belt.coverage)} over predicted probabilities, with "
-        "a histogram of the predictions below.",
+        f"Calibration belt at {wording.percent(display.coverage)} over predicted probabilities, "
+        "with a histogram of the predictions below.",
         column(top, below, sizing_mode="stretch_width", spacing=0),
         [
             *keys,
             Key("solid-blue", "predictions where it happened"),
             Key("area-grey", "where it did not"),
         ],
-        "Where the belt holds the dashed diagonal, outcomes may well be as frequent as predicted. "
+        "Where the belt contains the dashed diagonal, outcomes may be as frequent as predicted. "
         "Where the belt lies above it, outcomes are more frequent than predicted; where below, "
-        "less frequent. Below are the predictions, up for outcomes that happened and down for "
-        "those that did not.",
-        [*([_belt_pointer(belt)] if belt.status != "empty" else []), bars],
+        "less frequent. The histogram shows the predictions, up for outcomes that happened and "
+        "down for those that did not.",
+        [bars] if is_empty else [_pointer(display), bars],
     )
 
 
-def _draw_belt(plot: Any, belt: CalibrationBelt) -> list[Key]:
-    curves = ColumnDataSource(
-        {"x": belt.grid, "lower": belt.lower, "upper": belt.upper, "estimate": belt.estimate}
-    )
-    area = {"x": "x", "y1": "lower", "y2": "upper"}
-    add_glyph(plot, "varea", curves, {"fill_color": "blue"}, fill_alpha=0.25, **area)
-    for bound in ("lower", "upper"):
-        add_glyph(
-            plot,
-            "line",
-            curves,
-            {"line_color": "blue"},
-            x="x",
-            y=bound,
-            line_alpha=0.6,
-            line_width=1,
-        )
-    add_glyph(plot, "line", curves, {"line_color": "blue"}, x="x", y="estimate", line_width=2)
-    mark = ColumnDataSource({"x": [], "lower": [], "upper": []}, name="mark")
-    ends = {"x0": "x", "x1": "x", "y0": "lower", "y1": "upper"}
-    add_glyph(plot, "segment", mark, {"line_color": "ink"}, line_width=2, **ends)
+def _draw_belt(plot: Any, display: BeltDisplay) -> list[Key]:
+    area = {"x": display.grid, "y1": display.lower, "y2": display.upper}
+    add_glyph(plot, "varea", area, {"fill_color": "blue"}, fill_alpha=0.25)
+    for bound in (display.lower, display.upper):
+        add_line(plot, display.grid, bound, "blue", line_alpha=0.6)
+    add_line(plot, display.grid, display.estimate, "blue", line_width=2)
+    nothing: dict[str, Any] = {"x0": [], "x1": [], "y0": [], "y1": []}
+    add_glyph(plot, "segment", nothing, {"line_color": "ink"}, name="mark", line_width=2)
     return [
-        Key("area-blue", f"{wording.percent(belt.coverage)} belt"),
+        Key("area-blue", f"{wording.percent(display.coverage)} belt"),
         Key("line-blue", "most compatible curve"),
     ]
 
 
-def _draw_diagonal(plot: Any, belt: CalibrationBelt) -> list[Key]:
-    diagonal = ColumnDataSource({"x": [0.0, 1.0], "y": [0.0, 1.0]})
-    dashes: dict[str, Any] = {"line_dash": [4, 4], "line_width": 1.4}
-    add_glyph(plot, "line", diagonal, {"line_color": "muted"}, x="x", y="y", **dashes)
+def _draw_diagonal(plot: Any, display: BeltDisplay) -> list[Key]:
+    add_diagonal(plot)
     keys = [Key("dash-muted", "calibrated")]
-    if belt.departures:
-        ends = [[departure.start, departure.stop] for departure in belt.departures]
-        off = ColumnDataSource({"xs": ends, "ys": ends})
-        look: dict[str, Any] = {"line_width": 4, "line_cap": "round"}
-        add_glyph(plot, "multi_line", off, {"line_color": "vermilion"}, xs="xs", ys="ys", **look)
+    if display.departures:
+        ends = [[departure.start, departure.stop] for departure in display.departures]
+        off = {"xs": ends, "ys": ends}
+        roles = {"line_color": "vermilion"}
+        add_glyph(plot, "multi_line", off, roles, line_width=4, line_cap="round")
         keys.append(Key("line-vermilion", "diagonal outside the belt"))
     return keys
 
 
-def _belt_pointer(belt: CalibrationBelt) -> Pointer:
-    grid = belt.grid
+def _pointer(display: BeltDisplay) -> Pointer:
+    grid = display.grid
     middles = ((grid[:-1] + grid[1:]) / 2).tolist()
     ends = [float(grid[0]), *middles, float(grid[-1])]
     texts = [
-        f"predicted {p:.3f}\nbetween {low:.3f} and {high:.3f}{_side(belt, p)}"
-        for p, low, high in zip(grid, belt.lower, belt.upper, strict=True)
+        f"predicted {p:.3f}\nbetween {low:.3f} and {high:.3f}{_side(display, p)}"
+        for p, low, high in zip(grid, display.lower, display.upper, strict=True)
     ]
-    mark = {"x": grid, "lower": belt.lower, "upper": belt.upper}
-    return Pointer(
-        "belt", ends[:-1], ends[1:], texts, {name: one.tolist() for name, one in mark.items()}
-    )
+    columns = {"x0": grid, "x1": grid, "y0": display.lower, "y1": display.upper}
+    mark = {name: values.tolist() for name, values in columns.items()}
+    return Pointer("belt", ends[:-1], ends[1:], texts, mark)
 
 
-def _side(belt: CalibrationBelt, p: float) -> str:
-    for departure in belt.departures:
+def _side(display: BeltDisplay, p: float) -> str:
+    for departure in display.departures:
         if departure.start <= p <= departure.stop:
             return f"\npredictions too {'low' if departure.side == 'above' else 'high'} here"
     return ""
 
 
-def _histogram(belt: CalibrationBelt, x_range: Any) -> tuple[Any, Pointer]:
-    edges = np.linspace(0, 1, BINS + 1)
-    happened, not_so = (
-        np.histogram(belt.y_prob, edges, weights=weights)[0]
-        for weights in (belt.successes, belt.trials - belt.successes)
-    )
-    highest = 1.1 * max(1.0, happened.max(), not_so.max())
-    plot = new_figure(
-        "histogram",
-        x=("predicted probability", x_range),
-        y=("outcomes", (-highest, highest)),
-        height=150,
-        events=EVENTS,
-    )
+def _histogram(display: BeltDisplay, x_range: Any) -> tuple[Any, Pointer]:
+    edges, happened, others = display.histogram()
+    highest = 1.1 * max(1.0, happened.max(), others.max())
+    limits = (-highest, highest)
+    x = ("predicted probability", x_range)
+    plot = new_figure("histogram", x=x, y=("outcomes", limits), height=150)
     plot.toolbar_location = None
-    tick = _round_below(highest)
+    # the largest of 1, 2, 5, 10, 20, … that fits
+    unit = 10.0 ** np.floor(np.log10(highest))
+    tick = float(unit * max(step for step in (1, 2, 5) if step * unit <= highest))
     plot.yaxis[0].ticker = [-tick, 0, tick]
     plot.yaxis[0].major_label_overrides = {-tick: f"{tick:g}", tick: f"{tick:g}"}
-    for counts, role in ((happened, "blue"), (-not_so, "muted")):
-        bars = ColumnDataSource({"left": edges[:-1], "right": edges[1:], "top": counts})
-        roles = {"fill_color": role, "line_color": "paper"}
-        sides = {"left": "left", "right": "right", "top": "top", "bottom": 0}
-        add_glyph(plot, "quad", bars, roles, fill_alpha=0.8, line_width=0.6, **sides)
+    for counts, role in ((happened, "blue"), (-others, "muted")):
+        add_bars(plot, edges, np.zeros_like(counts), counts, role, fill_alpha=0.8)
     texts = [
         f"predictions {low:.3g} to {high:.3g}\n{int(yes):,} happened, {int(no):,} did not"
-        for low, high, yes, no in zip(edges[:-1], edges[1:], happened, not_so, strict=True)
+        for low, high, yes, no in zip(edges[:-1], edges[1:], happened, others, strict=True)
     ]
     return plot, Pointer("histogram", edges[:-1].tolist(), edges[1:].tolist(), texts)
-
-
-def _round_below(value: float) -> float:
-    """Give the largest of 1, 2, 5, 10, 20, … that is not above the value."""
-    unit = 10.0 ** np.floor(np.log10(value))
-    return float(unit * max(step for step in (1, 2, 5) if step * unit <= value))

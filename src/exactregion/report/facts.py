@@ -1,4 +1,4 @@
-"""What was asked, item by item, and the lines of Python that ask it again."""
+"""Data and settings of a result, item by item, and the lines of Python that reproduce it."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 from exactregion._typing import IntArray
 from exactregion._version import __version__
+from exactregion.calibration import CalibrationBelt
 from exactregion.models.linear import LinearModel
 from exactregion.plotting import wording
-from exactregion.report.figures import shortened
+from exactregion.plotting.wording import shortened
 from exactregion.resampling import integer_seed
 from exactregion.statistics import STATISTIC_NAMES, as_statistic
+from exactregion.testing.result import ExactTestResult
 
 if TYPE_CHECKING:
-    from exactregion.calibration import CalibrationBelt
     from exactregion.region import ConfidenceRegion
-    from exactregion.testing.result import ExactTestResult
 
 __all__ = ["belt_facts", "code_of", "region_facts", "result_facts"]
 
@@ -27,19 +27,19 @@ Facts = list[tuple[str, str]]
 
 
 def result_facts(result: ExactTestResult) -> Facts:
-    """List what a test was asked."""
-    asked = result.question
-    judged = [] if asked.kind == "calibration" else [("Inputs", _listed(asked.inputs))]
+    """List data and settings of a test."""
+    question = result.question
+    inputs = [] if question.kind == "calibration" else [("Inputs", _listed(question.inputs))]
     return [
-        *_data_facts(asked.successes, asked.trials),
-        *judged,
-        ("Statistic", _statistic(asked.statistic)),
-        *_draw_facts(result.n_resamples, asked.seed),
+        *_data_facts(question.successes, question.trials),
+        *inputs,
+        ("Statistic", _statistic(question.statistic)),
+        *_draw_facts(result.n_resamples, question.seed),
     ]
 
 
 def region_facts(region: ConfidenceRegion) -> Facts:
-    """List what a region was asked."""
+    """List data and settings of a region."""
     state = region.fitted_
     sample = state.sample
     return [
@@ -54,16 +54,16 @@ def region_facts(region: ConfidenceRegion) -> Facts:
 
 
 def belt_facts(belt: CalibrationBelt) -> Facts:
-    """List what a belt was asked."""
-    asked = belt.test.question
+    """List data and settings of a belt."""
+    question = belt.test.question
     return [
-        *_data_facts(asked.successes, asked.trials),
+        *_data_facts(question.successes, question.trials),
         ("Predictions", f"{belt.y_prob.min():.3g} to {belt.y_prob.max():.3g}"),
         ("Level", _level(belt.region)),
         ("Curves", "expit(intercept + slope · logit p)"),
-        ("Statistic of the p-value", _statistic(asked.statistic)),
+        ("Statistic of the p-value", _statistic(question.statistic)),
         ("Statistic of the belt", _statistic(repr(as_statistic(belt.region.statistic)))),
-        *_draw_facts(belt.test.n_resamples, asked.seed),
+        *_draw_facts(belt.test.n_resamples, question.seed),
     ]
 
 
@@ -122,22 +122,19 @@ def _level(region: ConfidenceRegion) -> str:
     if region.accepted_ranks is not None:
         ranks = region.accepted_ranks_
         return f"{exactly}, as ranks {ranks.low} to {ranks.high} of {ranks.m}"
-    asked = wording.percent(region.confidence_level)
-    return exactly if asked == exactly else f"{exactly} ({asked} was asked for)"
+    requested = wording.percent(region.confidence_level)
+    return exactly if requested == exactly else f"{exactly} ({requested} was requested)"
 
 
-def code_of(asked: ExactTestResult | ConfidenceRegion | CalibrationBelt) -> str:
+def code_of(result: ExactTestResult | ConfidenceRegion | CalibrationBelt) -> str:
     """Write the lines of Python that make the report again."""
-    from exactregion.calibration import CalibrationBelt
-    from exactregion.testing.result import ExactTestResult
-
-    if isinstance(asked, ExactTestResult):
-        return _code("result", _test_call(asked))
-    if isinstance(asked, CalibrationBelt):
-        settings = _settings(asked.region, seed=asked.test.question.seed)
+    if isinstance(result, ExactTestResult):
+        return _code("result", _test_call(result))
+    if isinstance(result, CalibrationBelt):
+        settings = _settings(result.region, seed=result.test.question.seed)
         return _code("belt", f"er.calibration_belt(y_true, y_prob, {settings})")
-    settings = _settings(asked, seed=integer_seed(asked.rng))
-    design, model = asked.fitted_.design, _model_code(asked)
+    settings = _settings(result, seed=integer_seed(result.rng))
+    design, model = result.fitted_.design, _model_code(result)
     if design is not None:
         call = f"from_formula({design.formula!r}, data, model={model}, {settings})"
         return _code("region", f"er.ConfidenceRegion.{call}")
@@ -149,11 +146,11 @@ def _code(name: str, call: str) -> str:
 
 
 def _test_call(result: ExactTestResult) -> str:
-    asked = result.question
-    calibration = asked.kind == "calibration"
+    question = result.question
+    calibration = question.kind == "calibration"
     usual = repr(as_statistic("omnibus" if calibration else "multiscale"))
-    settings = [] if asked.statistic == usual else ["statistic=statistic"]
-    settings += [f"n_resamples={result.n_resamples}", *_seed(asked.seed)]
+    settings = [] if question.statistic == usual else ["statistic=statistic"]
+    settings += [f"n_resamples={result.n_resamples}", *_seed(question.seed)]
     call = "calibration_test(y_true, y_prob" if calibration else "model_test(candidate, X, y"
     return f"er.{call}, {', '.join(settings)})"
 

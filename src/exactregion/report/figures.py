@@ -1,19 +1,19 @@
 """What all figures of a report share: one look, light and dark, and plain text everywhere.
 
-Colours are given by role. Each model that has some carries them in its tags, as
-``"line_color:ink"``, and the script of the page puts the colour of the light or the dark theme
-there.
+Colours are set by role. Each model that has some carries them in its tags, as ``"line_color:ink"``,
+and the script of the page replaces them by those of the light or the dark theme.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from bokeh.models import (
     BoxZoomTool,
+    ColumnDataSource,
     InlineStyleSheet,
+    LinearColorMapper,
     PlainText,
     Range1d,
     ResetTool,
@@ -23,19 +23,30 @@ from bokeh.models import (
 from bokeh.plotting import figure
 
 from exactregion._typing import FloatArray
+from exactregion.plotting import wording
 from exactregion.plotting.canvas import BLUE, GREY, INK, PALE, VERMILION
 
-__all__ = ["THEMES", "add_glyph", "label_of", "limits_around", "new_figure", "paint", "shortened"]
+__all__ = [
+    "THEMES",
+    "add_bars",
+    "add_diagonal",
+    "add_glyph",
+    "add_line",
+    "heat_mapper",
+    "label_of",
+    "limits_around",
+    "new_figure",
+    "paint",
+]
 
 HEAT_STEPS = 128
-LONGEST_LABEL = 48
 
-# room for all buttons: without it the last one goes into a menu
+# Room for all buttons: without it the last one goes into a menu.
 _TOOLBAR_STYLE = ":host { min-width: 130px } @media print { :host { visibility: hidden } }"
 
 
 def _ramp(*stops: str) -> list[str]:
-    """Give colours in even steps from stop to stop."""
+    """Return colours in even steps from stop to stop."""
     anchors = np.array([[int(stop[i : i + 2], 16) for i in (1, 3, 5)] for stop in stops])
     at = np.linspace(0, len(stops) - 1, HEAT_STEPS)
     parts = [np.interp(at, np.arange(len(stops)), anchor) for anchor in anchors.T]
@@ -68,26 +79,20 @@ THEMES: dict[str, dict[str, Any]] = {
 
 
 def paint(model: Any, **roles: str) -> Any:
-    """Give properties of a model the colours of roles, and note them for the script."""
+    """Set properties of a model to the colours of roles, and tag them for the script."""
     for name, role in roles.items():
         setattr(model, name, THEMES["light"][role])
     model.tags = [*model.tags, *(f"{name}:{role}" for name, role in roles.items())]
     return model
 
 
-def shortened(text: str, longest: int = LONGEST_LABEL) -> str:
-    """Cut a long text, as for an axis."""
-    text = " ".join(text.split())
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
-
-
 def label_of(text: str) -> PlainText:
     """Make a label of a text that is shown as it is; a bare string may be read as TeX."""
-    return PlainText(text=shortened(text))
+    return PlainText(text=wording.shortened(text))
 
 
 def limits_around(values: FloatArray, margin: float = 0.04) -> tuple[float, float]:
-    """Give ends a little outside of the values."""
+    """Return ends a little outside of the values."""
     low, high = float(np.min(values)), float(np.max(values))
     pad = margin * (high - low) if high > low else 0.5
     return low - pad, high + pad
@@ -99,20 +104,12 @@ def new_figure(
     x: tuple[str, Any],
     y: tuple[str, tuple[float, float]],
     height: int = 340,
-    events: Iterable[str] = (),
+    pointed: bool = True,
 ) -> Any:
-    """Make an empty figure.
+    """Make an empty figure as wide as the page, with labels and limits of its axes.
 
-    Parameters
-    ----------
-    name : str
-        How the script finds it.
-    x, y : (str, (float, float))
-        Label and limits of the axes; those of x may be the range of another figure.
-    height : int
-        In pixels; the width is that of the page.
-    events : iterable of str
-        What of the pointer the script asks for.
+    The limits of x may be the range of another figure. The script finds the figure by its name,
+    and gets the events of the pointer if it can be `pointed` at.
     """
     plot: Any = figure(
         name=name,
@@ -131,7 +128,7 @@ def new_figure(
         active_drag=None,  # so that a finger scrolls the page
         stylesheets=[InlineStyleSheet(css=_TOOLBAR_STYLE)],
     )
-    plot.subscribed_events = set(events)
+    plot.subscribed_events = {"mousemove", "mouseleave", "tap"} if pointed else set()
     plot.background_fill_color = plot.border_fill_color = None
     paint(plot, outline_line_color="grid")
     for axis, label in ((plot.xaxis[0], x[0]), (plot.yaxis[0], y[0])):
@@ -161,22 +158,43 @@ def _style_axis(axis: Any, label: str) -> None:
     )
 
 
-def add_glyph(plot: Any, kind: str, source: Any, roles: dict[str, str], **settings: Any) -> Any:
-    """Draw a glyph in the colours of roles; properties without a role keep none.
+def add_glyph(
+    plot: Any,
+    kind: str,
+    columns: dict[str, Any],
+    roles: dict[str, str],
+    *,
+    name: str | None = None,
+    **settings: Any,
+) -> None:
+    """Draw with the figure's method of this name, in the colours of roles (property to role).
 
-    Parameters
-    ----------
-    plot : figure
-        Where.
-    kind : str
-        Name of the figure's method: "line", "scatter", "quad".
-    source : ColumnDataSource
-        Its data.
-    roles : dict of property to role
-        As `paint` takes them.
-    **settings
-        For the method.
+    Columns are named as the properties of the glyph that they give. The script finds them by name.
     """
-    renderer = getattr(plot, kind)(source=source, **settings)
-    paint(renderer.glyph, **roles)
-    return renderer
+    source = ColumnDataSource(columns, name=name)
+    properties = {column: column for column in columns} | settings
+    paint(getattr(plot, kind)(source=source, **properties).glyph, **roles)
+
+
+def add_line(plot: Any, x: Any, y: Any, role: str, **settings: Any) -> None:
+    """Draw a line in the colour of a role."""
+    add_glyph(plot, "line", {"x": x, "y": y}, {"line_color": role}, **settings)
+
+
+def add_diagonal(plot: Any) -> None:
+    """Draw the dashed line on which outcomes are as frequent as predicted."""
+    add_line(plot, [0.0, 1.0], [0.0, 1.0], "muted", line_dash=[4, 4], line_width=1.4)
+
+
+def add_bars(plot: Any, edges: Any, bottom: Any, top: Any, role: str, **settings: Any) -> None:
+    """Draw the bars of a histogram in the colour of a role."""
+    columns = {"left": edges[:-1], "right": edges[1:], "bottom": bottom, "top": top}
+    roles = {"fill_color": role, "line_color": "paper"}
+    add_glyph(plot, "quad", columns, roles, line_width=0.6, **settings)
+
+
+def heat_mapper() -> Any:
+    """Make the colours of p-values from 0 to 1."""
+    mapper: Any = LinearColorMapper(palette=THEMES["light"]["heat"], low=0, high=1)
+    mapper.tags = ["palette:heat"]
+    return mapper

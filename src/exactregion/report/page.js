@@ -151,7 +151,7 @@
       if (i !== null) moveSliders(i);
     }
 
-    function say() {
+    function writeReadout() {
       release.disabled = pinned === null;
       readout.classList.toggle("in", shown !== null && inside(shown));
       readout.classList.toggle("out", shown !== null && !inside(shown));
@@ -169,38 +169,38 @@
       }
     }
 
-    function slid() {
+    function slide() {
       pinned = sliders.reduce((at, slider, k) => at * spec.sliders[k] + Number(slider.value), 0);
       show(pinned);
-      say();
+      writeReadout();
     }
 
-    function letGo() {
+    function releasePoint() {
       pinned = null;
       show(null);
-      say();
+      writeReadout();
     }
 
     plane.on_event("mousemove", ({ x, y }) => {
       if (pinned !== null) return;
       show(within(plane, x, y) ? nearest(x, y) : null);
-      say();
+      writeReadout();
     });
     plane.on_event("mouseleave", () => {
       if (pinned !== null) return;
       show(null);
-      say();
+      writeReadout();
     });
     plane.on_event("tap", ({ x, y }) => {
       if (!within(plane, x, y)) return;
       const here = nearest(x, y);
       pinned = pinned === here ? null : here;
       show(here);
-      say();
+      writeReadout();
     });
-    for (const slider of sliders) slider.addEventListener("input", slid);
-    release.addEventListener("click", letGo);
-    addEventListener("keydown", (event) => event.key === "Escape" && letGo());
+    for (const slider of sliders) slider.addEventListener("input", slide);
+    release.addEventListener("click", releasePoint);
+    addEventListener("keydown", (event) => event.key === "Escape" && releasePoint());
 
     if (spec.pairs) choosePair();
     if (bands.length > 1) chooseBand();
@@ -208,7 +208,7 @@
     function choosePair() {
       const best = plane.select_one("best");
       const axes = { x: 1, y: 2 };
-      const turn = () => {
+      const update = () => {
         for (const [name, axis, range] of [
           ["x", plane.below[0], plane.x_range],
           ["y", plane.left[0], plane.y_range],
@@ -227,18 +227,18 @@
       for (const [name, id] of [["x", "across"], ["y", "up"]]) {
         byId(id).addEventListener("change", (event) => {
           axes[name] = Number(event.target.value);
-          turn();
+          update();
         });
       }
     }
 
     function chooseBand() {
-      const turn = () => {
+      const update = () => {
         const at = Number(byId("along").value);
         bands.forEach(({ figure }, i) => figure.classList.toggle("put-by", i !== at));
       };
-      byId("along").addEventListener("change", turn);
-      turn();
+      byId("along").addEventListener("change", update);
+      update();
     }
   }
 

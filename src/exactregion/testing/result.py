@@ -113,9 +113,9 @@ class ExactTestResult:
         Path
             The page.
         """
-        from exactregion.report import write_test_report
+        from exactregion.report import write_report
 
-        return write_test_report(self, path, title=title)
+        return write_report(self, path, title=title)
 
 
 def result_of(Z: FloatArray, seat: int, question: Question) -> ExactTestResult:

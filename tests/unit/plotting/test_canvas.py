@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from exactregion.errors import InvalidValueError, MissingDependencyError
-from exactregion.plotting import NullDisplay, canvas, wording
+from exactregion.plotting import NullDisplay, PValueDisplay, canvas
 
 
 def test_without_matplotlib_the_error_is_the_install_line(monkeypatch, oring, slope, three):
@@ -27,6 +27,19 @@ def test_without_matplotlib_the_error_is_the_install_line(monkeypatch, oring, sl
         )
 
 
+def test_arrays_are_computed_without_matplotlib(monkeypatch, slope):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    display = PValueDisplay.from_region(slope, points=21, levels=6, draw=False)
+    np.testing.assert_array_equal(display.pvalues, slope.pvalue(display.values[:, None]))
+    assert not hasattr(display, "ax_")
+
+
+def test_axes_must_have_a_figure(ax):
+    ax.remove()
+    with pytest.raises(InvalidValueError, match="'ax' parameter must be axes of a figure"):
+        canvas.figure_of(ax)
+
+
 @pytest.mark.parametrize(
     ("by_rays", "by_grid", "said"),
     [
@@ -41,26 +54,6 @@ def test_without_matplotlib_the_error_is_the_install_line(monkeypatch, oring, sl
 )
 def test_the_more_unusual_status_is_said(by_rays, by_grid, said):
     assert canvas.joint_status(by_rays, by_grid) == said
-
-
-@pytest.mark.parametrize(
-    ("value", "width", "text"),
-    [
-        (-0.0688, 0.36, "−0.069"),
-        (1234.56, 1.0, "1234.560"),
-        (0.5, 1e9, "0.5"),
-        (-1e-9, 10.0, "0.00"),
-        (-np.inf, 1.0, "−∞"),
-    ],
-)
-def test_numbers_have_the_digits_of_their_width(value, width, text):
-    assert wording.number(value, width) == text
-
-
-def test_axes_must_have_a_figure(ax):
-    ax.remove()
-    with pytest.raises(InvalidValueError, match="'ax' parameter must be axes of a figure"):
-        canvas.figure_of(ax)
 
 
 def test_the_box_of_an_unbounded_region_shows_the_estimate_well_inside(separated):

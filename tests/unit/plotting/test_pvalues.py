@@ -61,7 +61,7 @@ def test_pieces_are_shaded_apart_and_counted():
 def test_empty_is_said():
     display = curve(pvalues=np.full(101, 0.02), ends=np.empty((0, 2)), status="empty")
     assert spans(display.ax_) == []
-    assert notes(display.ax_) == ["empty: no member of the family fits, p ≤ 0.02 wherever asked"]
+    assert notes(display.ax_) == ["empty: no member of the family fits, p ≤ 0.02 at all points"]
     assert "least incompatible" in [line.get_label() for line in display.ax_.lines]
 
 

@@ -95,7 +95,8 @@ def test_disconnected_is_said_with_the_pieces(display):
 def test_empty_is_said_and_has_no_contour(bent):
     display = RankDisplay.from_region(bent, **SMALL)
     assert display.contour_ is None
-    assert notes(display.ax_) == ["empty: no member of the family fits, p ≤ 0.025 wherever asked"]
+    (note,) = notes(display.ax_)
+    assert note.startswith("empty: no member of the family fits, p ≤ 0.025")
     assert legend_texts(display.ax_) == ["least incompatible"]
     assert display.ax_.lines[0].get_marker() == "x"
 
@@ -118,6 +119,33 @@ def test_both_levels_of_two_sided_ranks_are_on_the_colour_bar(built):
 def test_bad_truth(oring, truth, error, message):
     with pytest.raises(error, match=message):
         RankDisplay.from_region(oring, truth=truth)
+
+
+def test_a_thin_region_can_be_drawn_upright(oring):
+    display = RankDisplay.from_region(oring, upright=True, **SMALL)
+    assert display.shear < -50  # about the mean temperature
+    label = f"intercept + {-display.shear:g} · temp"
+    assert display.ax_.get_xlabel() == label
+    assert display.regular == (15, 15)
+    places = display.places(display.theta[: 15 * 15]).reshape(15, 15, 2)
+    np.testing.assert_allclose(places[:, 0, 0], np.linspace(*display.ax_.get_xlim(), 15))
+    np.testing.assert_allclose(places[0, :, 1], np.linspace(*display.ax_.get_ylim(), 15))
+    np.testing.assert_array_equal(display.pvalues, oring.pvalue(display.theta))
+
+
+def test_an_upright_picture_chooses_its_box(oring):
+    with pytest.raises(InvalidValueError, match="'box' parameter cannot be combined with upright"):
+        RankDisplay.from_region(oring, upright=True, box=[(5, 20), (-0.3, -0.1)])
+
+
+def test_the_boundary_has_members_inside(oring):
+    display = RankDisplay.from_region(oring, upright=True, draw=False)
+    edge = np.concatenate(display.boundary())
+    middle = display.places(oring.estimate_)
+    for scale, low, high in ((0.8, 0.95, 1.0), (1.3, 0.0, 0.05)):
+        places = scale * edge + (1 - scale) * middle
+        theta = places + display.shear * places[:, 1:] * [1, 0]
+        assert low <= oring.contains(theta).mean() <= high
 
 
 def test_needs_two_parameters(slope, three):

@@ -24,12 +24,26 @@ def test_pvalues_as_odds(pvalue, text):
     assert wording.pvalue_text(pvalue) == text
 
 
+@pytest.mark.parametrize(
+    ("value", "width", "text"),
+    [
+        (-0.0688, 0.36, "−0.069"),
+        (1234.56, 1.0, "1234.560"),
+        (0.5, 1e9, "0.5"),
+        (-1e-9, 10.0, "0.00"),
+        (-np.inf, 1.0, "−∞"),
+    ],
+)
+def test_numbers_have_the_digits_of_their_width(value, width, text):
+    assert wording.number(value, width) == text
+
+
 def test_tests():
     good = er.model_test(P, P, Y, n_resamples=39, rng=0)
     bad = er.model_test(1 - P, P, Y, n_resamples=39, rng=0)
     assert "are compatible with these probabilities" in wording.answer_of_test(good)
     assert wording.answer_of_test(bad).startswith(
-        "The outcomes speak against these probabilities (p = 0.025)"
+        "The outcomes are evidence against these probabilities (p = 0.025)"
     )
     assert "only 1 time in 40" in wording.answer_of_test(bad)
     assert "exact with 80 outcomes" in wording.guarantee_of_test(good)
@@ -39,11 +53,11 @@ def test_belts():
     answer = wording.answer_of_belt(belt_of(Y, P))
     assert "compatible with the predictions" in answer
     shifted = wording.answer_of_belt(belt_of(Y, expit(logit(P) - 2)))
-    assert "speak against the predictions" in shifted
+    assert "evidence against the predictions" in shifted
     assert "are too low." in shifted
     certain = wording.answer_of_belt(belt_of(np.append(Y, True), np.append(P, 0.0)))
     assert certain.startswith("1 outcome contradicts a prediction of exactly 0 or 1.")
-    assert "p = 0.025, the smallest there is" in certain
+    assert "p = 0.025, the smallest possible" in certain
     assert "probability 95%" in wording.guarantee_of_belt(belt_of(Y, P))
 
 
@@ -58,11 +72,13 @@ def test_regions():
     x = np.linspace(-2, 2, 40)
     y = RNG.random(40) < expit(x)
     region = er.ConfidenceRegion("logistic", n_resamples=39, rng=0).fit(x, y)
-    assert wording.answer_of_region(region).startswith("The outcomes fit best with intercept")
+    assert wording.answer_of_region(region).startswith(
+        "The outcomes are most compatible with intercept = "
+    )
     assert "95%" in wording.guarantee_of_region(region)
     assert "with 40 rows" in wording.guarantee_of_region(region)
     separated = er.ConfidenceRegion("logistic", n_resamples=39, rng=0).fit(x, x > 0)
-    assert "intercept and x has no end" in wording.answer_of_region(separated)
+    assert "intercept and x is unbounded" in wording.answer_of_region(separated)
     bent = er.ConfidenceRegion("logistic", statistic="discrepancy", n_resamples=39, rng=1)
     bent.fit(np.tile(x, 4), np.tile(np.abs(x) > 1, 4))
     assert wording.answer_of_region(bent).startswith("No member of the family fits")

@@ -22,8 +22,8 @@ def columns(plot, glyph):
 def test_the_belt_is_drawn_as_it_is(belt):
     page = page_of_belt(belt)
     (area,) = columns(plots(page)["belt"], "VArea")
-    assert (area["lower"] == belt.lower).all()
-    assert (area["upper"] == belt.upper).all()
+    assert (area["y1"] == belt.lower).all()
+    assert (area["y2"] == belt.upper).all()
     assert plots(page)["belt"].x_range is plots(page)["histogram"].x_range
 
 
@@ -41,7 +41,7 @@ def test_departures_are_drawn_and_said(belt):
 
 def test_pointing_says_the_bounds_there(belt):
     pointer = page_of_belt(belt).figures[0].pointers[0]
-    assert len(pointer.texts) == len(belt.grid) == len(pointer.mark["x"])
+    assert len(pointer.texts) == len(belt.grid) == len(pointer.mark["x0"])
     at = len(belt.grid) // 2
     assert pointer.start[at] <= belt.grid[at] <= pointer.stop[at]
     low, high = belt.lower[at], belt.upper[at]

@@ -14,26 +14,22 @@ import pytest
 
 import exactregion as er
 from exactregion.errors import MissingDependencyError
-from exactregion.report import write_belt_report, write_region_report, write_test_report
+from exactregion.plotting import wording
+from exactregion.report import write_report
 
-REPORTS = {
-    "tested": write_test_report,
-    "region": write_region_report,
-    "cloud": write_region_report,
-    "belt": write_belt_report,
-}
+REPORTS = ("tested", "region", "cloud", "belt")
 
 
 @pytest.fixture(scope="module")
 def pages(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("pages")
     return {
-        name: write(request.getfixturevalue(name), folder / f"{name}.html")
-        for name, write in REPORTS.items()
+        name: write_report(request.getfixturevalue(name), folder / f"{name}.html")
+        for name in REPORTS
     }
 
 
-@pytest.fixture(params=list(REPORTS))
+@pytest.fixture(params=REPORTS)
 def page(request, pages):
     return pages[request.param]
 
@@ -107,15 +103,15 @@ def test_answer_and_guarantee_are_those_of_the_wording(pages, read, region, test
     for name, answer, guarantee in (
         (
             "region",
-            er.plotting.wording.answer_of_region(region),
-            er.wording.guarantee_of_region(region),
+            wording.answer_of_region(region),
+            wording.guarantee_of_region(region),
         ),
         (
             "tested",
-            er.plotting.wording.answer_of_test(tested),
-            er.wording.guarantee_of_test(tested),
+            wording.answer_of_test(tested),
+            wording.guarantee_of_test(tested),
         ),
-        ("belt", er.plotting.wording.answer_of_belt(belt), er.wording.guarantee_of_belt(belt)),
+        ("belt", wording.answer_of_belt(belt), wording.guarantee_of_belt(belt)),
     ):
         reader = read(pages[name])
         assert reader.texts("p", **{"class": "said"}) == [answer]
@@ -125,7 +121,7 @@ def test_answer_and_guarantee_are_those_of_the_wording(pages, read, region, test
 def test_names_and_titles_stay_text(tmp_path, read, evil, flights):
     X = pd.DataFrame({evil: flights["temp"], f"{evil} 2": flights["pressure"]})
     region = er.ConfidenceRegion("logistic", n_resamples=19, rng=0).fit(X, flights["y"])
-    reader = read(write_region_report(region, tmp_path / "evil.html", title=evil))
+    reader = read(write_report(region, tmp_path / "evil.html", title=evil))
     assert reader.texts("h1") == [evil]
     assert reader.texts("title") == [evil]
     assert not reader.all("img")
@@ -159,6 +155,12 @@ def test_missing_packages_are_named_with_the_install_line(missing, monkeypatch, 
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("name", REPORTS)
+def test_matplotlib_is_not_needed(name, request, monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert write_report(request.getfixturevalue(name), tmp_path / "page.html").exists()
+
+
 def test_importing_the_room_loads_neither_bokeh_nor_jinja():
     code = (
         "import sys, exactregion.report; "
@@ -176,7 +178,7 @@ def test_a_page_is_written_whole_or_not_at_all(tested, tmp_path, monkeypatch):
     def fail(*args, **kwargs):
         raise RuntimeError("no")
 
-    monkeypatch.setattr("exactregion.report.rendering._policy", fail)
+    monkeypatch.setattr("exactregion.report.page._policy", fail)
     with pytest.raises(RuntimeError):
         tested.report(path)
     assert path.read_bytes() == before

@@ -5,9 +5,8 @@ import pandas as pd
 import pytest
 
 import exactregion as er
-from exactregion.report.candidates import Cloud, Line, Surface, pointable
-from exactregion.report.curves import STEPS, curves_along_inputs
-from exactregion.report.parts import Explorer, Table, Words
+from exactregion.report.explorer import STEPS
+from exactregion.report.page import Explorer, Table, Words
 from exactregion.report.regions import page_of_region
 
 
@@ -55,32 +54,15 @@ def test_curves_in_the_page_are_those_of_the_family(region, explorer):
 
 
 def test_a_thin_region_is_shown_upright(region, explorer):
-    surface = pointable(region)
-    assert isinstance(surface, Surface)
-    assert surface.slant < -50  # about the mean temperature
-    slope = explorer.sliders[0]["label"]
-    assert slope == f"intercept + {-surface.slant:g} · temp"
-    places = surface.place(surface.theta)
+    label = explorer.sliders[0]["label"]
+    shear = -float(label.split()[2])
+    assert label == f"intercept + {-shear:g} · temp"
+    assert shear < -50  # about the mean temperature
     points = source(explorer.plane, "points").data
-    assert points["x"] == pytest.approx(places[:, 0])
-    assert points["y"] == pytest.approx(places[:, 1])
-    across = np.unique(places[:, 0].round(6))
-    assert len(across) == explorer.sliders[0]["size"]
     # theta itself is exact: only where it is drawn has turned
-    upright = surface.theta[:, 0] - surface.slant * surface.theta[:, 1]
-    assert upright == pytest.approx(places[:, 0])
-
-
-def test_the_boundary_has_members_inside(region):
-    surface = pointable(region)
-    xs, ys = (np.concatenate(part) for part in surface.boundary)
-    middle = surface.place(region.estimate_)
-    shrunk = np.column_stack([xs, ys]) * 0.8 + 0.2 * middle
-    theta = shrunk + surface.slant * shrunk[:, 1:] * [1, 0]
-    assert region.contains(theta).mean() > 0.95
-    grown = np.column_stack([xs, ys]) * 1.3 - 0.3 * middle
-    theta = grown + surface.slant * grown[:, 1:] * [1, 0]
-    assert region.contains(theta).mean() < 0.05
+    assert points["x"] == pytest.approx(points["theta0"] - shear * points["theta1"])
+    assert points["y"] == pytest.approx(points["theta1"])
+    assert len(np.unique(points["x"].round(6))) == explorer.sliders[0]["size"]
 
 
 def test_tables_have_focused_and_joint_intervals(region, page):
@@ -95,7 +77,7 @@ def test_tables_have_focused_and_joint_intervals(region, page):
 def test_an_unbounded_region_says_so(separated):
     page = page_of_region(separated)
     assert page.verdict == "open"
-    assert "no end in at least one direction" in texts(page)
+    assert "The region is unbounded" in texts(page)
     cells = [cell for table in parts(page, Table) for row in table.rows for cell in row]
     assert "no end" in cells
     assert "no upper end" in cells
@@ -117,44 +99,35 @@ def test_an_empty_region_shows_the_least_incompatible(empty):
 
 
 def test_one_parameter_has_a_line_of_p_values(one_slope):
-    line = pointable(one_slope)
-    assert isinstance(line, Line)
-    assert (np.diff(line.theta[:, 0]) > 0).all()
-    assert (one_slope.rank(line.theta[::40]) == line.ranks[::40]).all()
     page = page_of_region(one_slope)
     (explorer,) = parts(page, Explorer)
-    assert [slider["size"] for slider in explorer.sliders] == [len(line.theta)]
+    points = source(explorer.plane, "points").data
+    assert (np.diff(points["theta0"]) > 0).all()
+    assert (one_slope.rank(points["theta0"][::40, None]) == points["rank"][::40]).all()
+    assert (points["y"] == one_slope.pvalue(points["theta0"][:, None])).all()
+    assert [slider["size"] for slider in explorer.sliders] == [len(points["x"])]
     assert not explorer.pairs
     assert page.question == "Which values of slope fit the outcomes?"
 
 
 def test_many_parameters_have_a_cloud_within_and_without(cloud):
-    found = pointable(cloud)
-    assert isinstance(found, Cloud)
-    assert (cloud.rank(found.theta) == found.ranks).all()
-    assert (np.diff(found.ranks) >= 0).all()
-    inside = cloud.accepted_ranks_.holds(found.ranks)
-    assert 0.2 < inside.mean() < 0.9
     (explorer,) = parts(page_of_region(cloud), Explorer)
+    points = source(explorer.plane, "points").data
+    theta = np.column_stack([points[f"theta{i}"] for i in range(3)])
+    assert (cloud.rank(theta) == points["rank"]).all()
+    assert (np.diff(points["rank"]) >= 0).all()
+    assert 0.2 < cloud.contains(theta).mean() < 0.9
     assert explorer.pairs
     assert explorer.inputs == ["GPA", "PSI"]
     assert len(explorer.bands) == 2
 
 
-def test_inputs_with_few_values_are_shown_at_these_only(cloud):
-    gpa, psi = curves_along_inputs(cloud, cloud.estimate_[None])
-    assert psi.x.tolist() == [0, 1]
-    assert len(gpa.x) == 25
-    assert gpa.held == "PSI = 0"
-    assert psi.held.startswith("GPA = 3.0")
-
-
-def test_the_band_is_that_of_the_region(region):
-    (curves,) = curves_along_inputs(region, region.estimate_[None])
-    band = region.band(curves.x)
-    assert (curves.lower == band.lower).all()
-    assert (curves.upper == band.upper).all()
-    assert curves.steps[0] / STEPS == pytest.approx(band.estimate, abs=1 / STEPS)
+def test_the_band_is_that_of_the_region(region, explorer):
+    (band,) = explorer.bands
+    (area,) = [r.data_source.data for r in band.root.renderers if type(r.glyph).__name__ == "VArea"]
+    expected = region.band(area["x"])
+    assert (area["y1"] == expected.lower).all()
+    assert (area["y2"] == expected.upper).all()
 
 
 def test_objects_have_no_curves_but_a_page():
@@ -186,7 +159,8 @@ def test_a_family_that_knows_no_more_than_the_data_has_no_curves(flights):
 
     model = er.models.Function(curve, names=("slope",))
     region = er.ConfidenceRegion(model, n_resamples=19, rng=0).fit(flights["temp"], flights["y"])
-    assert curves_along_inputs(region, region.estimate_[None]) == []
+    (explorer,) = parts(page_of_region(region), Explorer)
+    assert explorer.bands == []
 
 
 def test_counts_are_shown_as_shares():
@@ -196,22 +170,23 @@ def test_counts_are_shown_as_shares():
     assert "observed shares" in [key.text for key in explorer.bands[0].keys]
 
 
-def test_a_formula_is_followed_along_its_own_columns():
+def test_a_formula_is_shown_along_its_columns():
     d = er.datasets.budworm().assign(alive=lambda d: d["ntotal"] - d["ndead"])
     region = er.ConfidenceRegion.from_formula(
         "ndead + alive ~ sex + np.log2(dose)", d, n_resamples=19, rng=0
     )
-    sex, dose = curves_along_inputs(region, region.estimate_[None])
-    assert sex.column.levels.tolist() == ["female", "male"]
-    assert sex.x.tolist() == [0, 1]
-    assert (dose.x[0], dose.x[-1]) == (1, 32)
-    assert dose.held == "sex = female"
-    rows = {"sex": ["female"] * len(dose.x), "dose": dose.x}
-    expected = region.model_.probabilities(
-        region.estimate_, region.design_.transform(pd.DataFrame(rows)).to_numpy()
-    )
-    assert dose.steps[0] / STEPS == pytest.approx(expected, abs=1 / STEPS)
     page = page_of_region(region)
+    (explorer,) = parts(page, Explorer)
+    assert explorer.inputs == ["sex", "dose"]
+    sex = explorer.bands[0].root.xaxis[0]
+    assert [text.text for text in sex.major_label_overrides.values()] == ["female", "male"]
+    points = source(explorer.plane, "points").data
+    x = source(explorer.bands[1], "grid").data["x"]
+    steps = source(explorer.bands[1], "steps").data["steps"].reshape(-1, len(x)) / STEPS
+    theta = [points[f"theta{i}"][3] for i in range(3)]
+    frame = pd.DataFrame({"sex": ["female"] * len(x), "dose": x})
+    expected = region.model_.probabilities(theta, region.design_.transform(frame).to_numpy())
+    assert steps[3] == pytest.approx(expected, abs=1 / STEPS)
     assert dict(page.facts)["Formula"] == "ndead + alive ~ sex + np.log2(dose)"
     assert "from_formula('ndead + alive ~ sex + np.log2(dose)', data" in page.code
 

@@ -1,0 +1,250 @@
+"""A page: its parts, as text and numbers without markup, and the HTML made of them."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+from dataclasses import dataclass, field
+from importlib.resources import files
+from typing import Any, ClassVar
+
+from bokeh.embed import json_item
+from bokeh.resources import Resources
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+from exactregion._version import __version__
+from exactregion.report.figures import THEMES
+
+__all__ = ["Explorer", "Figure", "Key", "Page", "Pointer", "Section", "Table", "Words", "render"]
+
+
+@dataclass(frozen=True)
+class Key:
+    """One entry of a figure's legend; `look` is a class of the style sheet, such as "line-blue"."""
+
+    look: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Pointer:
+    """Texts shown next to the pointer in the plot of this name, one per interval of x.
+
+    `mark` has columns for the source "mark", of which the script shows the row of the interval.
+    """
+
+    plot: str
+    start: list[float]
+    stop: list[float]
+    texts: list[str]
+    mark: dict[str, list[float]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Figure:
+    """A Bokeh figure or layout, with its legend.
+
+    `label` is for readers who cannot see it; `reading` says how to read it.
+    """
+
+    kind: ClassVar[str] = "figure"
+
+    id: str
+    label: str
+    root: Any
+    keys: list[Key]
+    reading: str
+    pointers: list[Pointer] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table; the first cell of each row is its head."""
+
+    kind: ClassVar[str] = "table"
+
+    caption: str
+    columns: list[str]
+    rows: list[list[str]]
+
+
+@dataclass(frozen=True)
+class Words:
+    """Sentences: a paragraph each, or the entries of a list."""
+
+    kind: ClassVar[str] = "words"
+
+    texts: list[str]
+    listed: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Explorer:
+    """Parameters to point at, and their curves.
+
+    Attributes
+    ----------
+    plane : Figure
+        Where parameters are pointed at.
+    bands : list of Figure
+        Where their curves are shown: one per input.
+    inputs : list of str
+        Names of these inputs.
+    hint : str
+        What to do.
+    parameters : list of dict
+        Of each parameter its name, digits to write, limits to show, and best value.
+    sliders : list of dict
+        Label, number of positions and first position of each slider.
+    pairs : bool
+        Whether the plane shows two of several parameters, which the reader chooses.
+    ranks : dict of str to int
+        m, and the lowest and highest rank that is in the region.
+    """
+
+    kind: ClassVar[str] = "explorer"
+
+    plane: Figure
+    bands: list[Figure]
+    inputs: list[str]
+    hint: str
+    parameters: list[dict[str, Any]]
+    sliders: list[dict[str, Any]]
+    pairs: bool
+    ranks: dict[str, int]
+
+    @property
+    def lines(self) -> tuple[int, int]:
+        """Lines that the text of a pointed parameter takes, on a wide and on a narrow screen.
+
+        The page keeps room for them, so that figures stay under the pointer.
+        """
+        length = sum(len(parameter["name"]) + 12 for parameter in self.parameters) + 60
+        return max(1, math.ceil(length / 115)), min(8, max(4, math.ceil(length / 36)))
+
+    @property
+    def script(self) -> dict[str, Any]:
+        """What the script needs to know."""
+        return {
+            "plane": self.plane.id,
+            "bands": [band.id for band in self.bands],
+            "parameters": self.parameters,
+            "sliders": [slider["size"] for slider in self.sliders],
+            "pairs": self.pairs,
+            "ranks": self.ranks,
+            "hint": self.hint,
+        }
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading and parts; with `beside` the first stands to the left of the others."""
+
+    heading: str
+    parts: list[Figure | Table | Words | Explorer]
+    beside: bool = False
+
+
+@dataclass(frozen=True)
+class Page:
+    """A whole report; `verdict` ("fits", "against" or "open") gives the answer its colour."""
+
+    title: str
+    question: str
+    answer: str
+    guarantee: str
+    verdict: str
+    facts: list[tuple[str, str]]
+    sections: list[Section]
+    assumptions: list[str]
+    code: str
+
+    @property
+    def explorer(self) -> Explorer | None:
+        """The explorer of the page, if it has one."""
+        parts = [part for section in self.sections for part in section.parts]
+        return next((part for part in parts if isinstance(part, Explorer)), None)
+
+    @property
+    def figures(self) -> list[Figure]:
+        """All figures of the page, in order."""
+        found: list[Figure] = []
+        for section in self.sections:
+            for part in section.parts:
+                if isinstance(part, Figure):
+                    found.append(part)
+                elif isinstance(part, Explorer):
+                    found += [part.plane, *part.bands]
+        return found
+
+
+def render(page: Page) -> str:
+    """Write the page as HTML.
+
+    Every text goes through the template's escaping or into a block of JSON, and the policy of the
+    page lets no script run but the two written here, by their hashes: what is in names and titles
+    stays text.
+    """
+    # figures only: no widgets, nothing that loads more
+    code = Resources(mode="inline", components=["bokeh"], log_level="error").js_raw
+    library, script = "\n".join(code).replace("</script", r"<\/script"), _packaged("page.js")
+    environment = Environment(autoescape=True, undefined=StrictUndefined)
+    environment.filters["unbroken"] = _unbroken
+    return environment.from_string(_packaged("page.html")).render(
+        page=page,
+        policy=_policy(library, script),
+        style=Markup(_packaged("page.css")),
+        library=Markup(library),
+        script=Markup(script),
+        data=Markup(_json_block(_for_script(page))),
+        version=__version__,
+    )
+
+
+def _unbroken(text: str) -> str:
+    """Keep "p = 0.03" on one line."""
+    for sign in "=≤":
+        text = text.replace(f" {sign} ", f"\N{NO-BREAK SPACE}{sign}\N{NO-BREAK SPACE}")
+    return text
+
+
+def _packaged(name: str) -> str:
+    return files("exactregion.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _policy(*scripts: str) -> str:
+    hashes = " ".join(
+        f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
+        for script in scripts
+    )
+    return (
+        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; "
+        "img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _json_block(content: Any) -> str:
+    """Write JSON that no parser of HTML takes for markup."""
+    text = json.dumps(content, allow_nan=False, separators=(",", ":"))
+    for sign in "<>&":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return text
+
+
+def _for_script(page: Page) -> dict[str, Any]:
+    """Gather what the script draws, and what it shows where."""
+    return {
+        "themes": THEMES,
+        "figures": [
+            {
+                "id": figure.id,
+                "item": json_item(figure.root, target=None),
+                "pointers": [vars(pointer) for pointer in figure.pointers],
+            }
+            for figure in page.figures
+        ],
+        "explorer": page.explorer.script if page.explorer else None,
+    }
