@@ -228,10 +228,10 @@ def calibration_test(
     """Test whether predicted probabilities are calibrated, P(Y=+1|p) = p, exactly at every n.
 
     The predicted probability is the input. The default statistic looks for five kinds of
-    miscalibration at once and goes by the clearest (`statistics.Omnibus`): the score of the recalibration family
-    expit(a + b logit p) at (0, 1), for shifted and stretched predictions; Spiegelhalter's
-    statistic, for over- and under-confidence; the curvature, for curves that bend; and a wide and a
-    narrow kernel on p, for any other miscalibration. An outcome that contradicts a prediction of
+    miscalibration at once and goes by the clearest (`statistics.Omnibus`): the score of the
+    recalibration family expit(a + b logit p) at (0, 1), for wrong intercepts and slopes;
+    Spiegelhalter's statistic, for over- and under-confidence; the curvature, for curves that bend;
+    and a wide and a narrow kernel on p, for any other miscalibration. An outcome that contradicts a prediction of
     exactly 0 or 1 gives the smallest p-value there is, 1/m.
 
     Parameters
