@@ -231,8 +231,8 @@ def calibration_test(
     miscalibration at once and goes by the clearest (`statistics.Omnibus`): the score of the
     recalibration family expit(a + b logit p) at (0, 1), for wrong intercepts and slopes;
     Spiegelhalter's statistic, for over- and under-confidence; the curvature, for curves that bend;
-    and a wide and a narrow kernel on p, for any other miscalibration. An outcome that contradicts a prediction of
-    exactly 0 or 1 gives the smallest p-value there is, 1/m.
+    and a wide and a narrow kernel on p, for any other miscalibration. An outcome that contradicts a
+    prediction of exactly 0 or 1 gives the smallest p-value there is, 1/m.
 
     Parameters
     ----------
