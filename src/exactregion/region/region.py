@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -16,7 +17,7 @@ from exactregion.data.sample import Sample
 from exactregion.engine import DEFAULT_BATCH
 from exactregion.engine.progress import showing
 from exactregion.errors import InvalidValueError, NotFittedError
-from exactregion.models import Model, as_model
+from exactregion.models import Function, LinearModel, Model, Psychometric, as_model
 from exactregion.ranking import AcceptedRanks, pvalue_of
 from exactregion.region import bands, intervals, reach
 from exactregion.region.fitted import Evaluation, FittedRegion
@@ -204,10 +205,10 @@ class ConfidenceRegion:
         >>> region.contains([[15.04, -0.232], [-0.83, 0.0]])
         array([ True, False])
         """
-        from exactregion.data.design import Design, model_of
+        from exactregion.data.design import Design
 
         design = Design.from_formula(formula, data)
-        region = cls(model_of(as_model(model), design), **settings)
+        region = cls(_model_of(as_model(model), design), **settings)
         # a first look, whose messages call the outcomes as the formula does
         read_outcomes(design.outcomes, region.pos_label, design.outcome)
         return region._fit(design.matrix, design.outcomes, design)
@@ -526,3 +527,23 @@ class ConfidenceRegion:
 
     def _progress(self, label: str) -> AbstractContextManager[None]:
         return showing(label, show=self.progress)
+
+
+def _model_of(model: Model, design: Design) -> Model:
+    """Return the family with an intercept just if the formula has one."""
+    if isinstance(model, Psychometric):
+        return replace(model, core=_model_of(model.core, design))
+    if isinstance(model, LinearModel):
+        if design.intercept and not model.intercept:
+            raise InvalidValueError(
+                "The 'model' and 'formula' parameters must agree on the intercept. Got a model "
+                f"without one and {design.formula!r} instead: write - 1 in the formula."
+            )
+        return replace(model, intercept=design.intercept)
+    if not design.intercept and not isinstance(model, Function):
+        raise InvalidValueError(
+            "must keep its intercept for "
+            f"{type(model).__name__}, which has none to leave out. Got {design.formula!r} instead.",
+            parameter="formula",
+        )
+    return model

@@ -117,7 +117,7 @@ def test_frames_in_memory(convert, expected):
     assert same(model("p", ["a", "b"], "y", data=data), expected[1])
 
 
-def test_candidates_are_asked_piece_by_piece(files, expected):
+def test_candidates_are_asked_chunk_by_chunk(files, expected):
     asked = []
 
     def candidate(frame):
@@ -219,7 +219,7 @@ def test_bad_inputs_and_candidates_are_named(damaged, files):
         model(lambda frame: np.full(len(frame), -1.0), "a", "y", data=files)
     with pytest.raises(InvalidTypeError, match=r"must be numeric. Got 'arm'"):
         model("p", ["a", "arm"], "y", data=files)
-    with pytest.raises(InvalidValueError, match=r"one probability a row"):
+    with pytest.raises(InvalidValueError, match=r"one probability per row"):
         model(lambda frame: np.full(3, 0.5), "a", "y", data=files)
 
 
