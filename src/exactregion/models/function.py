@@ -27,8 +27,8 @@ class Function(Model):
     bounds : sequence of (low, high), optional
         Bounds of each parameter; infinite by default.
     vectorized : bool
-        Whether f takes a batch, theta (T, d), and gives (T, n). Its answer for one theta should
-        not depend on the others, to the last bit: matrix products may.
+        Whether f takes a batch, theta (T, d), and gives (T, n). Its values for one theta should
+        not depend on the others, to the last bit: those of matrix products may.
 
     Examples
     --------
@@ -100,17 +100,17 @@ class Function(Model):
         for row in rows:
             if row.shape != (len(X),):
                 raise ModelError(
-                    "The 'f' parameter of Function must give one probability a row, shape "
+                    "The 'f' parameter of Function must give one probability per row, shape "
                     f"({len(X)},). Got {row.shape} instead."
                 )
         return np.array(rows).reshape(len(rows), len(X))
 
     def _call(self, theta: FloatArray, X: Any) -> FloatArray:
-        answer = self.f(theta, X)
+        values = self.f(theta, X)
         try:
-            return np.asarray(answer, dtype=np.float64)
+            return np.asarray(values, dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise ModelError(
                 "The 'f' parameter of Function must give numbers. "
-                f"Got {type(answer).__name__} instead."
+                f"Got {type(values).__name__} instead."
             ) from error

@@ -11,8 +11,9 @@ import numpy as np
 from scipy.special import erfcx, expit, ndtr
 
 from exactregion._typing import FloatArray
+from exactregion.data.reading import numeric, read_inputs
 from exactregion.errors import InvalidValueError
-from exactregion.models.base import Bounds, Model, as_matrix
+from exactregion.models.base import Model, as_matrix
 
 __all__ = ["CLogLog", "LinearModel", "Logistic", "Probit"]
 
@@ -54,9 +55,13 @@ class LinearModel(Model):
         """Return the model for inputs with these column names."""
         return replace(self, feature_names=tuple(names))
 
-    def n_parameters(self, X: Any) -> int:
-        """Return the number of columns, and one for the intercept."""
-        return int(as_matrix(X).shape[1]) + int(self.intercept)
+    def for_inputs(self, X: Any) -> LinearModel:
+        """Return the model bound to the columns of X, unless it is bound already."""
+        if self.feature_names is not None:
+            return self
+        values, names = read_inputs(X)
+        numeric(values)
+        return self.bind(names)
 
     def check_inputs(self, X: Any) -> None:
         """Check that inputs are numbers."""
@@ -76,8 +81,8 @@ class LinearModel(Model):
     def linear_predictor(self, theta: FloatArray, X: FloatArray) -> FloatArray:
         """Compute η for a batch: shape (T, n).
 
-        Columns are added one after the other, not by a matrix product, so that the last bit
-        does not depend on the size of the batch or on the threads.
+        Columns are added one after the other: the last bit of a matrix product would depend on the
+        size of the batch and on the number of threads.
         """
         eta = np.zeros((len(theta), len(X)))
         if self.intercept:
@@ -86,10 +91,6 @@ class LinearModel(Model):
             for coefficient, column in zip(theta.T[int(self.intercept) :], X.T, strict=True):
                 eta += coefficient[:, None] * column
         return eta
-
-    def bounds_of(self, d: int) -> Bounds:
-        """Return no bounds: every coefficient is allowed."""
-        return ((-np.inf, np.inf),) * d
 
 
 class Logistic(LinearModel):

@@ -20,7 +20,7 @@ from exactregion.models.base import Bounds, Model, as_matrix
 __all__ = ["GaussianMixture", "LaplaceMixture", "Mixture"]
 
 TINY = float(np.finfo(np.float64).tiny)
-"""Lowest scale of a density of scipy.stats, which has none at 0."""
+"""Lowest scale of a density of scipy.stats, which is not defined at 0."""
 
 
 def _one_column(X: Any, model: Model) -> FloatArray:
@@ -87,7 +87,7 @@ class _LocationMixture(Model):
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             ratio = np.where(a == 0, 0.0, a / scale**self.power)
             logit = _prior_logit(p) + ratio
-        # p = 0 or 1 is a certainty that no density ratio undoes
+        # p = 0 or 1 is a certainty whatever the density ratio
         return np.where((p == 0) | (p == 1), p, expit(logit))
 
     def differentiate(self, theta: FloatArray, X: Any) -> FloatArray:
@@ -116,11 +116,11 @@ class LaplaceMixture(_LocationMixture):
     """
 
     def advantage(self, x: FloatArray) -> FloatArray:
-        """Compute |x - μ₋| - |x - μ₊|, in a form that keeps its digits far out."""
+        """Compute |x - μ₋| - |x - μ₊|, in a form without cancellation at large x."""
         plus, minus = self.locations
-        reach = abs(plus - minus)
+        most = abs(plus - minus)
         sign = 1.0 if plus >= minus else -1.0
-        return sign * np.clip(2 * (x - (plus + minus) / 2), -reach, reach)
+        return sign * np.clip(2 * (x - (plus + minus) / 2), -most, most)
 
 
 class GaussianMixture(_LocationMixture):
@@ -140,7 +140,7 @@ class GaussianMixture(_LocationMixture):
     power = 2
 
     def advantage(self, x: FloatArray) -> FloatArray:
-        """Compute ((x - μ₋)² - (x - μ₊)²) / 2, in a form that keeps its digits far out."""
+        """Compute ((x - μ₋)² - (x - μ₊)²) / 2, in a form without cancellation at large x."""
         plus, minus = self.locations
         return (plus - minus) * (x - (plus + minus) / 2)
 
@@ -224,12 +224,12 @@ class Mixture(Model):
     @property
     def parameter_names(self) -> tuple[str, ...]:
         """The prior p, the shared parameters, and the free ones of each density."""
-        own = [f"{side}_{name}" for side in ("positive", "negative") for name in self._free(side)]
-        return ("p", *self.shared, *own)
+        free = [f"{side}_{name}" for side in ("positive", "negative") for name in self._free(side)]
+        return ("p", *self.shared, *free)
 
     @property
     def bounds(self) -> Bounds:
-        """The prior p in [0, 1], scales > 0, the others as they come."""
+        """The prior p in [0, 1], scales > 0, no bounds for the others."""
         return tuple(
             (0.0, 1.0) if name == "p" else (TINY if name.endswith("scale") else -np.inf, np.inf)
             for name in self.parameter_names
@@ -244,20 +244,13 @@ class Mixture(Model):
         x = _one_column(X, self)
         values = {name: theta[:, i : i + 1] for i, name in enumerate(self.parameter_names)}
         p = values["p"]
+        plus = self._log_density("positive", values, x)
+        minus = self._log_density("negative", values, x)
         with np.errstate(invalid="ignore"):
-            ratio = self._log_density("positive", values, x) - self._log_density(
-                "negative", values, x
-            )
-        # where both densities vanish the data say nothing
-        both_zero = self._both_vanish(values, x)
-        with np.errstate(invalid="ignore"):
-            logit = _prior_logit(p) + np.where(both_zero, 0.0, ratio)
+            # where both densities vanish, x favours neither class
+            ratio = np.where(np.isneginf(plus) & np.isneginf(minus), 0.0, plus - minus)
+            logit = _prior_logit(p) + ratio
         return np.where((p == 0) | (p == 1), p, expit(logit))
-
-    def _both_vanish(self, values: Mapping[str, FloatArray], x: FloatArray) -> Any:
-        return np.isneginf(self._log_density("positive", values, x)) & np.isneginf(
-            self._log_density("negative", values, x)
-        )
 
     def _log_density(
         self, side: str, values: Mapping[str, FloatArray], x: FloatArray

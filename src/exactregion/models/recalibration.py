@@ -26,7 +26,7 @@ class Recalibration(Model):
     """
 
     def __repr__(self) -> str:
-        """Name the class: it has no settings."""
+        """Show the class, which has no settings."""
         return "Recalibration()"
 
     @property
