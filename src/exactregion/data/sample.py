@@ -87,29 +87,14 @@ class Extent:
 
 @dataclass(frozen=True, eq=False)
 class Distinct:
-    """The distinct inputs of a data set; equal inputs must get equal features.
+    """The distinct inputs of a data set; equal inputs must get equal features."""
 
-    Attributes
-    ----------
-    points : ndarray of shape (u, d), or tuple of u objects
-        The inputs at which trials were made.
-    weights : ndarray of shape (u,)
-        Number of trials made at each.
-    place : ndarray of shape (n,)
-        The point of each row (any point for rows without trials).
-    row : ndarray of shape (u,)
-        One row, in canonical order, for each point.
-    shared : tuple of tuples of int
-        Columns that have one scale together.
-    medians : dict
-        Median distances that were computed already.
-    """
-
-    points: Values
-    weights: FloatArray
-    place: IntArray
-    row: IntArray
+    points: Values  # (u, d), or u objects: the inputs at which trials were made
+    weights: FloatArray  # (u,): number of trials at each
+    place: IntArray  # (n,): the point of each row; any point for rows without trials
+    row: IntArray  # (u,): one row, in canonical order, for each point
     shared: Shared = ()
+    # median distances that were computed already, so that kernels share them
     medians: dict[object, float] = field(default_factory=dict, repr=False)
 
 
@@ -188,24 +173,12 @@ class Inputs:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Inputs and outcomes that passed every check.
-
-    Attributes
-    ----------
-    inputs : Inputs
-        What may be used before ranking.
-    successes : ndarray of shape (n,)
-        Successes of each row in canonical order; 0 or 1 for labels.
-    is_counts : bool
-        Whether the outcomes were given as (successes, failures).
-    classes : tuple or None
-        The negative and the positive class as the user wrote them; None where unknown.
-    """
+    """Inputs and outcomes that passed every check."""
 
     inputs: Inputs
-    successes: IntArray
-    is_counts: bool
-    classes: tuple[object, object] | None
+    successes: IntArray  # (n,), in canonical order; 0 or 1 for labels
+    is_counts: bool  # whether the outcomes were given as (successes, failures)
+    classes: tuple[object, object] | None  # negative, positive as the user wrote them, if known
 
     def __len__(self) -> int:
         """Return the number of rows."""

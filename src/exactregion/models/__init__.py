@@ -5,10 +5,9 @@ from exactregion.models.base import Model
 from exactregion.models.check import check_model
 from exactregion.models.fixed import fixed_probabilities, is_asked
 from exactregion.models.function import Function
-from exactregion.models.linear import CLogLog, LinearModel, Logistic, Probit
+from exactregion.models.linear import CLogLog, LinearModel, Logistic, Probit, Recalibration
 from exactregion.models.mixture import GaussianMixture, LaplaceMixture, Mixture
 from exactregion.models.psychometric import Psychometric
-from exactregion.models.recalibration import Recalibration
 
 __all__ = [
     "MODELS",

@@ -87,7 +87,7 @@ class Model(ABC):
 
     @property
     def has_constant_gradient(self) -> bool:
-        """Whether the gradient of the logit is the same for every θ, so that it is computed once."""
+        """Whether the gradient of the logit is the same for every θ, and is computed only once."""
         return False
 
     def bind(self, names: Sequence[str]) -> Model:

@@ -75,18 +75,11 @@ def _check_names(model: Model) -> None:
 
 def _draw(bounds: Bounds, size: int = 5) -> FloatArray:
     """Draw parameters within the bounds, and not far from a bound that there is."""
-    rng = np.random.default_rng(0)
-    columns = []
-    for low, high in bounds:
-        if np.isfinite(low) and np.isfinite(high):
-            columns.append(rng.uniform(low, high, size))
-        elif np.isfinite(low):
-            columns.append(low + rng.uniform(0.2, 2.0, size))
-        elif np.isfinite(high):
-            columns.append(high - rng.uniform(0.2, 2.0, size))
-        else:
-            columns.append(rng.uniform(-1.0, 1.0, size))
-    return np.column_stack(columns)
+    low, high = np.array(bounds, dtype=np.float64).T
+    cases = [np.isfinite(low) & np.isfinite(high), np.isfinite(low), np.isfinite(high)]
+    start = np.select(cases, [low, low + 0.2, high - 2.0], -1.0)
+    stop = np.select(cases, [high, low + 2.0, high - 0.2], 1.0)
+    return np.random.default_rng(0).uniform(start, stop, (size, len(bounds)))
 
 
 def _check_values(model: Model, batch: FloatArray, X: FloatArray, P: FloatArray) -> None:

@@ -62,21 +62,17 @@ class Function(Model):
             raise InvalidValueError(
                 "of Function must name at least one parameter. Got none instead.", parameter="names"
             )
-        if bounds is not None and not all(low < high for low, high in bounds):
+        pairs = [(-np.inf, np.inf)] * len(names) if bounds is None else bounds
+        if len(pairs) != len(names) or not all(low < high for low, high in pairs):
             raise InvalidValueError(
-                f"of Function must be (low, high) with low < high. Got {bounds!r} instead.",
-                parameter="bounds",
-            )
-        if bounds is not None and len(bounds) != len(names):
-            raise InvalidValueError(
-                "of Function must have a (low, high) for each of the "
-                f"{len(names)} names. Got {len(bounds)} instead.",
+                f"of Function must have a (low, high) with low < high for each of the {len(names)} "
+                f"names. Got {bounds!r} instead.",
                 parameter="bounds",
             )
         self.f = f
         self.names = tuple(names)
         self.vectorized = vectorized
-        self._bounds = None if bounds is None else tuple((float(a), float(b)) for a, b in bounds)
+        self._bounds = tuple((float(low), float(high)) for low, high in pairs)
 
     def __repr__(self) -> str:
         """Show the function and the names."""
@@ -90,7 +86,7 @@ class Function(Model):
     @property
     def bounds(self) -> Bounds:
         """The bounds given."""
-        return super().bounds if self._bounds is None else self._bounds
+        return self._bounds
 
     def evaluate(self, theta: FloatArray, X: Any) -> FloatArray:
         """Call the function, once for each θ unless it is vectorized."""
