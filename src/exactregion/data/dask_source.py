@@ -24,6 +24,7 @@ from exactregion.data.sources import (
     Source,
     Task,
     column_names,
+    columns_of,
     concatenated,
     each_part,
     joined,
@@ -65,7 +66,7 @@ class DaskSource(Source):
         """Take columns of a Dask frame."""
         parts, numbers = _partitions(frame[column_names(columns)], "data")
         chunks = _in_chunks(parts, numbers)
-        return cls([_dask().delayed(_columns)(chunk, columns) for chunk in chunks], sum(numbers))
+        return cls([_dask().delayed(columns_of)(chunk, columns) for chunk in chunks], sum(numbers))
 
     def of_group(self, group: Any, numbers: Sequence[int]) -> DaskSource:
         """Return the rows of one group, given its number of rows in each chunk."""
@@ -114,10 +115,6 @@ def _run(task: Task[R], index: int, rows: Rows) -> R:
 
 def _sum(results: Sequence[Any]) -> Any:
     return reduce(add, results)
-
-
-def _columns(frame: Any, columns: Rows) -> Rows:
-    return each_part(columns, lambda names: frame[names if isinstance(names, str) else list(names)])
 
 
 def _partitions(values: Any, name: str) -> tuple[list[Any], list[int]]:

@@ -25,26 +25,6 @@ class Design:
 
     `exactregion.ConfidenceRegion.from_formula` describes the grammar.
 
-    Attributes
-    ----------
-    formula : str
-        As the user wrote it.
-    data : pandas.DataFrame
-        The columns that the formula uses, on both sides. ``Design.from_formula(formula, data)``
-        gives an equal design.
-    columns : tuple of str
-        The columns that the right side uses: what new data must have.
-    names : tuple of str
-        The columns of the matrix, such as "temp" or "sex[T.male]".
-    intercept : bool
-        Whether the formula has an intercept; the matrix never has a column for it.
-    matrix : pandas.DataFrame
-        The inputs, one column per name.
-    outcomes : pandas.Series or pandas.DataFrame
-        Labels, or successes and failures.
-    outcome : str
-        The left side of the formula.
-
     Examples
     --------
     >>> import pandas as pd
@@ -58,13 +38,13 @@ class Design:
     """
 
     formula: str
-    data: pd.DataFrame = field(repr=False)
-    columns: tuple[str, ...]
-    names: tuple[str, ...]
-    intercept: bool
+    data: pd.DataFrame = field(repr=False)  # the columns used: they give an equal design again
+    columns: tuple[str, ...]  # those that the right side uses: what new data must have
+    names: tuple[str, ...]  # the columns of the matrix, such as "temp" or "sex[T.male]"
+    intercept: bool  # the matrix never has a column for it
     matrix: pd.DataFrame = field(repr=False)
-    outcomes: pd.Series[Any] | pd.DataFrame = field(repr=False)
-    outcome: str
+    outcomes: pd.Series[Any] | pd.DataFrame = field(repr=False)  # labels, or two columns of counts
+    outcome: str  # the left side of the formula
     _spec: Any = field(repr=False)
 
     @classmethod

@@ -41,6 +41,7 @@ __all__ = [
     "Source",
     "Task",
     "column_names",
+    "columns_of",
     "concatenated",
     "each_part",
     "joined",
@@ -58,24 +59,12 @@ ROLES = ("X", "y", "p", "by")
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows as the user has them, all of them or some.
+    """Rows as the user has them, all of them or some: arrays, series or frames."""
 
-    Attributes
-    ----------
-    X : array, frame or sequence, or None
-        Inputs; None where the predictions are the inputs.
-    y : array, series or frame
-        Outcomes.
-    p : array, series or None
-        Probabilities; None where a candidate computes them.
-    by : array, series or None
-        Groups.
-    """
-
-    X: Any
-    y: Any
-    p: Any
-    by: Any = None
+    X: Any  # inputs; None where the predictions are the inputs
+    y: Any  # outcomes
+    p: Any  # probabilities; None where a candidate computes them
+    by: Any = None  # groups
 
 
 Task: TypeAlias = Callable[[int, Rows], R]
@@ -236,7 +225,7 @@ class ParquetSource(Source):
             for batch in self._batches():
                 # the metadata of pandas may turn a column into the index
                 frame = batch.to_pandas(ignore_metadata=True)
-                yield each_part(self.columns, lambda names, frame=frame: frame[_key(names)])
+                yield columns_of(frame, self.columns)
         except (pa.ArrowInvalid, OSError) as error:
             raise FileFormatError(f"The data cannot be read: {error}") from error
 
@@ -260,8 +249,9 @@ class ParquetSource(Source):
                 yield from group.to_batches(schema=self.dataset.schema, **settings)
 
 
-def _key(names: Any) -> Any:
-    return names if isinstance(names, str) else list(names)
+def columns_of(frame: Any, columns: Rows) -> Rows:
+    """Take the requested columns of a frame: a series for one name, a frame for several."""
+    return each_part(columns, lambda at: frame[at if isinstance(at, str) else list(at)])
 
 
 def column_names(columns: Rows) -> list[str]:
@@ -276,14 +266,8 @@ def column_names(columns: Rows) -> list[str]:
 def open_rows(requested: Rows, data: Any, names: Rows) -> Rows | Source:
     """Find the rows: in memory as `Rows`, or as a `Source`.
 
-    Parameters
-    ----------
-    requested : Rows
-        Arrays; or, where `data` is given, names of its columns.
-    data : path, paths, pattern, data set or frame, or None
-        A table.
-    names : Rows
-        What the user calls each part, for messages.
+    Requested are arrays or, where `data` is given, names of its columns. `data` is a path, several
+    paths, a pattern, a data set, a frame or None. `names` says what the user calls each part.
     """
     if data is not None:
         return _open_columns(data, requested, names)
@@ -304,14 +288,7 @@ def _open_columns(data: Any, requested: Rows, names: Rows) -> Rows | Source:
         return ParquetSource(dataset, requested)
     if isinstance(data, Mapping):
         _check_columns(requested, names, list(data))
-        return each_part(
-            requested,
-            lambda at: (
-                data[at]
-                if isinstance(at, str)
-                else np.column_stack([np.asarray(data[name]) for name in at])
-            ),
-        )
+        return each_part(requested, lambda at: _columns_of_mapping(data, at))
     if hasattr(data, "__dask_graph__") and hasattr(data, "columns"):
         from exactregion.data.dask_source import DaskSource
 
@@ -325,7 +302,13 @@ def _open_columns(data: Any, requested: Rows, names: Rows) -> Rows | Source:
             parameter="data",
         )
     _check_columns(requested, names, frame.columns)
-    return each_part(requested, lambda at: frame[_key(at)].to_native())
+    return each_part(columns_of(frame, requested), lambda values: values.to_native())
+
+
+def _columns_of_mapping(data: Mapping[str, Any], names: Any) -> Any:
+    if isinstance(names, str):
+        return data[names]
+    return np.column_stack([np.asarray(data[name]) for name in names])
 
 
 def _check_columns(requested: Rows, names: Rows, columns: Sequence[str]) -> None:

@@ -171,21 +171,23 @@ class Model(ABC):
 def as_matrix(X: Any, names: tuple[str, ...] | None = None) -> FloatArray:
     """Read inputs as an (n, d) matrix; columns of a frame go by name where names are known."""
     if isinstance(X, np.ndarray) and X.dtype == np.float64 and bool(np.isfinite(X).all()):
-        matrix, columns = X.reshape(len(X), -1), ()
+        matrix = X.reshape(len(X), -1)
     else:
         values, columns = read_inputs(X)
         matrix = numeric(values).reshape(len(values), -1)
-    if names is None or columns == names:
-        return matrix
-    by_name = hasattr(X, "columns")
-    if matrix.shape[1] != len(names) or (by_name and set(columns) != set(names)):
-        got = list(columns) if by_name else matrix.shape[1]
+        if names is not None and hasattr(X, "columns") and columns != names:
+            if set(columns) != set(names):
+                raise InvalidValueError(
+                    f"must have the columns {list(names)}. Got {list(columns)} instead.",
+                    parameter="X",
+                )
+            return np.ascontiguousarray(matrix[:, [columns.index(name) for name in names]])
+    if names is not None and matrix.shape[1] != len(names):
         raise InvalidValueError(
-            f"must have the columns {list(names)}. Got {got} instead.", parameter="X"
+            f"must have {len(names)} columns, {list(names)}. Got {matrix.shape[1]} instead.",
+            parameter="X",
         )
-    if not by_name:
-        return matrix
-    return np.ascontiguousarray(matrix[:, [columns.index(name) for name in names]])
+    return matrix
 
 
 def check_probabilities(
