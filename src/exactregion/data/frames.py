@@ -9,14 +9,14 @@ import narwhals as nw
 import numpy as np
 
 from exactregion._typing import FloatArray
-from exactregion.data.reading import from_native, is_missing, place_of
+from exactregion.data.reading import from_native, is_missing, is_number, place_of
 from exactregion.data.sample import Shared
 from exactregion.errors import InvalidTypeError, InvalidValueError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["MAX_LEVELS", "as_pandas", "check_present", "encode_text", "is_number"]
+__all__ = ["MAX_LEVELS", "as_pandas", "check_present", "encode_text"]
 
 MAX_LEVELS = 50
 """Most levels of a text column that a statistic takes; columns with more are ids or prose."""
@@ -135,11 +135,6 @@ def encode_text(X: object, name: str = "X") -> tuple[Any, Shared]:
     matrix = np.column_stack([values for _, values in encoded])
     numbers = pd.DataFrame(matrix, columns=[label for label, _ in encoded])
     return numbers, tuple(place for place in places if len(place) > 1)
-
-
-def is_number(column: nw.Series[Any]) -> bool:
-    """Whether a column holds numbers or booleans."""
-    return column.dtype.is_numeric() or column.dtype == nw.Boolean
 
 
 def _encode(column: nw.Series[Any], name: str) -> Encoded:

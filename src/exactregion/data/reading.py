@@ -31,6 +31,7 @@ __all__ = [
     "find_classes",
     "from_native",
     "is_missing",
+    "is_number",
     "labelled",
     "no_trials_error",
     "numeric",
@@ -74,6 +75,11 @@ def from_native(data: object, name: str) -> Any:
             f"The columns of the {name!r} parameter must have different names. "
             f"Got {twice} more than once instead."
         ) from error
+
+
+def is_number(column: nw.Series[Any]) -> bool:
+    """Whether a column holds numbers or booleans."""
+    return column.dtype.is_numeric() or column.dtype == nw.Boolean
 
 
 def is_missing(value: object) -> bool:
@@ -153,7 +159,7 @@ def _read_columns(
     wrong = [
         f"{label!r} ({column.dtype})"
         for label, column in zip(names, columns, strict=True)
-        if not (column.dtype.is_numeric() or column.dtype == nw.Boolean)
+        if not is_number(column)
     ]
     if wrong:
         raise InvalidTypeError(

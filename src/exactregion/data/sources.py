@@ -287,8 +287,9 @@ def _open_columns(data: Any, requested: Rows, names: Rows) -> Rows | Source:
         _check_columns(requested, names, dataset.schema.names)
         return ParquetSource(dataset, requested)
     if isinstance(data, Mapping):
-        _check_columns(requested, names, list(data))
-        return each_part(requested, lambda at: _columns_of_mapping(data, at))
+        import pandas as pd
+
+        data = pd.DataFrame(data)
     if hasattr(data, "__dask_graph__") and hasattr(data, "columns"):
         from exactregion.data.dask_source import DaskSource
 
@@ -303,12 +304,6 @@ def _open_columns(data: Any, requested: Rows, names: Rows) -> Rows | Source:
         )
     _check_columns(requested, names, frame.columns)
     return each_part(columns_of(frame, requested), lambda values: values.to_native())
-
-
-def _columns_of_mapping(data: Mapping[str, Any], names: Any) -> Any:
-    if isinstance(names, str):
-        return data[names]
-    return np.column_stack([np.asarray(data[name]) for name in names])
 
 
 def _check_columns(requested: Rows, names: Rows, columns: Sequence[str]) -> None:

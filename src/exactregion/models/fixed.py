@@ -8,8 +8,8 @@ import narwhals as nw
 import numpy as np
 
 from exactregion._typing import FloatArray
-from exactregion.data.frames import as_pandas, is_number
-from exactregion.data.reading import from_native
+from exactregion.data.frames import as_pandas
+from exactregion.data.reading import from_native, is_number
 from exactregion.errors import InvalidTypeError, InvalidValueError, NotFittedError
 from exactregion.models.base import as_matrix, check_probabilities
 
