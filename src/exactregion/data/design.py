@@ -146,8 +146,8 @@ class Design:
                     f"Got {frame[name].dtype} instead.",
                     parameter="X",
                 )
-        known = self.data[list(self.columns)].select_dtypes("category")
-        return {str(name): known[name].dtype for name in known}
+        categories = self.data[list(self.columns)].select_dtypes("category")
+        return {str(name): categories[name].dtype for name in categories}
 
 
 # --- evaluation ---------------------------------------------------------------------------------

@@ -66,12 +66,12 @@ class Extent:
     @classmethod
     def together(cls, parts: Iterable[Extent]) -> Extent:
         """Combine chunks that begin where blocks begin."""
-        known = list(parts)
+        extents = list(parts)
         return cls(
-            sum(part.rows for part in known),
-            sum(part.total for part in known),
-            max(part.block_trials for part in known),
-            max(part.row_trials for part in known),
+            sum(part.rows for part in extents),
+            sum(part.total for part in extents),
+            max(part.block_trials for part in extents),
+            max(part.row_trials for part in extents),
         )
 
     @property

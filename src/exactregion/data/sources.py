@@ -55,6 +55,7 @@ Done: TypeAlias = Callable[[int], None]
 """Called with the number of rows when a chunk is done."""
 
 ROLES = ("X", "y", "p", "by")
+"""The parts of `Rows`."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -140,7 +140,7 @@ def client():
 
 
 class Deadly:
-    """A candidate that ends the worker that asks it about the second stretch, once."""
+    """A candidate that ends the worker that evaluates it on the second chunk, once."""
 
     def __init__(self, mark, here):
         self.mark, self.here = Path(mark), here

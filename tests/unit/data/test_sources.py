@@ -148,6 +148,13 @@ def test_groups(files, tmp_path):
     assert calibration(y, p, by=ARM)["statistic"].tolist() == in_memory["statistic"].tolist()
 
 
+def test_a_column_that_pandas_saved_as_its_index(tmp_path):
+    few = FRAME[:500].set_index("p")
+    few.to_parquet(tmp_path / "few.parquet")
+    result = model("p", ["a", "b"], "y", data=tmp_path / "few.parquet")
+    assert same(result, model(P[:500], X[:500], Y[:500]))
+
+
 def test_few_rows_go_to_memory(tmp_path):
     few = FRAME[:300]
     few.to_parquet(tmp_path / "few.parquet")
