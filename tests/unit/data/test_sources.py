@@ -251,7 +251,9 @@ def test_labels_of_two_classes_need_a_positive_one(files):
 
 @pytest.mark.parametrize("statistic", ["neighborhood", lambda labels, p, X: labels.sum(axis=1)])
 def test_statistics_that_want_all_rows_at_once_say_so(files, statistic):
-    with pytest.raises(InvalidTypeError, match=r"takes rows in (pieces|chunks).*'discrepancy'.*Got"):
+    with pytest.raises(
+        InvalidTypeError, match=r"takes rows in (pieces|chunks).*'discrepancy'.*Got"
+    ):
         model("p", ["a", "b"], "y", data=files, statistic=statistic)
 
 
