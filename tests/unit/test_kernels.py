@@ -442,7 +442,7 @@ def test_concentration_must_be_between_zero_and_one(rho):
 
 
 def test_a_kernel_without_bandwidth_must_be_tied_to_inputs_first():
-    with pytest.raises(InvalidValueError, match=r"bandwidth.*settled by Kernel.on"):
+    with pytest.raises(InvalidValueError, match=r"bandwidth.*chosen by Kernel.on"):
         Gaussian().between(POINTS, POINTS)
 
 

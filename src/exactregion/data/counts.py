@@ -1,9 +1,9 @@
-"""Repeated rows as counts: many rows with few different inputs are a small data set.
+"""Repeated rows as counts: many rows with few distinct inputs are a small data set.
 
-Rows with equal inputs and equal probabilities differ in their outcomes only, and a statistic sees
-no more of these than how many were successes. So they become one row of counts, whose alternatives
-take one uniform instead of thousands. Whether data collapse depends on inputs and candidate, never
-on the outcomes.
+Rows with equal inputs and equal probabilities differ in their outcomes only, and all that a
+statistic uses of these is how many were successes. So they become one row of counts, whose
+alternatives take one uniform instead of thousands. Whether data collapse depends on inputs and
+candidate, never on the outcomes.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from exactregion.data.sample import CHUNK_ROWS, Sample, Shared
 __all__ = ["COUNTED", "MOST_ROWS", "Tally", "collapsed", "sample_of", "tally_of"]
 
 MOST_ROWS = 4096
-"""Data collapse if they have no more different rows than this, and over `CHUNK_ROWS` in all."""
-
+"""Data collapse if they have no more distinct rows than this, and over `CHUNK_ROWS` in all."""
 
 COUNTED = ("successes", "failures")
 """Outcomes that are counts already."""
@@ -28,35 +27,35 @@ COUNTED = ("successes", "failures")
 
 @dataclass(frozen=True, eq=False)
 class Tally:
-    """How often each outcome comes with each different row.
+    """How often each outcome occurs with each distinct row."""
 
-    Attributes
-    ----------
-    rows : ndarray of shape (u, w)
-        The different rows, in order.
-    counts : ndarray of shape (u, c)
-        How often each comes with each outcome.
-    outcomes : tuple of length c
-        Labels; or `COUNTED`.
-    """
-
-    rows: FloatArray
-    counts: IntArray
-    outcomes: tuple[object, ...]
+    rows: FloatArray  # (u, w), in lexicographic order
+    counts: IntArray  # (u, c), one column per outcome
+    outcomes: tuple[object, ...]  # c labels; or `COUNTED`
 
     def merged(self, other: Tally) -> Tally | None:
-        """Add the rows of another; None if there are too many different ones."""
+        """Add the rows of another; None if there are too many distinct ones."""
         outcomes = tuple(dict.fromkeys((*self.outcomes, *other.outcomes)))
         rows = np.concatenate([self.rows, other.rows])
-        counts = np.concatenate([_spread(self, outcomes), _spread(other, outcomes)])
+        counts = np.concatenate([self._counts_of(outcomes), other._counts_of(outcomes)])
         return _tallied(rows, counts, outcomes)
 
+    def _counts_of(self, outcomes: Sequence[object]) -> IntArray:
+        """Return one column per outcome, zero for those that do not occur."""
+        counts = np.zeros((len(self.rows), len(outcomes)), dtype=np.int64)
+        counts[:, [outcomes.index(outcome) for outcome in self.outcomes]] = self.counts
+        return counts
 
-def _spread(tally: Tally, outcomes: Sequence[object]) -> IntArray:
-    """Give a column to each of the outcomes, those that a tally never saw too."""
-    spread = np.zeros((len(tally.rows), len(outcomes)), dtype=np.int64)
-    spread[:, [outcomes.index(outcome) for outcome in tally.outcomes]] = tally.counts
-    return spread
+
+def tally_of(rows: FloatArray, counts: IntArray, outcomes: tuple[object, ...]) -> Tally | None:
+    """Tally rows (n, w) with counts (n, c) of the outcomes; None if too many are distinct.
+
+    The rows must be sorted by their first column at least.
+    """
+    # where the first column alone changes too often, the others need not be compared
+    if np.count_nonzero(np.diff(rows[:, 0])) >= MOST_ROWS:
+        return None
+    return _tallied(rows, counts, outcomes)
 
 
 def _tallied(rows: FloatArray, counts: IntArray, outcomes: tuple[object, ...]) -> Tally | None:
@@ -68,42 +67,10 @@ def _tallied(rows: FloatArray, counts: IntArray, outcomes: tuple[object, ...]) -
     return Tally(rows[starts], np.add.reduceat(counts[order], starts, axis=0), outcomes)
 
 
-def tally_of(rows: FloatArray, counts: IntArray, outcomes: tuple[object, ...]) -> Tally | None:
-    """Tally rows (n, w) and how often each outcome comes in each (n, c); None if too many differ.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n, w)
-        Sorted by the first column, at least.
-    counts : ndarray of shape (n, c)
-        Whole numbers.
-    outcomes : tuple of length c
-        What the columns of counts are.
-    """
-    # where the first column alone changes too often, there is no need to look further
-    if np.count_nonzero(np.diff(rows[:, 0])) >= MOST_ROWS:
-        return None
-    return _tallied(rows, counts, outcomes)
-
-
 def sample_of(tally: Tally, positive: object, shared: Shared = ()) -> tuple[Sample, FloatArray]:
-    """Make a sample of counts: inputs are all columns but the last, the probability.
+    """Make a sample of counts, and the probability of each of its rows.
 
-    Parameters
-    ----------
-    tally : Tally
-        Of inputs and probabilities.
-    positive : object
-        The outcome that is a success.
-    shared : tuple of tuples of int
-        Columns that have one scale together.
-
-    Returns
-    -------
-    sample : Sample
-        With rows in canonical order.
-    probabilities : ndarray of shape (u,)
-        In the same order.
+    Inputs are all columns of the tally but the last, which is the probability.
     """
     p = np.ascontiguousarray(tally.rows[:, -1])
     total = tally.counts.sum(axis=1)
@@ -116,14 +83,9 @@ def sample_of(tally: Tally, positive: object, shared: Shared = ()) -> tuple[Samp
 
 
 def collapsed(sample: Sample, probabilities: FloatArray) -> tuple[Sample, FloatArray] | None:
-    """Collapse data in memory; None if they stay as they are.
+    """Collapse data in memory; None if they have too few rows, or too many distinct ones.
 
-    Parameters
-    ----------
-    sample : Sample
-        The data.
-    probabilities : ndarray of shape (n,)
-        In canonical order.
+    The probabilities are in canonical order.
     """
     inputs = sample.inputs
     if not inputs.extent.is_large or isinstance(inputs.X, tuple):
@@ -134,10 +96,10 @@ def collapsed(sample: Sample, probabilities: FloatArray) -> tuple[Sample, FloatA
         rows = np.column_stack([inputs.matrix[part], probabilities[part]])
         successes = sample.successes[part]
         counts = np.column_stack([successes, inputs.trials[part] - successes])
-        own = tally_of(rows, counts, COUNTED)
-        if own is not None:
-            own = own if total is None else total.merged(own)
-        if own is None:
+        tally = tally_of(rows, counts, COUNTED)
+        if tally is not None and total is not None:
+            tally = total.merged(tally)
+        if tally is None:
             return None
-        total = own
+        total = tally
     return None if total is None else sample_of(total, COUNTED[0], inputs.shared)

@@ -1,132 +1,104 @@
-"""Rows in Dask collections: one task a stretch, on a cluster if there is one.
+"""Rows of Dask collections: one task per chunk, on a cluster if there is one.
 
-Tasks are pure functions of their rows, and their answers add up in any order: a worker that dies
-takes nothing with it that another cannot make again, to the last bit. A running
-``distributed.Client`` is used if there is one, else the threads of this machine.
+Tasks are pure functions of their rows, and their results add up in any order: what a worker
+computed before it died, another computes again, to the last bit. A running ``distributed.Client``
+is used if there is one, else the threads of this machine.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import reduce
 from operator import add, itemgetter
 from typing import Any
 
 import numpy as np
 
 from exactregion.data.sample import CHUNK_ROWS
-from exactregion.data.sources import Done, R, Rows, Source, Task, each_part, joined, selected
+from exactregion.data.sources import (
+    ROLES,
+    Done,
+    R,
+    Rows,
+    Source,
+    Task,
+    column_names,
+    columns_of,
+    concatenated,
+    each_part,
+    joined,
+    same_length,
+    selected,
+)
 from exactregion.errors import InvalidTypeError, InvalidValueError, MissingDependencyError
 
 __all__ = ["DaskSource"]
 
 FAN_IN = 8
-"""Answers that are added at once."""
-
-Parts = tuple[list[Any], list[int]]
-"""Pieces that are not computed yet, and the number of rows of each."""
+"""Results that are added in one task."""
 
 
 class DaskSource(Source):
-    """Stretches of Dask arrays and frames, whatever their chunks.
+    """Chunks of Dask arrays and frames, given as a list of Delayed `Rows`."""
 
-    Parameters
-    ----------
-    stretches : list of Delayed
-        The `Rows` of each stretch.
-    n_rows : int
-        Number of rows.
-    """
-
-    def __init__(self, stretches: list[Any], n_rows: int) -> None:
-        self._stretches = stretches
+    def __init__(self, delayed_chunks: list[Any], n_rows: int) -> None:
+        self._chunks = delayed_chunks
         self.n_rows = n_rows
 
     @classmethod
     def of_collections(cls, rows: Rows, names: Rows) -> DaskSource:
-        """Take inputs, outcomes and probabilities from collections of their own."""
-        delayed = _dask().delayed
-        roles = ("X", "y", "p", "by")
-        cut: dict[str, list[Any] | None] = {}
+        """Take inputs, outcomes and probabilities from separate collections."""
+        chunks: dict[str, list[Any]] = {}
         lengths: dict[str, int] = {}
-        for role in roles:
-            values = getattr(rows, role)
-            if values is None:
-                cut[role] = None
-                continue
-            parts = _parts_of(values, getattr(names, role))
-            lengths[role] = sum(parts[1])
-            cut[role] = _cut(*parts)
-        n_rows = lengths["y"]
-        for role, number in lengths.items():
-            if number != n_rows:
-                raise InvalidValueError(
-                    f"The {getattr(names, role)!r} and {names.y!r} parameters must have the same "
-                    f"number of rows. Got {number} and {n_rows} instead."
-                )
-        count = math.ceil(n_rows / CHUNK_ROWS)
-        each = zip(*(cut[role] or [None] * count for role in roles), strict=True)
-        return cls([delayed(Rows)(*parts) for parts in each], n_rows)
+        for role in ROLES:
+            if getattr(rows, role) is not None:
+                parts, numbers = _partitions(getattr(rows, role), getattr(names, role))
+                lengths[role] = sum(numbers)
+                chunks[role] = _in_chunks(parts, numbers)
+        n_rows = same_length(lengths, names)
+        missing = [None] * len(chunks["y"])
+        each = zip(*(chunks.get(role, missing) for role in ROLES), strict=True)
+        return cls([_dask().delayed(Rows)(*parts) for parts in each], n_rows)
 
     @classmethod
     def of_frame(cls, frame: Any, columns: Rows) -> DaskSource:
         """Take columns of a Dask frame."""
-        delayed = _dask().delayed
-        wanted = [columns.X, columns.y, columns.p, columns.by]
-        flat = [[names] if isinstance(names, str) else list(names or ()) for names in wanted]
-        kept = list(dict.fromkeys(name for names in flat for name in names))
-        pieces, lengths = _parts_of(frame[kept], "data")
-        return cls([delayed(_pick)(piece, wanted) for piece in _cut(pieces, lengths)], sum(lengths))
+        parts, numbers = _partitions(frame[column_names(columns)], "data")
+        chunks = _in_chunks(parts, numbers)
+        return cls([_dask().delayed(columns_of)(chunk, columns) for chunk in chunks], sum(numbers))
 
     def of_group(self, group: Any, numbers: Sequence[int]) -> DaskSource:
-        """Give the rows of one group, which has so many rows in each stretch."""
-        delayed = _dask().delayed
-        own = [delayed(selected)(rows, group) for rows in self._stretches]
-        return DaskSource(_cut(own, list(numbers)), sum(numbers))
+        """Return the rows of one group, given its number of rows in each chunk."""
+        members = [_dask().delayed(selected)(rows, group) for rows in self._chunks]
+        return DaskSource(_in_chunks(members, list(numbers)), sum(numbers))
 
     def chunks(self) -> Iterator[Rows]:
-        """Compute one stretch after the other."""
-        for stretch in self._stretches:
-            yield stretch.compute()
+        """Compute one chunk after the other."""
+        for chunk in self._chunks:
+            yield chunk.compute()
 
     def each(self, task: Task[R], done: Done, n_jobs: int | None = None) -> list[R]:
-        """Do a task on each stretch, wherever Dask finds room."""
-        answers: list[R] = list(_dask().compute(*self._tasks(task)))
+        """Run a task on each chunk, wherever Dask schedules it."""
+        results: list[R] = list(_dask().compute(*self._tasks(task)))
         done(self.n_rows)
-        return answers
+        return results
 
     def total(self, task: Task[R], done: Done, n_jobs: int | None = None) -> R:
-        """Do a task on each stretch, and add the answers as a tree."""
-        delayed = _dask().delayed
+        """Run a task on each chunk, and add the results as a tree."""
         level = self._tasks(task)
         while len(level) > 1:
-            level = [delayed(_sum)(level[at : at + FAN_IN]) for at in range(0, len(level), FAN_IN)]
-        (answer,) = _dask().compute(*level)
+            groups = [level[at : at + FAN_IN] for at in range(0, len(level), FAN_IN)]
+            level = [_dask().delayed(_sum)(group) for group in groups]
+        (result,) = _dask().compute(*level)
         done(self.n_rows)
-        return answer  # type: ignore[no-any-return]
+        return result  # type: ignore[no-any-return]
 
     def _tasks(self, task: Task[R]) -> list[Any]:
-        delayed = _dask().delayed
-        shared = delayed(task, traverse=False)  # sent once, not with every stretch
-        return [delayed(_do)(shared, index, rows) for index, rows in enumerate(self._stretches)]
-
-
-def _do(task: Task[R], index: int, rows: Rows) -> R:
-    return task(index, rows)
-
-
-def _sum(answers: Sequence[Any]) -> Any:
-    total = answers[0]
-    for answer in answers[1:]:
-        total = add(total, answer)
-    return total
-
-
-def _pick(frame: Any, columns: Sequence[Any]) -> Rows:
-    return Rows(*(None if names is None else frame[names] for names in columns))
-
-
-# --- pieces -------------------------------------------------------------------------------------
+        shared = _dask().delayed(task, traverse=False)  # sent once, not with every chunk
+        return [
+            _dask().delayed(_run)(shared, index, rows) for index, rows in enumerate(self._chunks)
+        ]
 
 
 def _dask() -> Any:
@@ -137,61 +109,57 @@ def _dask() -> Any:
     return dask
 
 
-def _parts_of(values: Any, name: str) -> Parts:
-    """Give the chunks or partitions of a collection along its rows, and their lengths."""
-    if hasattr(values, "__dask_graph__"):
-        if type(values).__module__.startswith(("dask.delayed", "dask.bag")):
-            raise InvalidTypeError(
-                f"must be a Dask array or frame. Got {type(values).__name__} instead.",
-                parameter=name,
-            )
-        if not hasattr(values, "chunks"):
-            lengths = values.map_partitions(len).compute()
-            return list(values.to_delayed()), [int(length) for length in lengths]
-        if any(math.isnan(length) for length in values.chunks[0]):
-            raise InvalidValueError(
-                "must have chunks of known size. "
-                "Got unknown ones instead: call compute_chunk_sizes() first.",
-                parameter=name,
-            )
-        if values.ndim == 2 and len(values.chunks[1]) > 1:
-            values = values.rechunk({1: -1})
-        return list(values.to_delayed().ravel()), [int(length) for length in values.chunks[0]]
-    array = np.asarray(values)
-    starts = range(0, len(array), CHUNK_ROWS)
-    delayed = _dask().delayed
-    return (
-        [delayed(array[start : start + CHUNK_ROWS], traverse=False) for start in starts],
-        [min(CHUNK_ROWS, len(array) - start) for start in starts],
-    )
+def _run(task: Task[R], index: int, rows: Rows) -> R:
+    return task(index, rows)
 
 
-def _cut(parts: list[Any], lengths: list[int]) -> list[Any]:
-    """Make stretches of `CHUNK_ROWS` of the pieces, cut and joined where needed."""
-    delayed = _dask().delayed
+def _sum(results: Sequence[Any]) -> Any:
+    return reduce(add, results)
+
+
+def _partitions(values: Any, name: str) -> tuple[list[Any], list[int]]:
+    """Return the partitions of a collection along its rows, delayed, and their lengths."""
+    if not hasattr(values, "__dask_graph__"):
+        array = np.asarray(values)
+        cut = [array[start : start + CHUNK_ROWS] for start in range(0, len(array), CHUNK_ROWS)]
+        return [_dask().delayed(part, traverse=False) for part in cut], [len(part) for part in cut]
+    if type(values).__module__.startswith(("dask.delayed", "dask.bag")):
+        raise InvalidTypeError(
+            f"must be a Dask array or frame. Got {type(values).__name__} instead.", parameter=name
+        )
+    if not hasattr(values, "chunks"):
+        lengths = values.map_partitions(len).compute()
+        return list(values.to_delayed()), [int(length) for length in lengths]
+    if any(math.isnan(length) for length in values.chunks[0]):
+        raise InvalidValueError(
+            "must have chunks of known size. "
+            "Got unknown ones instead: call compute_chunk_sizes() first.",
+            parameter=name,
+        )
+    if values.ndim == 2 and len(values.chunks[1]) > 1:
+        values = values.rechunk({1: -1})
+    return list(values.to_delayed().ravel()), [int(length) for length in values.chunks[0]]
+
+
+def _in_chunks(parts: list[Any], lengths: list[int]) -> list[Any]:
+    """Cut and join delayed parts into chunks of `CHUNK_ROWS`."""
     ends = np.cumsum(lengths).tolist()
-    stretches = []
-    for start in range(0, ends[-1] if ends else 0, CHUNK_ROWS):
-        stop = min(start + CHUNK_ROWS, ends[-1])
-        pieces, bounds = [], []
+    total = sum(lengths)
+    chunks = []
+    for start in range(0, total, CHUNK_ROWS):
+        stop = min(start + CHUNK_ROWS, total)
+        within, slices = [], []
         for part, length, end in zip(parts, lengths, ends, strict=True):
-            first, last = max(start, end - length), min(stop, end)
-            if first < last:
-                pieces.append(part)
-                bounds.append((first - (end - length), last - (end - length)))
-        stretches.append(delayed(_join)(pieces, bounds))
-    return stretches
+            begin = end - length
+            if max(start, begin) < min(stop, end):
+                within.append(part)
+                slices.append(slice(max(start - begin, 0), min(stop, end) - begin))
+        chunks.append(_dask().delayed(_joined_slices)(within, slices))
+    return chunks
 
 
-def _join(pieces: Sequence[Any], bounds: Sequence[tuple[int, int]]) -> Any:
-    cut = [
-        _between(piece, slice(first, last))
-        for piece, (first, last) in zip(pieces, bounds, strict=True)
-    ]
-    if isinstance(cut[0], Rows):
-        return joined(cut)
-    return joined([Rows(None, piece, None) for piece in cut]).y
-
-
-def _between(piece: Any, part: slice) -> Any:
-    return each_part(piece, itemgetter(part)) if isinstance(piece, Rows) else piece[part]
+def _joined_slices(parts: Sequence[Any], slices: Sequence[slice]) -> Any:
+    pairs = zip(parts, slices, strict=True)
+    if isinstance(parts[0], Rows):
+        return joined([each_part(part, itemgetter(rows)) for part, rows in pairs])
+    return concatenated([part[rows] for part, rows in pairs])

@@ -1,9 +1,9 @@
-"""Designs: what a formula makes of a frame, and makes again of new rows."""
+"""The design that a formula gives for a frame, and again for new rows."""
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,39 +12,18 @@ from exactregion.data.formula import columns_of, formulaic_module, parse_formula
 from exactregion.data.frames import as_pandas, check_present
 from exactregion.data.reading import from_native
 from exactregion.errors import InvalidTypeError, InvalidValueError
-from exactregion.models import Function, LinearModel, Model, Psychometric
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Design", "model_of"]
+__all__ = ["Design"]
 
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """What a formula makes of a frame: outcomes, a matrix of inputs, and the same for new rows.
+    """The outcomes and the matrix of inputs that a formula gives for a frame.
 
-    `exactregion.ConfidenceRegion.from_formula` has the grammar.
-
-    Attributes
-    ----------
-    formula : str
-        As the user wrote it.
-    data : pandas.DataFrame
-        The columns that the formula uses, on both sides. ``Design.from_formula(formula, data)``
-        makes the same design again.
-    columns : tuple of str
-        The columns that the right side uses: what new data must have.
-    names : tuple of str
-        The columns of the matrix, such as "temp" or "sex[T.male]".
-    intercept : bool
-        Whether the formula has an intercept; the matrix never has a column for it.
-    matrix : pandas.DataFrame
-        The inputs, one column a name.
-    outcomes : pandas.Series or pandas.DataFrame
-        Labels, or successes and failures.
-    outcome : str
-        What the left side says.
+    `exactregion.ConfidenceRegion.from_formula` describes the grammar.
 
     Examples
     --------
@@ -59,26 +38,18 @@ class Design:
     """
 
     formula: str
-    data: pd.DataFrame = field(repr=False)
-    columns: tuple[str, ...]
-    names: tuple[str, ...]
-    intercept: bool
+    data: pd.DataFrame = field(repr=False)  # the columns used: they give an equal design again
+    columns: tuple[str, ...]  # those that the right side uses: what new data must have
+    names: tuple[str, ...]  # the columns of the matrix, such as "temp" or "sex[T.male]"
+    intercept: bool  # the matrix never has a column for it
     matrix: pd.DataFrame = field(repr=False)
-    outcomes: pd.Series[Any] | pd.DataFrame = field(repr=False)
-    outcome: str
+    outcomes: pd.Series[Any] | pd.DataFrame = field(repr=False)  # labels, or two columns of counts
+    outcome: str  # the left side of the formula
     _spec: Any = field(repr=False)
 
     @classmethod
     def from_formula(cls, formula: str, data: Any) -> Design:
-        """Read a formula on a frame.
-
-        Parameters
-        ----------
-        formula : str
-            Outcomes on the left of ~, terms on the right.
-        data : pandas or polars frame
-            The columns that it speaks of, and any others.
-        """
+        """Evaluate a formula on a pandas or polars frame, which may have further columns."""
         frame = as_pandas(data, "data")
         if len(frame) == 0:
             raise InvalidValueError("must have at least one row. Got 0 instead.", parameter="data")
@@ -90,9 +61,9 @@ class Design:
         if inputs & outputs:
             both = sorted(inputs & outputs)
             raise InvalidValueError(
-                "The right side of the 'formula' parameter must not use the outcome: a guarantee "
-                f"needs inputs that do not know it. Got {formula!r} with {both} on both sides "
-                "instead."
+                "The right side of the 'formula' parameter must not use the outcome: the guarantee "
+                "needs inputs that do not depend on it. "
+                f"Got {formula!r} with {both} on both sides instead."
             )
         used = frame[[name for name in frame.columns if name in inputs | outputs]]
         check_present(used, "data")
@@ -100,8 +71,8 @@ class Design:
         intercept = any(str(term) == "1" for term in right)
         if intercept and "Intercept" in inputs:
             raise InvalidValueError(
-                "The columns of a formula must not be called 'Intercept', which is the name of "
-                f"its own. Got {formula!r} instead: rename the column, or write - 1."
+                "The columns of a formula must not be called 'Intercept', which is the name that "
+                f"it gives to its own. Got {formula!r} instead: rename the column, or write - 1."
             )
         made = _materialize(_new_spec(right), used, formula)
         matrix = _numbers(made, formula).drop(columns="Intercept" if intercept else [])
@@ -123,18 +94,7 @@ class Design:
         )
 
     def transform(self, X: Any) -> pd.DataFrame:
-        """Make the matrix of new rows, coded as the rows of the fit were.
-
-        Parameters
-        ----------
-        X : pandas or polars frame
-            The columns that the right side of the formula uses, and any others.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One column a name.
-        """
+        """Make the matrix of new rows, coded as the rows of the fit were."""
         frame = as_pandas(X, "X")
         absent = [name for name in self.columns if name not in frame.columns]
         if absent:
@@ -151,11 +111,11 @@ class Design:
 
     @property
     def is_coded(self) -> bool:
-        """Whether the matrix is other than the columns themselves."""
+        """Whether the matrix differs from the columns of the frame."""
         return self.names != self.columns
 
     def takes(self, X: Any) -> bool:
-        """Say whether X is to be transformed; if not, its columns are those of the matrix."""
+        """Whether X must be transformed; if not, its columns are those of the matrix."""
         frame = from_native(X, "X")
         if hasattr(frame, "columns"):
             given = {str(name) for name in frame.columns}
@@ -167,12 +127,12 @@ class Design:
         for factor, state in self._spec.factor_contrasts.items():
             names = list(columns_of(factor, self.columns))
             if len(names) != 1 or not self.data[names[0]].isin(state.levels).all():
-                continue  # levels of an expression: formulaic looks at them
-            strange = np.flatnonzero(~frame[names[0]].isin(state.levels))
-            if len(strange):
+                continue  # levels of an expression: formulaic checks them
+            unknown = np.flatnonzero(~frame[names[0]].isin(state.levels))
+            if len(unknown):
                 raise InvalidValueError(
                     f"must have levels of {names[0]!r} that the fit had, "
-                    f"{state.levels}. Got {frame[names[0]].iloc[strange[0]]!r} in row {strange[0]} "
+                    f"{state.levels}. Got {frame[names[0]].iloc[unknown[0]]!r} in row {unknown[0]} "
                     "instead.",
                     parameter="X",
                 )
@@ -186,31 +146,11 @@ class Design:
                     f"Got {frame[name].dtype} instead.",
                     parameter="X",
                 )
-        known = self.data[list(self.columns)].select_dtypes("category")
-        return {str(name): known[name].dtype for name in known}
+        categories = self.data[list(self.columns)].select_dtypes("category")
+        return {str(name): categories[name].dtype for name in categories}
 
 
-def model_of(model: Model, design: Design) -> Model:
-    """Return the family with an intercept just if the formula has one."""
-    if isinstance(model, Psychometric):
-        return replace(model, core=model_of(model.core, design))
-    if isinstance(model, LinearModel):
-        if design.intercept and not model.intercept:
-            raise InvalidValueError(
-                "The 'model' and 'formula' parameters must agree on the intercept. Got a model "
-                f"without one and {design.formula!r} instead: write - 1 in the formula."
-            )
-        return replace(model, intercept=design.intercept)
-    if not design.intercept and not isinstance(model, Function):
-        raise InvalidValueError(
-            "must keep its intercept for "
-            f"{type(model).__name__}, which has none to leave out. Got {design.formula!r} instead.",
-            parameter="formula",
-        )
-    return model
-
-
-# --- evaluating it ------------------------------------------------------------------------------
+# --- evaluation ---------------------------------------------------------------------------------
 
 
 def _check_kinds(frame: pd.DataFrame) -> None:
@@ -223,7 +163,7 @@ def _check_kinds(frame: pd.DataFrame) -> None:
 
 
 def _new_spec(terms: Any) -> Any:
-    # missing values are looked for beforehand: formulaic would drop their rows
+    # missing values were checked before: formulaic would drop their rows
     return formulaic_module().ModelSpec.from_spec(terms, output="pandas", na_action="ignore")
 
 
@@ -272,7 +212,7 @@ def _outcomes(left: Any, frame: pd.DataFrame, formula: str) -> Any:
 
 
 def _outcome(term: Any, frame: pd.DataFrame, formula: str) -> Any:
-    """Evaluate a term of the left side; None if it is no column of outcomes."""
+    """Evaluate a term of the left side; None if it is not a column of outcomes."""
     if len(term.factors) != 1 or term.factors[0].eval_method.value == "literal":
         return None
     if term.factors[0].eval_method.value == "lookup":

@@ -1,9 +1,9 @@
-"""What a formula says: its terms, and the columns that they speak of.
+"""The terms of a formula, and the columns that they use.
 
-formulaic parses and evaluates. What a formula may call is settled here, before anything of it runs:
+formulaic parses and evaluates. What a formula may call is checked here, before any of it runs:
 columns, the transforms of formulaic, and functions that work entry by entry. So a formula that
-comes out of a file can compute, and nothing else; powers of plain numbers, which could go on for
-ever, are refused.
+comes from a file can compute, and nothing else; powers of plain numbers, which could take forever,
+are refused.
 """
 
 from __future__ import annotations
@@ -24,40 +24,21 @@ __all__ = ["columns_of", "formulaic_module", "parse_formula", "unreadable"]
 BUILTINS = frozenset({"abs", "float", "int", "pow", "round"})
 """Functions of Python that a formula may call."""
 
-METHODS = frozenset(
-    (
-        "abs",
-        "astype",
-        "between",
-        "clip",
-        "contains",
-        "digitize",
-        "e",
-        "endswith",
-        "interp",
-        "isin",
-        "len",
-        "lower",
-        "pi",
-        "round",
-        "select",
-        "startswith",
-        "str",
-        "strip",
-        "upper",
-        "where",
-    )
-)
-"""Functions of NumPy, besides its ufuncs, and methods of columns that a formula may call."""
+OF_NUMPY = frozenset({"clip", "digitize", "e", "interp", "pi", "round", "select", "where"})
+OF_COLUMNS = frozenset({"abs", "astype", "between", "clip", "isin", "round", "str", "where"})
+OF_TEXT = frozenset({"contains", "endswith", "len", "lower", "startswith", "strip", "upper"})
+ATTRIBUTES = OF_NUMPY | OF_COLUMNS | OF_TEXT
+"""What a formula may take from NumPy, besides its ufuncs, and from columns."""
 
 OUT_OF_SCOPE = frozenset({"lag"})
-"""Transforms that look at other rows, which are independent here and come in any order."""
+"""Transforms that use other rows, which are independent here and come in any order."""
 
 Terms = Sequence[Any]
+"""Terms of formulaic."""
 
 
 def formulaic_module(name: str = "") -> Any:
-    """Load formulaic or a module of it; the install line if it is missing."""
+    """Load formulaic or a module of it; an error with the install line if it is missing."""
     try:
         return importlib.import_module(f"formulaic{name}")
     except ImportError as error:
@@ -104,7 +85,7 @@ def parse_formula(formula: object, columns: Sequence[str]) -> tuple[Terms, Terms
 
 
 def columns_of(factor: Any, columns: Collection[str]) -> Iterator[str]:
-    """Give the columns that a factor of a term speaks of."""
+    """Yield the columns that a factor of a term uses."""
     if factor.eval_method.value == "lookup":
         yield factor.expr
     elif factor.eval_method.value == "python":
@@ -120,7 +101,7 @@ def columns_of(factor: Any, columns: Collection[str]) -> Iterator[str]:
 
 
 def unreadable(formula: str, error: Exception) -> InvalidValueError:
-    """Say that a formula cannot be read or evaluated, and why."""
+    """Make the error for a formula that cannot be read or evaluated."""
     lines = re.sub(r"\x1b\[[\d;]*m", "", str(error)).strip().split("\n")
     return InvalidValueError(
         f"must be one that can be evaluated on the data. Got {formula!r} instead: {lines[0]}",
@@ -129,7 +110,7 @@ def unreadable(formula: str, error: Exception) -> InvalidValueError:
 
 
 def _expressions(formula: str) -> Iterator[str]:
-    """Give the parts of a formula that are expressions of Python."""
+    """Yield the parts of a formula that are expressions of Python."""
     tokens = formulaic_module(".parser.algos.tokenize").tokenize(formula)
     for token in formulaic_module(".parser.algos.sanitize_tokens").sanitize_tokens(tokens):
         if token.kind is token.Kind.PYTHON:
@@ -150,7 +131,7 @@ def _check_expression(expression: str, columns: Sequence[str]) -> None:
     for alias, name in aliases.items():
         if alias != name and alias in known:
             raise InvalidValueError(
-                f"The columns that a formula speaks of must not have names as alike as {name!r} "
+                f"The columns that a formula uses must not have names as similar as {name!r} "
                 f"and {alias!r}: rename one of them."
             )
     for node in ast.walk(tree):
@@ -172,7 +153,7 @@ def _check_expression(expression: str, columns: Sequence[str]) -> None:
 
 
 def _is_plain_power(node: ast.AST, aliases: dict[str, str], columns: Collection[str]) -> bool:
-    """Say whether a node raises one plain number to another, which may take for ever."""
+    """Whether a node raises one plain number to another, which may take forever."""
     is_power = isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Pow, ast.LShift))
     called = isinstance(node, ast.Call) and getattr(node.func, "id", "") == "pow"
     if not is_power and not called:
@@ -187,7 +168,7 @@ def _is_pure(node: ast.expr) -> bool:
     owner = node.value.id if isinstance(node.value, ast.Name) else None
     if owner == "contr":
         return not node.attr.startswith("_")
-    return (owner == "np" and _is_ufunc(node.attr)) or node.attr in METHODS
+    return (owner == "np" and _is_ufunc(node.attr)) or node.attr in ATTRIBUTES
 
 
 def _is_ufunc(name: str) -> bool:
@@ -202,6 +183,6 @@ def _unknown(
         close = [f"np.{name}"]
     hint = f" Did you mean {close[0]!r}?" if close else ""
     return InvalidValueError(
-        f"must speak of columns of the data, {list(columns)}. Got {name!r} instead.{hint}",
+        f"must use columns of the data, {list(columns)}. Got {name!r} instead.{hint}",
         parameter="formula",
     )

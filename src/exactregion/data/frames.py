@@ -9,19 +9,19 @@ import narwhals as nw
 import numpy as np
 
 from exactregion._typing import FloatArray
-from exactregion.data.reading import from_native, is_missing
+from exactregion.data.reading import from_native, is_missing, is_number, place_of
 from exactregion.data.sample import Shared
 from exactregion.errors import InvalidTypeError, InvalidValueError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["MAX_LEVELS", "as_pandas", "check_present", "encode_text", "is_number"]
+__all__ = ["MAX_LEVELS", "as_pandas", "check_present", "encode_text"]
 
 MAX_LEVELS = 50
-"""Most levels of a text column that a statistic looks at; columns with more are ids or prose."""
+"""Most levels of a text column that a statistic takes; columns with more are ids or prose."""
 
-MICROSECONDS_A_DAY = 86_400e6
+MICROSECONDS_PER_DAY = 86_400e6
 
 Encoded = list[tuple[str, FloatArray]]
 
@@ -29,9 +29,8 @@ Encoded = list[tuple[str, FloatArray]]
 def as_pandas(data: object, name: str) -> pd.DataFrame:
     """Turn a frame of any library into a pandas frame with plain columns and numbered rows.
 
-    Numbers and booleans become NumPy's, numbers that were kept as objects too. Categories keep
-    their order and lose the levels that no row has, as in R. A series becomes a frame of one
-    column.
+    Numbers and booleans become NumPy's, also numbers stored as objects. Categories keep their order
+    and lose the levels that no row has, as in R. A series becomes a frame of one column.
 
     Examples
     --------
@@ -70,8 +69,8 @@ def check_present(frame: pd.DataFrame, name: str) -> None:
 
 def _missing_error(name: str, row: int, column: str, count: int) -> InvalidValueError:
     return InvalidValueError(
-        f"must not hold missing values. Got one in row {row}, column "
-        f"{column!r} instead ({count} such in all): drop or fill these rows.",
+        f"must not hold missing values. Got one {place_of(row, count, column=column)}: "
+        "drop or fill these rows.",
         parameter=name,
     )
 
@@ -99,21 +98,15 @@ def _plain(column: nw.Series[Any]) -> Any:
 
 
 def encode_text(X: object, name: str = "X") -> tuple[Any, Shared]:
-    """Put numbers in the place of the text, categories and dates of a frame; other X stay as is.
+    """Replace the text, categories and dates of a frame by numbers; any other X stays as it is.
 
     A statistic measures distances, and needs numbers; they are a function of X alone, so that the
-    test stays exact. Text becomes an indicator of each level, in sorted order, and the indicators
-    of a column share one scale: so all levels are at the same distance, rare ones too, and a text
-    column counts just as much as one of numbers. Of two levels one indicator says it all. Dates and
-    times become days since 1970, durations days: time is a number, whose unit a statistic that
-    standardises does not see.
+    test stays exact. Text becomes one indicator per level, in sorted order, and the indicators of a
+    column share one scale: all levels, also rare ones, are at the same distance, and a text column
+    weighs as much as one of numbers. Two levels need one indicator only. Dates and times become
+    days since 1970, durations days; their unit does not matter to a statistic that standardises.
 
-    Returns
-    -------
-    X : frame, or X itself
-        The numbers.
-    shared : tuple of tuples of int
-        The columns that belong to one text column, where it has more than one.
+    The second value lists the columns that belong to one text column, where there are several.
 
     Examples
     --------
@@ -144,19 +137,14 @@ def encode_text(X: object, name: str = "X") -> tuple[Any, Shared]:
     return numbers, tuple(place for place in places if len(place) > 1)
 
 
-def is_number(column: nw.Series[Any]) -> bool:
-    """Say whether a column holds numbers or booleans."""
-    return column.dtype.is_numeric() or column.dtype == nw.Boolean
-
-
 def _encode(column: nw.Series[Any], name: str) -> Encoded:
     label, dtype = str(column.name), column.dtype
     if is_number(column):
         return [(label, _floats(column))]
     if dtype in (nw.Date, nw.Datetime):
-        return [(label, _floats(column.dt.timestamp("us")) / MICROSECONDS_A_DAY)]
+        return [(label, _floats(column.dt.timestamp("us")) / MICROSECONDS_PER_DAY)]
     if dtype == nw.Duration:
-        return [(label, _floats(column.dt.total_microseconds()) / MICROSECONDS_A_DAY)]
+        return [(label, _floats(column.dt.total_microseconds()) / MICROSECONDS_PER_DAY)]
     entries = column.to_list()
     present = [entry for entry in entries if not is_missing(entry)]
     if dtype == nw.Object and present and all(isinstance(entry, Real) for entry in present):

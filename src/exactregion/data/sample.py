@@ -1,8 +1,8 @@
-"""Validated data: inputs, outcomes, and the order in which they are worked on.
+"""Validated data: inputs, outcomes, and the order of their rows.
 
-Everything that may be looked at before ranking lives in `Inputs`; the outcomes live beside it in
-`Sample`. Kernels, bandwidths, domains and features are given the `Inputs` only, so that they cannot
-look at y by accident.
+Everything that may be used before ranking is in `Inputs`; the outcomes are beside it in `Sample`.
+Kernels, bandwidths, domains and features are given the `Inputs` only, so that they cannot use y by
+accident.
 """
 
 from __future__ import annotations
@@ -33,9 +33,10 @@ __all__ = [
 ]
 
 Shared: TypeAlias = tuple[tuple[int, ...], ...]
+"""Groups of columns that have one scale together: the indicators of a text column."""
 
 CHUNK_ROWS = 65_536
-"""Rows are put into a canonical order within consecutive stretches of this many."""
+"""Rows are put into a canonical order within consecutive chunks of this many."""
 
 BLOCK_ROWS = 4096
 """Data rows whose uniforms come from one generator, and whose inexact sums are added first."""
@@ -49,45 +50,33 @@ def blocks(n: int) -> Iterator[slice]:
 
 @dataclass(frozen=True)
 class Extent:
-    """How many data there are: all that the grids of exact sums need to know.
-
-    Attributes
-    ----------
-    rows : int
-        Number of rows.
-    total : int
-        Number of trials.
-    block_trials : int
-        Most trials in one of the `blocks`.
-    row_trials : int
-        Most trials in one row.
-    """
+    """How many data there are: all that the grids of exact sums depend on."""
 
     rows: int
-    total: int
-    block_trials: int
-    row_trials: int
+    total: int  # trials in all rows
+    block_trials: int  # most trials in one of the `blocks`
+    row_trials: int  # most trials in one row
 
     @classmethod
     def of(cls, trials: IntArray) -> Extent:
-        """Measure the trials of all rows, or of a stretch of them."""
+        """Measure the trials of all rows, or of a chunk of them."""
         most = max(int(trials[rows].sum()) for rows in blocks(len(trials)))
         return cls(len(trials), int(trials.sum()), most, int(trials.max()))
 
     @classmethod
     def together(cls, parts: Iterable[Extent]) -> Extent:
-        """Put stretches together that begin where blocks begin."""
-        known = list(parts)
+        """Combine chunks that begin where blocks begin."""
+        extents = list(parts)
         return cls(
-            sum(part.rows for part in known),
-            sum(part.total for part in known),
-            max(part.block_trials for part in known),
-            max(part.row_trials for part in known),
+            sum(part.rows for part in extents),
+            sum(part.total for part in extents),
+            max(part.block_trials for part in extents),
+            max(part.row_trials for part in extents),
         )
 
     @property
     def is_large(self) -> bool:
-        """Whether there is more than one stretch: the scale at which rows may come in pieces."""
+        """Whether there is more than one chunk of rows."""
         return self.rows > CHUNK_ROWS
 
     @property
@@ -98,35 +87,20 @@ class Extent:
 
 @dataclass(frozen=True, eq=False)
 class Distinct:
-    """The inputs of a data set that are told apart; equal inputs must get equal features.
+    """The distinct inputs of a data set; equal inputs must get equal features."""
 
-    Attributes
-    ----------
-    points : ndarray of shape (u, d), or tuple of u objects
-        The inputs at which trials were made.
-    weights : ndarray of shape (u,)
-        Number of trials made at each.
-    place : ndarray of shape (n,)
-        The point of each row (any point for rows without trials).
-    row : ndarray of shape (u,)
-        A row, in canonical order, that stands at each point.
-    shared : tuple of tuples of int
-        Columns that have one scale together: the indicators of a text column.
-    medians : dict
-        Median distances that were asked for, so that each is computed once.
-    """
-
-    points: Values
-    weights: FloatArray
-    place: IntArray
-    row: IntArray
+    points: Values  # (u, d), or u objects: the inputs at which trials were made
+    weights: FloatArray  # (u,): number of trials at each
+    place: IntArray  # (n,): the point of each row; any point for rows without trials
+    row: IntArray  # (u,): one row, in canonical order, for each point
     shared: Shared = ()
+    # median distances that were computed already, so that kernels share them
     medians: dict[object, float] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """What may be looked at before ranking: inputs and numbers of trials, never outcomes.
+    """What may be used before ranking: inputs and numbers of trials, never outcomes.
 
     Rows are in canonical order (see `Sample.from_data`).
 
@@ -139,9 +113,9 @@ class Inputs:
     names : tuple of str
         A name for each column; empty for objects.
     order : ndarray of shape (n,)
-        ``order[j]`` is the user's row that stands at canonical place j.
+        ``order[j]`` is the user's row at canonical place j.
     shared : tuple of tuples of int
-        Columns that have one scale together: the indicators of a text column.
+        Columns that have one scale together.
     """
 
     X: Values
@@ -177,7 +151,7 @@ class Inputs:
 
     @cached_property
     def distinct(self) -> Distinct:
-        """The distinct inputs; objects are all told apart."""
+        """The distinct inputs; objects all count as distinct."""
         if isinstance(self.X, tuple):
             return self.rows_apart
         return distinct_of(self.matrix, self.trials, self.shared)
@@ -199,24 +173,12 @@ class Inputs:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Inputs and outcomes that passed every check.
-
-    Attributes
-    ----------
-    inputs : Inputs
-        What may be looked at before ranking.
-    successes : ndarray of shape (n,)
-        Successes of each row in canonical order; 0 or 1 for labels.
-    is_counts : bool
-        Whether the outcomes were given as (successes, failures).
-    classes : tuple or None
-        The negative and the positive class as the user wrote them; None where unknown.
-    """
+    """Inputs and outcomes that passed every check."""
 
     inputs: Inputs
-    successes: IntArray
-    is_counts: bool
-    classes: tuple[object, object] | None
+    successes: IntArray  # (n,), in canonical order; 0 or 1 for labels
+    is_counts: bool  # whether the outcomes were given as (successes, failures)
+    classes: tuple[object, object] | None  # negative, positive as the user wrote them, if known
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -232,24 +194,11 @@ class Sample:
         names: tuple[str, str] = ("X", "y"),
         shared: Shared = (),
     ) -> Sample:
-        """Check the data and put the rows into canonical order.
+        """Check the data and put the rows into canonical order; `names` are for messages.
 
-        The order is lexicographic in the inputs, then the trials, within stretches of `CHUNK_ROWS`
-        rows. It never depends on the outcomes, and makes every rank independent of the order in
-        which the user's rows come. Objects stay in the order given.
-
-        Parameters
-        ----------
-        X : array-like, frame or sequence of n objects
-            Inputs.
-        y : array-like of shape (n,) or (n, 2)
-            Labels, or successes and failures.
-        pos_label : object, optional
-            The positive class, where y has two classes that do not say so themselves.
-        names : (str, str)
-            What the user calls X and y, for messages.
-        shared : tuple of tuples of int
-            Columns that have one scale together.
+        The order is lexicographic in the inputs, then the trials, within chunks of `CHUNK_ROWS`
+        rows. It never depends on the outcomes, and makes every rank independent of the order of
+        the user's rows. Objects stay in the order given.
 
         Examples
         --------
@@ -275,37 +224,31 @@ class Sample:
         return cls(inputs, outcomes.successes[order], outcomes.is_counts, outcomes.classes)
 
     def part(self, rows: IntArray) -> Sample:
-        """Give the sample of some of the user's rows, as if they had been all."""
+        """Return the sample of some of the user's rows, as if there were no others."""
         inputs = self.inputs
         X, trials = _rows(inputs.user_rows, rows), inputs.to_user_order(inputs.trials)[rows]
         order = canonical_order(X, trials)
-        own = Inputs(_rows(X, order), trials[order], inputs.names, order, inputs.shared)
-        return replace(
-            self, inputs=own, successes=inputs.to_user_order(self.successes)[rows][order]
-        )
+        part = replace(inputs, X=_rows(X, order), trials=trials[order], order=order)
+        successes = inputs.to_user_order(self.successes)[rows]
+        return replace(self, inputs=part, successes=successes[order])
 
     def with_ties_ordered_by(self, values: FloatArray) -> Sample:
-        """Put rows with equal inputs into the order of further numbers known of each row.
+        """Put rows with equal inputs into the order of `values`, given per row of the user.
 
         Predicted probabilities need not be a function of the inputs; ordered by them too, the rank
         does not depend on the order of the user's rows.
-
-        Parameters
-        ----------
-        values : ndarray of shape (n,)
-            In the order of the user's rows.
         """
         inputs = self.inputs
         moved = canonical_order(inputs.X, inputs.trials, values[inputs.order])
         if np.array_equal(moved, np.arange(len(self))):
             return self
         rows, trials, order = _rows(inputs.X, moved), inputs.trials[moved], inputs.order[moved]
-        again = replace(inputs, X=rows, trials=trials, order=order)
-        return replace(self, inputs=again, successes=self.successes[moved])
+        ordered = replace(inputs, X=rows, trials=trials, order=order)
+        return replace(self, inputs=ordered, successes=self.successes[moved])
 
 
 def distinct_of(X: FloatArray, trials: IntArray, shared: Shared = ()) -> Distinct:
-    """Tell the rows of X (n, d) apart; rows without trials do not count."""
+    """Find the distinct rows of X (n, d); rows without trials do not count."""
     used = trials > 0
     points, first, place_of_used = np.unique(
         X[used], axis=0, return_index=True, return_inverse=True
@@ -325,10 +268,10 @@ def _rows(values: Values, order: IntArray) -> Any:
 def canonical_order(
     values: Values, trials: IntArray, *ties: FloatArray, large: bool | None = None
 ) -> IntArray:
-    """Order rows by inputs, then trials, then further numbers, within stretches.
+    """Order rows by inputs, then trials, then further numbers, within chunks.
 
-    Rows that are alike in all of these stay in their order, unless there are many of them in all
-    (`large`; by default more than a stretch): then a quicker sort is used, since which of them
+    Rows that agree in all of these stay in their order, unless there are many rows in all
+    (`large`; by default more than one chunk): then a quicker sort is used, since which of them
     comes first changes no sum.
     """
     n = len(trials)
@@ -344,5 +287,5 @@ def canonical_order(
         return np.argsort(keys[0][rows]) if quick else np.lexsort([key[rows] for key in keys])
 
     starts = range(0, n, CHUNK_ROWS)
-    stretches = [start + order(slice(start, start + CHUNK_ROWS)) for start in starts]
-    return np.concatenate(stretches).astype(np.int64)
+    chunks = [start + order(slice(start, start + CHUNK_ROWS)) for start in starts]
+    return np.concatenate(chunks).astype(np.int64)

@@ -1,7 +1,7 @@
-"""Where rows come from that need not be in memory: stretches of them, in their order.
+"""Sources of rows that need not be in memory: they give chunks of rows, in order.
 
-A source gives its rows in stretches of `CHUNK_ROWS`, and runs a task on each. Arrays and memory
-maps are cut; Parquet data sets are read batch by batch; Dask collections live in
+A source gives its rows in chunks of `CHUNK_ROWS` and runs a task on each. Arrays and memory maps
+are sliced; Parquet data sets are read batch by batch; Dask collections are in
 `exactregion.data.dask_source`.
 """
 
@@ -33,122 +33,165 @@ from exactregion.errors import (
 )
 
 __all__ = [
+    "ROLES",
     "ArraySource",
     "Done",
     "ParquetSource",
     "Rows",
     "Source",
     "Task",
+    "column_names",
+    "columns_of",
+    "concatenated",
     "each_part",
     "joined",
     "open_rows",
+    "same_length",
     "selected",
 ]
 
 R = TypeVar("R")
 Done: TypeAlias = Callable[[int], None]
-"""Told the number of rows when a stretch is done."""
+"""Called with the number of rows when a chunk is done."""
+
+ROLES = ("X", "y", "p", "by")
+"""The parts of `Rows`."""
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows as the user has them, all of them or some.
+    """Rows as the user has them, all of them or some: arrays, series or frames."""
 
-    Attributes
-    ----------
-    X : array, frame or sequence, or None
-        Inputs; None where the predictions are the inputs.
-    y : array, series or frame
-        Outcomes.
-    p : array, series or None
-        Probabilities; None where a candidate is asked for them.
-    by : array, series or None
-        Groups.
-    """
-
-    X: Any
-    y: Any
-    p: Any
-    by: Any = None
+    X: Any  # inputs; None where the predictions are the inputs
+    y: Any  # outcomes
+    p: Any  # probabilities; None where a candidate computes them
+    by: Any = None  # groups
 
 
 Task: TypeAlias = Callable[[int, Rows], R]
-"""Given the number of a stretch, and its rows."""
+"""Called with the index of a chunk, and its rows."""
+
+
+def each_part(rows: Rows, change: Callable[[Any], Any]) -> Rows:
+    """Apply a function to each part that is not None."""
+    parts = (getattr(rows, role) for role in ROLES)
+    return Rows(*(None if values is None else change(values) for values in parts))
+
+
+def selected(rows: Rows, group: Any) -> Rows:
+    """Return the rows of one group."""
+    members = np.flatnonzero(np.asarray(rows.by) == group)
+    return each_part(
+        rows, lambda values: values.iloc[members] if _is_pandas(values) else values[members]
+    )
+
+
+def joined(parts: Sequence[Rows]) -> Rows:
+    """Put rows one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    roles = ([getattr(part, role) for part in parts] for role in ROLES)
+    return Rows(*(None if values[0] is None else concatenated(values) for values in roles))
+
+
+def concatenated(parts: Sequence[Any]) -> Any:
+    """Put arrays, or frames and series of pandas, one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    if _is_pandas(parts[0]):
+        import pandas as pd
+
+        return pd.concat(parts, ignore_index=True)
+    return np.concatenate(parts)
+
+
+def _is_pandas(values: Any) -> bool:
+    return hasattr(values, "iloc")
+
+
+def _in_chunks(parts: Iterator[Rows]) -> Iterator[Rows]:
+    """Join and cut parts of any length into chunks of `CHUNK_ROWS`."""
+    waiting: list[Rows] = []
+    number = 0
+    for part in parts:
+        if len(part.y) == 0:
+            continue
+        waiting.append(part)
+        number += len(part.y)
+        while number >= CHUNK_ROWS:
+            rows = joined(waiting)
+            yield each_part(rows, itemgetter(slice(0, CHUNK_ROWS)))
+            waiting = [each_part(rows, itemgetter(slice(CHUNK_ROWS, None)))]
+            number -= CHUNK_ROWS
+    if number:
+        yield joined(waiting)
+
+
+# --- sources ------------------------------------------------------------------------------------
 
 
 class Source(ABC):
-    """Rows that come in stretches; a subclass supplies `stretches`.
-
-    Attributes
-    ----------
-    n_rows : int
-        Number of rows.
-    """
+    """Rows that come in chunks; a subclass supplies `n_rows` and `chunks`."""
 
     n_rows: int
 
     @abstractmethod
     def chunks(self) -> Iterator[Rows]:
-        """Give `CHUNK_ROWS` rows after the other; the last ones may be fewer."""
+        """Yield `CHUNK_ROWS` rows at a time; the last chunk may have fewer."""
 
     def of_group(self, group: Any, numbers: Sequence[int]) -> Source:
-        """Give the rows of one group, which has so many rows in each stretch."""
+        """Return the rows of one group, given its number of rows in each chunk."""
         return GroupSource(self, group, sum(numbers))
 
     def each(self, task: Task[R], done: Done, n_jobs: int | None = None) -> list[R]:
-        """Do a task on each stretch; give the answers in the order of stretches."""
-        return list(self._answers(task, done, n_jobs))
+        """Run a task on each chunk; return the results in the order of chunks."""
+        return list(self._results(task, done, n_jobs))
 
     def total(self, task: Task[R], done: Done, n_jobs: int | None = None) -> R:
-        """Do a task on each stretch; give the sum of the answers."""
-        return reduce(add, self._answers(task, done, n_jobs))
+        """Run a task on each chunk; return the sum of the results."""
+        return reduce(add, self._results(task, done, n_jobs))
 
-    def _answers(self, task: Task[R], done: Done, n_jobs: int | None) -> Iterator[R]:
+    def _results(self, task: Task[R], done: Done, n_jobs: int | None) -> Iterator[R]:
         numbered = enumerate(self.chunks())
-        for index, answer in enumerate(answers(lambda item: task(*item), numbered, n_jobs)):
-            yield answer
+        for index, result in enumerate(answers(lambda item: task(*item), numbered, n_jobs)):
+            yield result
             done(min(CHUNK_ROWS, self.n_rows - index * CHUNK_ROWS))
 
 
-# --- arrays -------------------------------------------------------------------------------------
-
-
 class ArraySource(Source):
-    """Arrays and memory maps, a slice after the other."""
+    """Slices of arrays and memory maps."""
 
     def __init__(self, rows: Rows, names: Rows) -> None:
         self.rows = rows
-        self.n_rows = len(rows.y)
-        for role in ("X", "p"):
-            values = getattr(rows, role)
-            if values is not None and len(values) != self.n_rows:
-                raise InvalidValueError(
-                    f"The {getattr(names, role)!r} and {names.y!r} parameters must have the same "
-                    f"number of rows. Got {len(values)} and {self.n_rows} instead."
-                )
+        self.n_rows = same_length({role: len(v) for role, v in _present(rows)}, names)
 
     def chunks(self) -> Iterator[Rows]:
-        """Cut the arrays."""
+        """Slice the arrays."""
         for start in range(0, self.n_rows, CHUNK_ROWS):
-            part = slice(start, start + CHUNK_ROWS)
-            yield each_part(self.rows, itemgetter(part))
-            each_part(self.rows, _forget)
+            yield each_part(self.rows, itemgetter(slice(start, start + CHUNK_ROWS)))
+            each_part(self.rows, _release)
 
 
-def _forget(values: Any) -> None:
-    """Give the pages of a file back that were read: they would count as memory in use."""
+def _present(rows: Rows) -> list[tuple[str, Any]]:
+    return [(role, values) for role in ROLES if (values := getattr(rows, role)) is not None]
+
+
+def same_length(lengths: Mapping[str, int], names: Rows) -> int:
+    """Return the number of rows; an error if a part has another one than the outcomes."""
+    for role, length in lengths.items():
+        if length != lengths["y"]:
+            raise InvalidValueError(
+                f"The {getattr(names, role)!r} and {names.y!r} parameters must have the same "
+                f"number of rows. Got {length} and {lengths['y']} instead."
+            )
+    return lengths["y"]
+
+
+def _release(values: Any) -> None:
+    """Release the pages of a memory map that were read: they would count as memory in use."""
     pages = getattr(values, "_mmap", None)
     if pages is not None and getattr(values, "mode", "") == "r" and hasattr(mmap, "MADV_DONTNEED"):
         pages.madvise(mmap.MADV_DONTNEED)
-
-
-def each_part(rows: Rows, change: Callable[[Any], Any]) -> Rows:
-    """Change each part that there is."""
-    parts = (rows.X, rows.y, rows.p, rows.by)
-    return Rows(*(None if values is None else change(values) for values in parts))
-
-
-# --- groups -------------------------------------------------------------------------------------
 
 
 class GroupSource(Source):
@@ -160,49 +203,8 @@ class GroupSource(Source):
         self.n_rows = n_rows
 
     def chunks(self) -> Iterator[Rows]:
-        """Gather the rows of the group until there are enough."""
-        waiting: list[Rows] = []
-        number = 0
-        for rows in self.source.chunks():
-            own = selected(rows, self.group)
-            waiting.append(own)
-            number += len(own.y)
-            if number >= CHUNK_ROWS:
-                together = joined(waiting)
-                yield each_part(together, itemgetter(slice(0, CHUNK_ROWS)))
-                waiting = [each_part(together, itemgetter(slice(CHUNK_ROWS, None)))]
-                number -= CHUNK_ROWS
-        if number:
-            yield joined(waiting)
-
-
-def selected(rows: Rows, group: Any) -> Rows:
-    """Pick the rows of a group."""
-    own = np.flatnonzero(np.asarray(rows.by) == group)
-    return each_part(rows, lambda values: values.iloc[own] if _is_pandas(values) else values[own])
-
-
-def joined(pieces: Sequence[Rows]) -> Rows:
-    """Put rows one after the other."""
-    roles = zip(*((piece.X, piece.y, piece.p, piece.by) for piece in pieces), strict=True)
-    return Rows(*(None if parts[0] is None else _concatenated(parts) for parts in roles))
-
-
-def _concatenated(parts: Sequence[Any]) -> Any:
-    if len(parts) == 1:
-        return parts[0]
-    if _is_pandas(parts[0]):
-        import pandas as pd
-
-        return pd.concat(parts)
-    return np.concatenate(parts)
-
-
-def _is_pandas(values: Any) -> bool:
-    return hasattr(values, "iloc")
-
-
-# --- Parquet ------------------------------------------------------------------------------------
+        """Gather the rows of the group."""
+        return _in_chunks(selected(rows, self.group) for rows in self.source.chunks())
 
 
 class ParquetSource(Source):
@@ -214,29 +216,24 @@ class ParquetSource(Source):
         self.n_rows = int(dataset.count_rows())
 
     def chunks(self) -> Iterator[Rows]:
-        """Gather batches until there are enough rows."""
+        """Gather the rows of batches."""
+        return _in_chunks(self._rows())
+
+    def _rows(self) -> Iterator[Rows]:
         import pyarrow as pa
 
-        waiting: list[Any] = []
-        number = 0
         try:
             for batch in self._batches():
-                waiting.append(batch)
-                number += len(batch)
-                while number >= CHUNK_ROWS:
-                    table = pa.Table.from_batches(waiting)
-                    yield self._rows(table.slice(0, CHUNK_ROWS))
-                    waiting = table.slice(CHUNK_ROWS).to_batches()
-                    number -= CHUNK_ROWS
+                # the metadata of pandas may turn a column into the index
+                frame = batch.to_pandas(ignore_metadata=True)
+                yield columns_of(frame, self.columns)
         except (pa.ArrowInvalid, OSError) as error:
             raise FileFormatError(f"The data cannot be read: {error}") from error
-        if number:
-            yield self._rows(pa.Table.from_batches(waiting))
 
     def _batches(self) -> Iterator[Any]:
-        """Read one row group after the other, and nothing ahead."""
+        """Read one row group after the other, and nothing ahead of time."""
         settings = {
-            "columns": list(dict.fromkeys(_flat(self.columns))),
+            "columns": column_names(self.columns),
             "batch_size": CHUNK_ROWS,
             "batch_readahead": 0,
             "fragment_readahead": 0,
@@ -252,19 +249,80 @@ class ParquetSource(Source):
             for group in split():
                 yield from group.to_batches(schema=self.dataset.schema, **settings)
 
-    def _rows(self, table: Any) -> Rows:
-        def pick(names: Any) -> Any:
-            if isinstance(names, str):
-                return table.column(names).to_pandas()
-            return table.select(list(names)).to_pandas()
 
-        return each_part(self.columns, pick)
+def columns_of(frame: Any, columns: Rows) -> Rows:
+    """Take the requested columns of a frame: a series for one name, a frame for several."""
+    return each_part(columns, lambda at: frame[at if isinstance(at, str) else list(at)])
 
 
-def _flat(columns: Rows) -> Iterator[str]:
-    for names in (columns.X, columns.y, columns.p, columns.by):
-        if names is not None:
-            yield from [names] if isinstance(names, str) else names
+def column_names(columns: Rows) -> list[str]:
+    """List the columns that are requested, each once."""
+    flat = ([names] if isinstance(names, str) else names for _, names in _present(columns))
+    return list(dict.fromkeys(name for names in flat for name in names))
+
+
+# --- opening ------------------------------------------------------------------------------------
+
+
+def open_rows(requested: Rows, data: Any, names: Rows) -> Rows | Source:
+    """Find the rows: in memory as `Rows`, or as a `Source`.
+
+    Requested are arrays or, where `data` is given, names of its columns. `data` is a path, several
+    paths, a pattern, a data set, a frame or None. `names` says what the user calls each part.
+    """
+    if data is not None:
+        return _open_columns(data, requested, names)
+    present = [values for role, values in _present(requested) if role != "by"]
+    if any(hasattr(values, "__dask_graph__") for values in present):
+        from exactregion.data.dask_source import DaskSource
+
+        return DaskSource.of_collections(requested, names)
+    if any(isinstance(values, np.memmap) for values in present):
+        return ArraySource(requested, names)
+    return requested
+
+
+def _open_columns(data: Any, requested: Rows, names: Rows) -> Rows | Source:
+    dataset = _open_dataset(data)
+    if dataset is not None:
+        _check_columns(requested, names, dataset.schema.names)
+        return ParquetSource(dataset, requested)
+    if isinstance(data, Mapping):
+        import pandas as pd
+
+        data = pd.DataFrame(data)
+    if hasattr(data, "__dask_graph__") and hasattr(data, "columns"):
+        from exactregion.data.dask_source import DaskSource
+
+        _check_columns(requested, names, [str(name) for name in data.columns])
+        return DaskSource.of_frame(data, requested)
+    frame = from_native(data, "data")
+    if not isinstance(frame, nw.DataFrame):
+        raise InvalidTypeError(
+            "must be a frame, a pyarrow data set, or the path of Parquet "
+            f"files. Got {type(data).__name__} instead.",
+            parameter="data",
+        )
+    _check_columns(requested, names, frame.columns)
+    return each_part(columns_of(frame, requested), lambda values: values.to_native())
+
+
+def _check_columns(requested: Rows, names: Rows, columns: Sequence[str]) -> None:
+    """Check that the requested parts are names of columns that exist."""
+    for role, wanted in _present(requested):
+        listed = [wanted] if isinstance(wanted, str) else wanted
+        if not (isinstance(listed, (list, tuple)) and all(isinstance(n, str) for n in listed)):
+            raise InvalidTypeError(
+                f"must name a column where 'data' is given. Got {type(wanted).__name__} instead.",
+                parameter=getattr(names, role),
+            )
+        missing = [name for name in listed if name not in columns]
+        if missing or not listed:
+            raise InvalidValueError(
+                f"must name columns of 'data', "
+                f"{list(columns)}. Got {missing[0] if missing else 'none'!r} instead.",
+                parameter=getattr(names, role),
+            )
 
 
 def _open_dataset(data: Any) -> Any:
@@ -288,7 +346,7 @@ def _open_dataset(data: Any) -> Any:
 
 
 def _files(path: str | Path) -> list[str]:
-    """List the files that a path, a directory or a pattern stands for, in sorted order."""
+    """List the files of a path, a directory or a pattern, in sorted order."""
     place = Path(path)
     if place.is_dir():
         found = sorted(str(file) for file in place.rglob("*.parquet"))
@@ -302,79 +360,3 @@ def _files(path: str | Path) -> list[str]:
             f"as 'data/*.parquet'. Got {str(path)!r}, which names none, instead."
         )
     return found
-
-
-# --- whatever the user has ----------------------------------------------------------------------
-
-
-def open_rows(asked: Rows, data: Any, names: Rows) -> Rows | Source:
-    """Find the rows that are asked for: in memory as `Rows`, or as a `Source`.
-
-    Parameters
-    ----------
-    asked : Rows
-        Arrays; or, where `data` is given, names of its columns.
-    data : path, paths, pattern, data set or frame, or None
-        A table.
-    names : Rows
-        What the user calls each part, for messages.
-    """
-    if data is not None:
-        return _columns_of(data, asked, names)
-    present = [values for values in (asked.X, asked.y, asked.p) if values is not None]
-    if any(hasattr(values, "__dask_graph__") for values in present):
-        from exactregion.data.dask_source import DaskSource
-
-        return DaskSource.of_collections(asked, names)
-    if any(isinstance(values, np.memmap) for values in present):
-        return ArraySource(asked, names)
-    return asked
-
-
-def _columns_of(data: Any, asked: Rows, names: Rows) -> Rows | Source:
-    dataset = _open_dataset(data)
-    if dataset is not None:
-        _check_columns(asked, names, dataset.schema.names)
-        return ParquetSource(dataset, asked)
-    if isinstance(data, Mapping):
-        _check_columns(asked, names, list(data))
-        return each_part(asked, lambda at: data[at] if isinstance(at, str) else _side(data, at))
-    if hasattr(data, "__dask_graph__") and hasattr(data, "columns"):
-        from exactregion.data.dask_source import DaskSource
-
-        _check_columns(asked, names, [str(name) for name in data.columns])
-        return DaskSource.of_frame(data, asked)
-    frame = from_native(data, "data")
-    if not isinstance(frame, nw.DataFrame):
-        raise InvalidTypeError(
-            "must be a frame, a pyarrow data set, or the path of Parquet "
-            f"files. Got {type(data).__name__} instead.",
-            parameter="data",
-        )
-    _check_columns(asked, names, frame.columns)
-    return each_part(asked, lambda at: frame[at if isinstance(at, str) else list(at)].to_native())
-
-
-def _side(data: Mapping[str, Any], names: Sequence[str]) -> Any:
-    return np.column_stack([np.asarray(data[name]) for name in names])
-
-
-def _check_columns(asked: Rows, names: Rows, columns: Sequence[str]) -> None:
-    """Check that the parts asked for are names of columns that there are."""
-    for role in ("X", "y", "p", "by"):
-        wanted = getattr(asked, role)
-        if wanted is None:
-            continue
-        listed = [wanted] if isinstance(wanted, str) else wanted
-        if not (isinstance(listed, (list, tuple)) and all(isinstance(n, str) for n in listed)):
-            raise InvalidTypeError(
-                f"must name a column where 'data' is given. Got {type(wanted).__name__} instead.",
-                parameter=getattr(names, role),
-            )
-        missing = [name for name in listed if name not in columns]
-        if missing or not listed:
-            raise InvalidValueError(
-                f"must name columns of 'data', "
-                f"{list(columns)}. Got {missing[0] if missing else 'none'!r} instead.",
-                parameter=getattr(names, role),
-            )

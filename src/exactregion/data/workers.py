@@ -1,4 +1,4 @@
-"""Threads that share out a row of tasks, and give the answers in its order."""
+"""Threads that work on a sequence of tasks, with results in the order of the tasks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ B = TypeVar("B")
 
 
 def number_of(n_jobs: int | None) -> int:
-    """Turn `n_jobs` as joblib knows it into a number of workers."""
+    """Turn `n_jobs`, as in joblib, into a number of workers."""
     if n_jobs in (None, 1):
         return 1
     from joblib import effective_n_jobs
@@ -23,7 +23,7 @@ def number_of(n_jobs: int | None) -> int:
 
 
 def answers(task: Callable[[A], B], items: Iterable[A], n_jobs: int | None = None) -> Iterator[B]:
-    """Do a task on each item, and give the answers in order; few items are taken ahead.
+    """Yield task(item) for each item, in order; only a few items are taken ahead of time.
 
     Examples
     --------

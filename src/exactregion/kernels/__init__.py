@@ -1,4 +1,4 @@
-"""Kernels on inputs, their bandwidths, and Gram matrices a column at a time."""
+"""Kernels on inputs, their bandwidths, and Gram matrices by columns."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from exactregion.errors import InvalidTypeError, InvalidValueError
-from exactregion.kernels.base import BoundKernel, Gram, Kernel, SettledKernel
+from exactregion.kernels.base import BoundKernel, Gram, Kernel, NumericKernel, SettledKernel
 from exactregion.kernels.outside import CallableKernel, Precomputed
 from exactregion.kernels.vectors import (
     Gaussian,
@@ -19,6 +19,7 @@ from exactregion.kernels.vectors import (
 )
 
 __all__ = [
+    "KERNELS",
     "BoundKernel",
     "CallableKernel",
     "Gaussian",
@@ -26,6 +27,7 @@ __all__ = [
     "Kernel",
     "Laplacian",
     "Matern",
+    "NumericKernel",
     "Poisson",
     "Precomputed",
     "SettledKernel",
@@ -34,17 +36,18 @@ __all__ = [
     "scales_of",
 ]
 
-_BY_NAME: dict[str, Callable[..., Kernel]] = {
+KERNELS: dict[str, Callable[..., Kernel]] = {
     "gaussian": Gaussian,
     "laplacian": Laplacian,
     "laplacian_euclidean": partial(Laplacian, norm=2),
     "matern": Matern,
     "poisson": Poisson,
 }
+"""The kernels that have a name; each can be made without arguments."""
 
 
 def as_kernel(kernel: object, bandwidth: float | None = None) -> Kernel:
-    """Turn a name, a callable or a kernel into a kernel.
+    """Turn a name of `KERNELS`, a callable or a kernel into a kernel.
 
     Examples
     --------
@@ -52,14 +55,13 @@ def as_kernel(kernel: object, bandwidth: float | None = None) -> Kernel:
     Gaussian(bandwidth=0.5)
     """
     if isinstance(kernel, str):
-        if kernel not in _BY_NAME:
+        if kernel not in KERNELS:
             raise InvalidValueError(
-                f"must be one of {sorted(_BY_NAME)}, a kernel such as "
-                "Precomputed(K), or a callable (a, b) -> float. "
-                f"Got {kernel!r} instead.",
+                f"must be one of {list(KERNELS)}, a kernel such as Precomputed(K), or a callable "
+                f"(a, b) -> float. Got {kernel!r} instead.",
                 parameter="kernel",
             )
-        made = _BY_NAME[kernel]()
+        made = KERNELS[kernel]()
     elif isinstance(kernel, Kernel):
         made = kernel
     elif callable(kernel) and not isinstance(kernel, type):
@@ -72,8 +74,8 @@ def as_kernel(kernel: object, bandwidth: float | None = None) -> Kernel:
         return made
     if not isinstance(made, VectorKernel):
         raise InvalidValueError(
-            f"must be left out for {type(made).__name__}, which has "
-            f"none. Got {bandwidth!r} instead.",
+            f"must be left out for {type(made).__name__}, which has none. "
+            f"Got {bandwidth!r} instead.",
             parameter="bandwidth",
         )
     return replace(made, bandwidth=bandwidth)

@@ -1,4 +1,4 @@
-"""A kernel is a small object with settings; tied to inputs it gives Gram matrices by columns."""
+"""The contract of a kernel: settings, scales chosen from the inputs, Gram matrices by columns."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
 from exactregion._typing import FloatArray, IntArray
+from exactregion.data.reading import numeric
 from exactregion.data.sample import Distinct, Inputs
 
-__all__ = ["BoundKernel", "Gram", "Kernel", "SettledKernel"]
+__all__ = ["BoundKernel", "Gram", "Kernel", "NumericKernel", "SettledKernel"]
 
 
 @dataclass(frozen=True, eq=False)
 class Gram:
-    """A symmetric positive semidefinite matrix over u points, a column at a time.
+    """A symmetric positive semidefinite matrix over u points, computed by columns.
 
     Attributes
     ----------
@@ -30,43 +33,35 @@ class Gram:
     columns: Callable[[IntArray], FloatArray]
     diagonal: FloatArray
 
+    @classmethod
+    def of_differences(
+        cls, between: Callable[[FloatArray, FloatArray], FloatArray], points: FloatArray
+    ) -> Gram:
+        """Make the Gram matrix of a function of differences, whose diagonal is constant."""
+        diagonal = np.full(len(points), between(points[:1], points[:1])[0, 0])
+        return cls(len(points), lambda index: between(points, points[index]), diagonal)
+
 
 class Kernel(ABC):
     """A symmetric positive semidefinite function of two inputs."""
 
     @abstractmethod
     def on(self, inputs: Inputs, *, standardize: bool) -> BoundKernel:
-        """Tie the kernel to the distinct inputs of a data set."""
+        """Bind the kernel to the distinct inputs of a data set."""
 
     def settle(self, distinct: Distinct, *, standardize: bool) -> SettledKernel | None:
-        """Choose scales and bandwidth by some inputs; None if others cannot be compared then."""
+        """Choose scales and bandwidth from some inputs; None for a kernel on given inputs only."""
         return None
-
-
-class SettledKernel(ABC):
-    """A kernel whose scales and bandwidth are chosen, for any inputs."""
-
-    @abstractmethod
-    def scaled(self, X: FloatArray) -> FloatArray:
-        """Bring inputs (n, d) in the units of the user to those of the kernel."""
-
-    @abstractmethod
-    def between(self, A: FloatArray, B: FloatArray) -> FloatArray:
-        """Compute k for all pairs of scaled inputs."""
-
-    @abstractmethod
-    def contrast(self, A: FloatArray, B: FloatArray) -> FloatArray:
-        """Compute B = (K_same - K_diff) / 2 for all pairs of scaled inputs."""
 
 
 @dataclass(frozen=True, eq=False)
 class BoundKernel:
-    """A kernel tied to the distinct inputs of a data set.
+    """A kernel bound to the distinct inputs of a data set.
 
     Attributes
     ----------
     points : Distinct
-        The inputs that the kernel tells apart.
+        The inputs that are distinct to the kernel.
     gram : Gram
         k of these inputs.
     contrast : Gram
@@ -85,6 +80,56 @@ class BoundKernel:
     def comparing_equal_labels(
         cls, points: Distinct, gram: Gram, cross: Callable[[FloatArray], FloatArray] | None
     ) -> BoundKernel:
-        """Tie a kernel that knows nothing of labels: K_diff = 0."""
+        """Bind a kernel that is zero between inputs of different labels: K_diff = 0."""
         half = Gram(gram.size, lambda index: gram.columns(index) / 2, gram.diagonal / 2)
         return cls(points, gram, half, cross)
+
+
+class NumericKernel(Kernel):
+    """A function of differences of numeric inputs; a subclass supplies `between`."""
+
+    @abstractmethod
+    def between(self, A: FloatArray, B: FloatArray) -> FloatArray:
+        """Compute k for all pairs of scaled inputs."""
+
+    def contrast(self, A: FloatArray, B: FloatArray) -> FloatArray:
+        """Compute B = (K_same - K_diff) / 2 for all pairs; by default with K_diff = 0."""
+        return self.between(A, B) / 2
+
+    def settle(self, distinct: Distinct, *, standardize: bool) -> SettledKernel:
+        """Take the inputs as they are."""
+        width = numeric(distinct.points).shape[1]
+        return SettledKernel(self, np.zeros(width), np.ones(width))
+
+    def on(self, inputs: Inputs, *, standardize: bool) -> BoundKernel:
+        """Scale the inputs and choose the bandwidth."""
+        distinct = inputs.distinct
+        kernel = self.settle(distinct, standardize=standardize)
+        points = kernel.scaled(numeric(distinct.points))
+        return BoundKernel(
+            distinct,
+            Gram.of_differences(kernel.between, points),
+            Gram.of_differences(kernel.contrast, points),
+            lambda nodes: kernel.between(points, kernel.scaled(nodes)),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class SettledKernel:
+    """A kernel whose scales and bandwidth are chosen, for any inputs."""
+
+    kernel: NumericKernel
+    centre: FloatArray
+    scale: FloatArray
+
+    def scaled(self, X: FloatArray) -> FloatArray:
+        """Centre and scale the columns of inputs (n, d)."""
+        return (X - self.centre) / self.scale
+
+    def between(self, A: FloatArray, B: FloatArray) -> FloatArray:
+        """Compute k for all pairs of scaled inputs."""
+        return self.kernel.between(A, B)
+
+    def contrast(self, A: FloatArray, B: FloatArray) -> FloatArray:
+        """Compute B = (K_same - K_diff) / 2 for all pairs of scaled inputs."""
+        return self.kernel.contrast(A, B)

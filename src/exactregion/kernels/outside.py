@@ -1,4 +1,4 @@
-"""Kernels that users bring: a Gram matrix, or a function of any two objects."""
+"""Kernels that users define: a Gram matrix, or a function of any two objects."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from exactregion.kernels.base import BoundKernel, Gram, Kernel
 __all__ = ["CallableKernel", "Precomputed"]
 
 CHECKED_POINTS = 1000
-"""Kernels from outside are checked on at most this many points."""
+"""Kernels that users define are checked on at most this many points."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,11 +38,11 @@ class Precomputed(Kernel):
         n = len(inputs)
         if K.shape != (n, n):
             raise InvalidValueError(
-                f"of Precomputed must have shape ({n}, {n}), one row and "
-                f"column a row of X. Got {K.shape} instead.",
+                f"of Precomputed must have shape ({n}, {n}), one row and one column per row of X. "
+                f"Got {K.shape} instead.",
                 parameter="gram",
             )
-        # equal inputs may have different rows in the matrix: none are collapsed
+        # equal inputs may have different rows in the matrix: all count as distinct
         apart = inputs.rows_apart
         rows = inputs.order[apart.row]
         gram = Gram(len(rows), lambda index: K[np.ix_(rows, rows[index])], K[rows, rows])
@@ -95,7 +95,7 @@ def _kind(values: Any) -> str:
 
 
 def _check_gram(gram: Gram) -> None:
-    """Check a Gram matrix from outside: finite, symmetric, positive semidefinite."""
+    """Check that a Gram matrix is finite, symmetric and positive semidefinite."""
     last = gram.size - 1
     index = np.unique(np.linspace(0, last, CHECKED_POINTS).round().astype(np.int64))
     K = gram.columns(index)[index]

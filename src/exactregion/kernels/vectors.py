@@ -1,9 +1,8 @@
-"""Kernels on numeric inputs, their scales and bandwidths: from the inputs alone."""
+"""Kernels on numeric inputs; scales and bandwidths are functions of the inputs alone."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from numbers import Real
 from typing import Literal
@@ -14,9 +13,9 @@ from scipy.special import gammaln, kve
 
 from exactregion._typing import FloatArray
 from exactregion.data.reading import numeric
-from exactregion.data.sample import Distinct, Inputs
+from exactregion.data.sample import Distinct
 from exactregion.errors import InvalidValueError
-from exactregion.kernels.base import BoundKernel, Gram, Kernel, SettledKernel
+from exactregion.kernels.base import NumericKernel, SettledKernel
 
 __all__ = ["Gaussian", "Laplacian", "Matern", "Poisson", "VectorKernel", "scales_of"]
 
@@ -24,14 +23,15 @@ LABEL_DISTANCE = 2.0
 """Distance of the labels -1 and +1, for kernels on X × {-1, +1}."""
 
 MEDIAN_POINTS = 1000
-"""The median distance is taken over at most this many distinct inputs."""
+"""The median distance is taken over at most this many distinct inputs: half a million pairs."""
 
 USUAL_SHARE = 0.5
-"""The usual bandwidth is this share of the median distance: `validation/parts/defaults.py`."""
+"""The default bandwidth as a share of the median distance; `validation/parts/defaults.py` compares
+the power of others."""
 
 
 @dataclass(frozen=True, repr=False)
-class VectorKernel(Kernel):
+class VectorKernel(NumericKernel):
     """A kernel on numeric inputs with a bandwidth; a subclass supplies `between`.
 
     Parameters
@@ -72,7 +72,7 @@ class VectorKernel(Kernel):
 
     @abstractmethod
     def between(self, A: FloatArray, B: FloatArray, label_distance: float = 0.0) -> FloatArray:
-        """Compute k for all pairs, with the labels of A and B at a distance."""
+        """Compute k for all pairs, where the labels of A and B are at a distance."""
 
     def contrast(self, A: FloatArray, B: FloatArray) -> FloatArray:
         """Compute B = (K_same - K_diff) / 2, the label being one more coordinate."""
@@ -99,62 +99,21 @@ class VectorKernel(Kernel):
         """The distance that the bandwidth is measured in."""
         return "euclidean"
 
-    def settle(self, distinct: Distinct, *, standardize: bool) -> SettledVectorKernel:
+    def settle(self, distinct: Distinct, *, standardize: bool) -> SettledKernel:
         """Choose scales, and the bandwidth where the user did not."""
         centre, scale = scales_of(distinct, standardize=standardize)
         points = (numeric(distinct.points) - centre) / scale
         width = self.bandwidth
         if width is None:
             width = USUAL_SHARE * self.multiple * self._median_of(distinct, points, standardize)
-        return SettledVectorKernel(replace(self, bandwidth=width), centre, scale)
+        return SettledKernel(replace(self, bandwidth=width), centre, scale)
 
     def _median_of(self, distinct: Distinct, points: FloatArray, standardize: bool) -> float:
-        """Take the median distance, once for all kernels that want it."""
+        """Return the median distance, computed once for all kernels with this metric."""
         key = type(self).median_distance, self.metric, standardize
         if key not in distinct.medians:
             distinct.medians[key] = self.median_distance(distinct, points)
         return distinct.medians[key]
-
-    def on(self, inputs: Inputs, *, standardize: bool) -> BoundKernel:
-        """Scale the inputs and settle the bandwidth."""
-        distinct = inputs.distinct
-        kernel = self.settle(distinct, standardize=standardize)
-        points = kernel.scaled(numeric(distinct.points))
-        return BoundKernel(
-            distinct,
-            _stationary_gram(kernel.between, points),
-            _stationary_gram(kernel.contrast, points),
-            lambda nodes: kernel.between(points, kernel.scaled(nodes)),
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class SettledVectorKernel(SettledKernel):
-    """A kernel with a bandwidth, and the centre and scale of each column."""
-
-    kernel: VectorKernel
-    centre: FloatArray
-    scale: FloatArray
-
-    def scaled(self, X: FloatArray) -> FloatArray:
-        """Centre and scale the columns."""
-        return (X - self.centre) / self.scale
-
-    def between(self, A: FloatArray, B: FloatArray) -> FloatArray:
-        """Compute k for all pairs of scaled inputs."""
-        return self.kernel.between(A, B)
-
-    def contrast(self, A: FloatArray, B: FloatArray) -> FloatArray:
-        """Compute B for all pairs of scaled inputs."""
-        return self.kernel.contrast(A, B)
-
-
-def _stationary_gram(
-    between: Callable[[FloatArray, FloatArray], FloatArray], points: FloatArray
-) -> Gram:
-    """Make a Gram of a function of differences, whose diagonal is constant."""
-    diagonal = np.full(len(points), between(points[:1], points[:1])[0, 0])
-    return Gram(len(points), lambda index: between(points, points[index]), diagonal)
 
 
 def scales_of(distinct: Distinct, *, standardize: bool) -> tuple[FloatArray, FloatArray]:
@@ -162,18 +121,18 @@ def scales_of(distinct: Distinct, *, standardize: bool) -> tuple[FloatArray, Flo
 
     A constant column has scale 1. Columns that share a scale, the indicators of the levels of a
     text column, get the root of their summed variances: all levels are then at the same distance,
-    and the text column as a whole is spread as much as a column of numbers.
+    and the text column as a whole has the spread of a column of numbers.
     """
     points = numeric(distinct.points)
     if not standardize:
         return np.zeros(points.shape[1]), np.ones(points.shape[1])
     share = distinct.weights / distinct.weights.sum()
     centre = (share[:, None] * points).sum(axis=0)
-    reach = np.abs(points - centre).max(axis=0)
-    negligible = reach <= 1e-12 * np.abs(points).max(axis=0)
-    reach = np.where(negligible, 1.0, reach)
+    largest = np.abs(points - centre).max(axis=0)
+    negligible = largest <= 1e-12 * np.abs(points).max(axis=0)  # a constant, up to rounding
+    largest = np.where(negligible, 1.0, largest)
     # squares of the relative deviations neither overflow nor vanish
-    spread = reach * np.sqrt((share[:, None] * ((points - centre) / reach) ** 2).sum(axis=0))
+    spread = largest * np.sqrt((share[:, None] * ((points - centre) / largest) ** 2).sum(axis=0))
     scale = np.where(negligible, 1.0, spread)
     for columns in map(list, distinct.shared):
         scale[columns] = np.sqrt((scale[columns] ** 2).sum())
@@ -277,7 +236,7 @@ class Matern(VectorKernel):
 
 
 @dataclass(frozen=True)
-class Poisson(Kernel):
+class Poisson(NumericKernel):
     """Poisson kernel on the circle, for angles in radians; a product over columns.
 
     k(x, x') = (1 - ρ²) / (1 - 2ρ cos(x - x') + ρ²)
@@ -300,45 +259,16 @@ class Poisson(Kernel):
                 parameter="rho",
             )
 
-    def settle(self, distinct: Distinct, *, standardize: bool) -> SettledPoisson:
-        """Take the angles as they are."""
-        return SettledPoisson(float(self.rho))
-
-    def on(self, inputs: Inputs, *, standardize: bool) -> BoundKernel:
-        """Take the angles as they are."""
-        points = numeric(inputs.distinct.points)
-        between = self.settle(inputs.distinct, standardize=standardize).between
-        return BoundKernel.comparing_equal_labels(
-            inputs.distinct,
-            _stationary_gram(between, points),
-            lambda nodes: between(points, nodes),
-        )
-
-
-@dataclass(frozen=True)
-class SettledPoisson(SettledKernel):
-    """The Poisson kernel, which has nothing to choose."""
-
-    rho: float
-
-    def scaled(self, X: FloatArray) -> FloatArray:
-        """Take the angles as they are."""
-        return X
-
     def between(self, A: FloatArray, B: FloatArray) -> FloatArray:
-        """Compute k for all pairs, a column after the other."""
+        """Compute k for all pairs, one column after the other."""
         total = np.ones((len(A), len(B)))
         for a, b in zip(A.T, B.T, strict=True):
             gap = np.cos(a[:, None] - b)
             total *= (1 - self.rho**2) / (1 - 2 * self.rho * gap + self.rho**2)
         return total
 
-    def contrast(self, A: FloatArray, B: FloatArray) -> FloatArray:
-        """Compare equal labels only: half of k."""
-        return self.between(A, B) / 2
-
 
 def _settled(bandwidth: float | None) -> float:
     if bandwidth is None:
-        raise InvalidValueError("The bandwidth of a kernel is settled by Kernel.on: call it first.")
+        raise InvalidValueError("The bandwidth of a kernel is chosen by Kernel.on: call it first.")
     return float(bandwidth)

@@ -5,12 +5,12 @@ from exactregion.models.base import Model
 from exactregion.models.check import check_model
 from exactregion.models.fixed import fixed_probabilities, is_asked
 from exactregion.models.function import Function
-from exactregion.models.linear import CLogLog, LinearModel, Logistic, Probit
+from exactregion.models.linear import CLogLog, LinearModel, Logistic, Probit, Recalibration
 from exactregion.models.mixture import GaussianMixture, LaplaceMixture, Mixture
 from exactregion.models.psychometric import Psychometric
-from exactregion.models.recalibration import Recalibration
 
 __all__ = [
+    "MODELS",
     "CLogLog",
     "Function",
     "GaussianMixture",
@@ -28,24 +28,36 @@ __all__ = [
     "is_asked",
 ]
 
-_BY_NAME: dict[str, type[Model]] = {"cloglog": CLogLog, "logistic": Logistic, "probit": Probit}
+MODELS: dict[str, type[Model]] = {
+    "cloglog": CLogLog,
+    "gaussian": GaussianMixture,
+    "laplace": LaplaceMixture,
+    "logistic": Logistic,
+    "probit": Probit,
+    "psychometric": Psychometric,
+    "recalibration": Recalibration,
+}
+"""The families that have a name; each can be made without arguments."""
 
 
 def as_model(model: object) -> Model:
-    """Turn a name or a model into a model.
+    """Turn a name of `MODELS`, or a model, into a model.
 
     Examples
     --------
     >>> as_model("probit")
     Probit(intercept=True, feature_names=None)
+    >>> as_model("laplace")
+    LaplaceMixture(locations=(1.0, -1.0))
     """
     if isinstance(model, Model):
         return model
     if isinstance(model, str):
-        if model in _BY_NAME:
-            return _BY_NAME[model]()
+        if model in MODELS:
+            return MODELS[model]()
         raise InvalidValueError(
-            f"must be one of {sorted(_BY_NAME)} or a model object. Got {model!r} instead.",
+            f"must be one of {list(MODELS)}, or a model object such as Mixture(positive, negative) "
+            f"or Function(f, names). Got {model!r} instead.",
             parameter="model",
         )
     raise InvalidTypeError(

@@ -18,10 +18,11 @@ __all__ = ["Bounds", "Model", "as_matrix", "check_probabilities"]
 Bounds = tuple[tuple[float, float], ...]
 
 SMALL_STEP = float(np.finfo(np.float64).eps ** (1 / 3))
-"""First step of differences, as a share of the parameter."""
+"""First step of central differences, relative to the parameter: it balances their rounding error,
+eps / step, and their truncation error, step²."""
 
 WANTED_RISE = 1e-5
-"""Change of the logit that is large beside its rounding error; steps grow to reach it."""
+"""Change of the logit that is large beside its rounding error; smaller steps are lengthened."""
 
 
 class Model(ABC):
@@ -31,6 +32,17 @@ class Model(ABC):
     bounded, `differentiate` where the gradient is easy, and `bind` where the parameters depend on
     the columns of X. Rows must be treated one by one: the probability at a row may depend on θ and
     on that row of X only. `exactregion.models.check_model` checks all this.
+
+    Examples
+    --------
+    >>> class Exponential(Model):
+    ...     parameter_names = ("rate",)
+    ...     bounds = ((0.0, np.inf),)
+    ...
+    ...     def evaluate(self, theta, X):
+    ...         return -np.expm1(-theta * np.asarray(X))
+    >>> Exponential().probabilities([0.5], [0.0, 1.0, 2.0]).round(3)
+    array([0.   , 0.393, 0.632])
     """
 
     @property
@@ -51,15 +63,15 @@ class Model(ABC):
         """Gradient of logit P_θ(Y=+1|x) in θ for a batch: shape (T, n, d).
 
         Central differences by default, one-sided at a bound, with steps that are small beside the
-        parameter, or as large as it takes for the logit to move.
+        parameter, or as large as it takes for the logit to change.
         """
         columns = []
         for index in range(theta.shape[1]):
             value = theta[:, index]
             # relative to the parameter itself, whose unit is the user's choice
             step = SMALL_STEP * np.where(value == 0, 1.0, np.abs(value))
-            reach = np.abs(self._slope(theta, X, index, step)).max(axis=1) * step
-            step = step * np.clip(WANTED_RISE / np.where(reach > 0, reach, np.inf), 1.0, None)
+            rise = np.abs(self._slope(theta, X, index, step)).max(axis=1) * step
+            step = step * np.clip(WANTED_RISE / np.where(rise > 0, rise, np.inf), 1.0, None)
             columns.append(self._slope(theta, X, index, step))
         return np.stack(columns, axis=-1)
 
@@ -75,7 +87,7 @@ class Model(ABC):
 
     @property
     def has_constant_gradient(self) -> bool:
-        """Whether the gradient of the logit is the same for every θ: work that is done once."""
+        """Whether the gradient of the logit is the same for every θ, and is computed only once."""
         return False
 
     def bind(self, names: Sequence[str]) -> Model:
@@ -85,9 +97,13 @@ class Model(ABC):
     def check_inputs(self, X: Any) -> None:  # noqa: B027 (nothing to check by default)
         """Raise an error for inputs that the family can never take."""
 
+    def for_inputs(self, X: Any) -> Model:
+        """Return the model bound to the columns of X, where it is not bound to columns yet."""
+        return self
+
     def n_parameters(self, X: Any) -> int:
         """Return the number of parameters for these inputs."""
-        return len(self.parameter_names)
+        return len(self.for_inputs(X).parameter_names)
 
     def probabilities(self, theta: npt.ArrayLike, X: Any) -> FloatArray:
         """Compute P_θ(Y=+1|x) in each row.
@@ -103,19 +119,21 @@ class Model(ABC):
         -------
         ndarray of shape (n,) or (T, n)
         """
-        batch, single = self.as_batch(theta, self.n_parameters(X))
-        P = check_probabilities(self.evaluate(batch, X), batch, n=len(X))
+        model = self.for_inputs(X)
+        batch, single = model.as_batch(theta, len(model.parameter_names))
+        P = check_probabilities(model.evaluate(batch, X), batch, n=len(X))
         return P[0] if single else P
 
     def logit_gradient(self, theta: npt.ArrayLike, X: Any) -> FloatArray:
         """Gradient of logit P_θ(Y=+1|x) in θ: shape (n, d), or (T, n, d) for a batch."""
-        batch, single = self.as_batch(theta, self.n_parameters(X))
+        model = self.for_inputs(X)
+        batch, single = model.as_batch(theta, len(model.parameter_names))
         with np.errstate(all="ignore"):
-            gradient = self.differentiate(batch, X)
+            gradient = model.differentiate(batch, X)
         return gradient[0] if single else gradient
 
     def as_batch(self, theta: npt.ArrayLike, d: int) -> tuple[FloatArray, bool]:
-        """Check θ, and give it as (T, d) with whether it was a single one."""
+        """Check θ of d parameters; return it as (T, d), and whether it was a single one."""
         try:
             values = np.asarray(theta, dtype=np.float64)
         except (TypeError, ValueError) as error:
@@ -130,10 +148,6 @@ class Model(ABC):
                 parameter="theta",
             )
         batch = np.ascontiguousarray(np.atleast_2d(values))
-        self._check_bounds(batch)
-        return batch, values.ndim == 1
-
-    def _check_bounds(self, batch: FloatArray) -> None:
         if not np.isfinite(batch).all():
             row, index = np.argwhere(~np.isfinite(batch))[0]
             raise InvalidValueError(
@@ -141,54 +155,47 @@ class Model(ABC):
                 f"Got {batch[row, index]} at index {index} of theta {row} instead.",
                 parameter="theta",
             )
-        for index, (low, high) in enumerate(self.bounds_of(batch.shape[1])):
-            outside = np.flatnonzero((batch[:, index] < low) | (batch[:, index] > high))
+        for column, name, (low, high) in zip(
+            batch.T, self.parameter_names, self.bounds, strict=True
+        ):
+            outside = np.flatnonzero((column < low) | (column > high))
             if len(outside):
                 raise InvalidValueError(
-                    f"must have a {self.name_of(index, batch.shape[1])} "
-                    f"between {low:g} and {high:g}. Got {_show(batch[outside[0], index])} instead.",
+                    f"must have a {name} between {low:g} and {high:g}. "
+                    f"Got {_show(column[outside[0]])} instead.",
                     parameter="theta",
                 )
-
-    def bounds_of(self, d: int) -> Bounds:
-        """Return the bounds of d parameters, also where the columns of X are not known yet."""
-        return self.bounds
-
-    def name_of(self, index: int, d: int) -> str:
-        """Name one of d parameters, also where the columns of X are not known yet."""
-        return self.parameter_names[index]
+        return batch, values.ndim == 1
 
 
 def as_matrix(X: Any, names: tuple[str, ...] | None = None) -> FloatArray:
     """Read inputs as an (n, d) matrix; columns of a frame go by name where names are known."""
     if isinstance(X, np.ndarray) and X.dtype == np.float64 and bool(np.isfinite(X).all()):
-        return X.reshape(len(X), -1)
-    values, columns = read_inputs(X)
-    matrix = numeric(values).reshape(len(values), -1)
-    if names is None or columns == names or not hasattr(X, "columns"):
-        return matrix
-    if set(columns) != set(names):
+        matrix = X.reshape(len(X), -1)
+    else:
+        values, columns = read_inputs(X)
+        matrix = numeric(values).reshape(len(values), -1)
+        if names is not None and hasattr(X, "columns") and columns != names:
+            if set(columns) != set(names):
+                raise InvalidValueError(
+                    f"must have the columns {list(names)}. Got {list(columns)} instead.",
+                    parameter="X",
+                )
+            return np.ascontiguousarray(matrix[:, [columns.index(name) for name in names]])
+    if names is not None and matrix.shape[1] != len(names):
         raise InvalidValueError(
-            f"must have the columns {list(names)}. Got {list(columns)} instead.", parameter="X"
+            f"must have {len(names)} columns, {list(names)}. Got {matrix.shape[1]} instead.",
+            parameter="X",
         )
-    return np.ascontiguousarray(matrix[:, [columns.index(name) for name in names]])
+    return matrix
 
 
 def check_probabilities(
     P: FloatArray, theta: FloatArray, *, n: int, first_row: int = 0
 ) -> FloatArray:
-    """Check that a model gave probabilities, and name rows and θ where it did not.
+    """Check that P (T, n) of theta (T, d) holds probabilities; name rows and θ where it does not.
 
-    Parameters
-    ----------
-    P : ndarray of shape (T, n)
-        What the model gave.
-    theta : ndarray of shape (T, d)
-        What it was asked for; d may be 0 for a fixed candidate.
-    n : int
-        The number of rows there must be.
-    first_row : int
-        The user's row that these rows begin with.
+    d is 0 for a fixed candidate. Rows are counted from `first_row` of the user's.
     """
     P = np.asarray(P, dtype=np.float64)
     if P.shape != (len(theta), n):
@@ -210,7 +217,7 @@ def check_probabilities(
 
 
 def _show(value: float) -> str:
-    """Write a number shortly, but never so shortly that it becomes another."""
+    """Write a number with few digits, but with all of them where fewer would be another number."""
     short = f"{value:g}"
     return short if float(short) == value else repr(float(value))
 

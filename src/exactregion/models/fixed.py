@@ -1,4 +1,4 @@
-"""Fixed candidates: arrays, scikit-learn classifiers, statsmodels results, callables."""
+"""Fixed candidates: arrays, scikit-learn classifiers, statsmodels results and callables."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import narwhals as nw
 import numpy as np
 
 from exactregion._typing import FloatArray
-from exactregion.data.frames import as_pandas, is_number
-from exactregion.data.reading import from_native
+from exactregion.data.frames import as_pandas
+from exactregion.data.reading import from_native, is_number
 from exactregion.errors import InvalidTypeError, InvalidValueError, NotFittedError
 from exactregion.models.base import as_matrix, check_probabilities
 
@@ -24,15 +24,15 @@ def fixed_probabilities(
     *,
     first_row: int = 0,
 ) -> FloatArray:
-    """Ask a candidate for the probability of the positive class in each of n rows.
+    """Compute the probability of the positive class in each of n rows by a candidate.
 
     Parameters
     ----------
     candidate : array-like of shape (n,), classifier, statsmodels results, or callable X -> (n,)
-        What to ask. A classifier answers by ``predict_proba``, results by ``predict``.
+        A classifier is used by its ``predict_proba``, results by their ``predict``.
     X : array-like, frame or sequence
-        The inputs as the user gave them. A callable is handed just these; a classifier or results
-        the columns that they were fitted on, by name where they know names.
+        The inputs as the user gave them. A callable gets just these; a classifier or results get
+        the columns that they were fitted on, by name where they have names.
     n : int
         The number of rows.
     classes : (negative, positive), optional
@@ -51,9 +51,9 @@ def fixed_probabilities(
     """
     _check_usable(candidate)
     if hasattr(candidate, "predict_proba"):
-        values = _ask_classifier(candidate, X, classes)
+        values = _by_classifier(candidate, X, classes)
     elif hasattr(candidate, "predict"):
-        values = _ask_results(candidate, X)
+        values = _by_results(candidate, X)
     else:
         values = candidate(X) if callable(candidate) else candidate
     row = check_probabilities(_as_row(values, n), np.empty((1, 0)), n=n, first_row=first_row)[0]
@@ -61,12 +61,12 @@ def fixed_probabilities(
 
 
 def is_asked(candidate: Any) -> bool:
-    """Say whether a candidate is asked for probabilities: it does not hold them itself."""
+    """Whether a candidate computes probabilities from X, and is not an array of them."""
     return hasattr(candidate, "predict") or callable(candidate)
 
 
 def _check_usable(candidate: Any) -> None:
-    """Raise an error with the cure for what looks like a candidate and is none."""
+    """Raise an error that says what to pass instead, for objects known not to be candidates."""
     name = type(candidate).__name__
     if isinstance(candidate, type):
         raise InvalidTypeError(
@@ -78,11 +78,12 @@ def _check_usable(candidate: Any) -> None:
         return
     if name == "Booster":
         package = type(candidate).__module__.partition(".")[0]
-        cure = "lambda X: booster.predict(xgboost.DMatrix(X))"
+        function = "booster.predict"
+        if package == "xgboost":
+            function = "lambda X: booster.predict(xgboost.DMatrix(X))"
         raise InvalidTypeError(
-            "must give probabilities for X. Got a Booster of "
-            f"{package}, which has no predict_proba, instead: pass a function, such as "
-            f"{cure if package == 'xgboost' else 'booster.predict'}.",
+            f"must give probabilities for X. Got a Booster of {package}, which has no "
+            f"predict_proba, instead: pass a function, such as {function}.",
             parameter="candidate",
         )
     if hasattr(candidate, "endog") and hasattr(candidate, "exog"):
@@ -110,17 +111,12 @@ def _as_row(values: Any, n: int) -> FloatArray:
             f"statsmodels results or a callable. Got {type(values).__name__} instead.",
             parameter="candidate",
         ) from error
-    if row.shape == (n, 2):
-        raise InvalidValueError(
-            "must give one probability a row, that of the positive "
-            f"class. Got shape {row.shape} instead: pass its column [:, 1].",
-            parameter="candidate",
-        )
     if row.shape == (n, 1):
         row = row[:, 0]
     if row.shape != (n,):
+        cure = ": pass its column [:, 1], the positive class" if row.shape == (n, 2) else ""
         raise InvalidValueError(
-            f"must give one probability a row, shape ({n},). Got {row.shape} instead.",
+            f"must give one probability per row, shape ({n},). Got {row.shape} instead{cure}.",
             parameter="candidate",
         )
     return row[None]
@@ -129,7 +125,7 @@ def _as_row(values: Any, n: int) -> FloatArray:
 # --- scikit-learn -------------------------------------------------------------------------------
 
 
-def _ask_classifier(classifier: Any, X: Any, classes: tuple[object, object] | None) -> FloatArray:
+def _by_classifier(classifier: Any, X: Any, classes: tuple[object, object] | None) -> FloatArray:
     name = type(classifier).__name__
     known = getattr(classifier, "classes_", None)
     if known is None:
@@ -146,21 +142,21 @@ def _ask_classifier(classifier: Any, X: Any, classes: tuple[object, object] | No
             parameter="candidate",
         )
     positive = found.index(classes[1]) if classes is not None else 1
-    answer = np.asarray(classifier.predict_proba(_columns_known_to(classifier, X)))
-    if answer.ndim != 2 or answer.shape[1] != 2:
+    values = np.asarray(classifier.predict_proba(_columns_known_to(classifier, X)))
+    if values.ndim != 2 or values.shape[1] != 2:
         raise InvalidValueError(
             f"must give two columns by predict_proba. Got {name} with "
-            f"shape {answer.shape} instead.",
+            f"shape {values.shape} instead.",
             parameter="candidate",
         )
-    return answer[:, positive]
+    return values[:, positive]
 
 
 def _columns_known_to(classifier: Any, X: Any) -> Any:
-    """Give a classifier the columns that it was fitted on: by name where it knows names.
+    """Return the columns that a classifier was fitted on: by name where it has names.
 
     X may have more columns than the classifier uses, and in another order: some libraries would
-    take them by place and say nothing.
+    take them by position without an error.
     """
     known = getattr(classifier, "feature_names_in_", None)
     width = getattr(classifier, "n_features_in_", None)
@@ -180,7 +176,7 @@ def _columns_known_to(classifier: Any, X: Any) -> Any:
 
 
 def _with_names(X: Any, width: int | None, known: Any) -> Any:
-    """Make an array fit what a classifier knows: two dimensions, and names for its columns."""
+    """Give an array the form that a classifier expects: two dimensions, and its column names."""
     array = np.asarray(X) if isinstance(X, (np.ndarray, list, tuple)) and width else np.empty(0)
     if array.ndim == 1 and width == 1 and array.dtype.kind in "biuf":
         X = array = array[:, None]
@@ -194,7 +190,7 @@ def _with_names(X: Any, width: int | None, known: Any) -> Any:
 # --- statsmodels --------------------------------------------------------------------------------
 
 
-def _ask_results(results: Any, X: Any) -> Any:
+def _by_results(results: Any, X: Any) -> Any:
     model: Any = getattr(results, "model", None)
     if hasattr(model, "formula"):
         if not hasattr(X, "columns"):
@@ -210,7 +206,7 @@ def _ask_results(results: Any, X: Any) -> Any:
 
 
 def _exog(model: Any, X: Any) -> FloatArray:
-    """Make the design that the results know: columns by name, and the constant if X has none."""
+    """Make the design of the fit: columns by name, and the constant if X has none."""
     names = [str(name) for name in model.exog_names]
     constant = model.data.const_idx if getattr(model, "k_constant", 0) else None
     wanted = [name for index, name in enumerate(names) if index != constant]

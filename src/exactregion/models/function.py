@@ -27,8 +27,8 @@ class Function(Model):
     bounds : sequence of (low, high), optional
         Bounds of each parameter; infinite by default.
     vectorized : bool
-        Whether f takes a batch, theta (T, d), and gives (T, n). Its answer for one theta should
-        not depend on the others, to the last bit: matrix products may.
+        Whether f takes a batch, theta (T, d), and gives (T, n). Its values for one theta should
+        not depend on the others, to the last bit: those of matrix products may.
 
     Examples
     --------
@@ -62,21 +62,17 @@ class Function(Model):
             raise InvalidValueError(
                 "of Function must name at least one parameter. Got none instead.", parameter="names"
             )
-        if bounds is not None and not all(low < high for low, high in bounds):
+        pairs = [(-np.inf, np.inf)] * len(names) if bounds is None else bounds
+        if len(pairs) != len(names) or not all(low < high for low, high in pairs):
             raise InvalidValueError(
-                f"of Function must be (low, high) with low < high. Got {bounds!r} instead.",
-                parameter="bounds",
-            )
-        if bounds is not None and len(bounds) != len(names):
-            raise InvalidValueError(
-                "of Function must have a (low, high) for each of the "
-                f"{len(names)} names. Got {len(bounds)} instead.",
+                f"of Function must have a (low, high) with low < high for each of the {len(names)} "
+                f"names. Got {bounds!r} instead.",
                 parameter="bounds",
             )
         self.f = f
         self.names = tuple(names)
         self.vectorized = vectorized
-        self._bounds = None if bounds is None else tuple((float(a), float(b)) for a, b in bounds)
+        self._bounds = tuple((float(low), float(high)) for low, high in pairs)
 
     def __repr__(self) -> str:
         """Show the function and the names."""
@@ -90,7 +86,7 @@ class Function(Model):
     @property
     def bounds(self) -> Bounds:
         """The bounds given."""
-        return super().bounds if self._bounds is None else self._bounds
+        return self._bounds
 
     def evaluate(self, theta: FloatArray, X: Any) -> FloatArray:
         """Call the function, once for each θ unless it is vectorized."""
@@ -100,17 +96,17 @@ class Function(Model):
         for row in rows:
             if row.shape != (len(X),):
                 raise ModelError(
-                    "The 'f' parameter of Function must give one probability a row, shape "
+                    "The 'f' parameter of Function must give one probability per row, shape "
                     f"({len(X)},). Got {row.shape} instead."
                 )
         return np.array(rows).reshape(len(rows), len(X))
 
     def _call(self, theta: FloatArray, X: Any) -> FloatArray:
-        answer = self.f(theta, X)
+        values = self.f(theta, X)
         try:
-            return np.asarray(answer, dtype=np.float64)
+            return np.asarray(values, dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise ModelError(
                 "The 'f' parameter of Function must give numbers. "
-                f"Got {type(answer).__name__} instead."
+                f"Got {type(values).__name__} instead."
             ) from error

@@ -1,4 +1,7 @@
-"""Linear models: P_θ(Y=+1|x) = F(θ₀ + θ₁x₁ + … + θ_d x_d)."""
+"""Linear models, P_θ(Y=+1|x) = F(θ₀ + θ₁x₁ + … + θ_d x_d), and recalibration.
+
+Recalibration is logistic in the logit of a predicted probability.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import erfcx, expit, ndtr
+from scipy.special import erfcx, expit, logit, ndtr
 
 from exactregion._typing import FloatArray
+from exactregion.data.reading import numeric, read_inputs
 from exactregion.errors import InvalidValueError
-from exactregion.models.base import Bounds, Model, as_matrix
+from exactregion.models.base import Model, as_matrix
 
-__all__ = ["CLogLog", "LinearModel", "Logistic", "Probit"]
+__all__ = ["CLogLog", "LinearModel", "Logistic", "Probit", "Recalibration"]
 
 
 @dataclass(frozen=True)
@@ -54,9 +58,13 @@ class LinearModel(Model):
         """Return the model for inputs with these column names."""
         return replace(self, feature_names=tuple(names))
 
-    def n_parameters(self, X: Any) -> int:
-        """Return the number of columns, and one for the intercept."""
-        return int(as_matrix(X).shape[1]) + int(self.intercept)
+    def for_inputs(self, X: Any) -> LinearModel:
+        """Return the model bound to the columns of X, unless it is bound already."""
+        if self.feature_names is not None:
+            return self
+        values, names = read_inputs(X)
+        numeric(values)
+        return self.bind(names)
 
     def check_inputs(self, X: Any) -> None:
         """Check that inputs are numbers."""
@@ -76,8 +84,8 @@ class LinearModel(Model):
     def linear_predictor(self, theta: FloatArray, X: FloatArray) -> FloatArray:
         """Compute η for a batch: shape (T, n).
 
-        Columns are added one after the other, not by a matrix product, so that the last bit
-        does not depend on the size of the batch or on the threads.
+        Columns are added one after the other: the last bit of a matrix product would depend on the
+        size of the batch and on the number of threads.
         """
         eta = np.zeros((len(theta), len(X)))
         if self.intercept:
@@ -86,10 +94,6 @@ class LinearModel(Model):
             for coefficient, column in zip(theta.T[int(self.intercept) :], X.T, strict=True):
                 eta += coefficient[:, None] * column
         return eta
-
-    def bounds_of(self, d: int) -> Bounds:
-        """Return no bounds: every coefficient is allowed."""
-        return ((-np.inf, np.inf),) * d
 
 
 class Logistic(LinearModel):
@@ -103,10 +107,7 @@ class Logistic(LinearModel):
 
     @property
     def has_constant_gradient(self) -> bool:
-        """Whether the gradient of the logit is the same for every θ: it is (1, x).
-
-        Not so for a subclass, which may have another link.
-        """
+        """Whether the gradient is (1, x) for every θ; a subclass may have another link."""
         return type(self) is Logistic
 
     def inverse_link(self, eta: FloatArray) -> FloatArray:
@@ -132,7 +133,7 @@ class Probit(LinearModel):
         return np.asarray(ndtr(eta))
 
     def logit_slope(self, eta: FloatArray) -> FloatArray:
-        """Compute φ / (Φ (1 - Φ)), in a form that keeps its digits in the tails."""
+        """Compute φ / (Φ (1 - Φ)), in a form without cancellation in the tails."""
         size = np.abs(eta)
         return np.asarray(np.sqrt(2 / np.pi) / erfcx(size / np.sqrt(2)) / ndtr(size))
 
@@ -155,3 +156,57 @@ class CLogLog(LinearModel):
         """Compute exp(η) / P."""
         within = np.clip(eta, -700.0, 700.0)
         return np.asarray(np.exp(within) / self.inverse_link(within))
+
+
+class Recalibration(Model):
+    """Recalibrated probabilities, P_θ(Y=+1|p) = expit(intercept + slope · logit p).
+
+    The input is the predicted probability p. Calibration is θ = (0, 1). A prediction of 0 or 1
+    stays a certainty for every slope above 0.
+
+    Examples
+    --------
+    >>> Recalibration().probabilities([0.0, 2.0], [0.2, 0.5, 0.8]).round(3)
+    array([0.059, 0.5  , 0.941])
+    """
+
+    def __repr__(self) -> str:
+        """Show the class, which has no settings."""
+        return "Recalibration()"
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """The intercept and the slope on the logit scale."""
+        return ("intercept", "slope")
+
+    @property
+    def has_constant_gradient(self) -> bool:
+        """Whether the gradient is (1, logit p) for every θ; a subclass may have another link."""
+        return type(self) is Recalibration
+
+    def check_inputs(self, X: Any) -> None:
+        """Check that inputs are probabilities."""
+        self._logits(X)
+
+    def evaluate(self, theta: FloatArray, X: Any) -> FloatArray:
+        """Compute expit(a + b logit p), with 0 · ∞ = 0."""
+        score = self._logits(X)
+        a, b = theta[:, :1], theta[:, 1:]
+        with np.errstate(invalid="ignore", over="ignore"):
+            return np.asarray(expit(a + np.where(b == 0, 0.0, b * score)))
+
+    def differentiate(self, theta: FloatArray, X: Any) -> FloatArray:
+        """Compute (1, logit p)."""
+        score = self._logits(X)
+        gradient = np.stack([np.ones_like(score), score], axis=-1)
+        return np.broadcast_to(gradient, (len(theta), *gradient.shape))
+
+    def _logits(self, X: Any) -> FloatArray:
+        p = as_matrix(X)
+        if p.shape[1] != 1 or ((p < 0) | (p > 1)).any():
+            raise InvalidValueError(
+                "of Recalibration must be one column of predicted probabilities between 0 and 1. "
+                f"Got shape {p.shape} with values from {p.min():g} to {p.max():g} instead.",
+                parameter="X",
+            )
+        return np.asarray(logit(p[:, 0]))

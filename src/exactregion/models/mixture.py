@@ -20,26 +20,43 @@ from exactregion.models.base import Bounds, Model, as_matrix
 __all__ = ["GaussianMixture", "LaplaceMixture", "Mixture"]
 
 TINY = float(np.finfo(np.float64).tiny)
-"""Lowest scale of a density of scipy.stats, which has none at 0."""
+"""Lowest scale of a density of scipy.stats, which is not defined at 0."""
 
 
-def _one_column(X: Any, model: Model) -> FloatArray:
-    matrix = as_matrix(X)
-    if matrix.shape[1] != 1:
-        raise InvalidValueError(
-            f"must have one column for {type(model).__name__}. Got {matrix.shape[1]} instead.",
-            parameter="X",
-        )
-    return matrix[:, 0]
+class _TwoDensities(Model):
+    """The posterior probability of two densities; a subclass supplies `log_ratio`.
 
+    The first parameter is p = P(Y=+1), and the inputs are one column.
+    """
 
-def _prior_logit(p: FloatArray) -> FloatArray:
-    with np.errstate(divide="ignore"):
-        return np.log(p) - np.log1p(-p)
+    @abstractmethod
+    def log_ratio(self, theta: FloatArray, x: FloatArray) -> FloatArray:
+        """Compute log φ₊(x) - log φ₋(x) for a batch: shape (T, n)."""
+
+    def check_inputs(self, X: Any) -> None:
+        """Check that there is one column."""
+        self._column(X)
+
+    def _column(self, X: Any) -> FloatArray:
+        matrix = as_matrix(X)
+        if matrix.shape[1] != 1:
+            raise InvalidValueError(
+                f"must have one column for {type(self).__name__}. Got {matrix.shape[1]} instead.",
+                parameter="X",
+            )
+        return matrix[:, 0]
+
+    def evaluate(self, theta: FloatArray, X: Any) -> FloatArray:
+        """Compute expit(logit p + log φ₊(x) - log φ₋(x))."""
+        p, x = theta[:, :1], self._column(X)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            logit = np.log(p) - np.log1p(-p) + self.log_ratio(theta, x)
+        # p = 0 or 1 is a certainty whatever the density ratio
+        return np.where((p == 0) | (p == 1), p, expit(logit))
 
 
 @dataclass(frozen=True)
-class _LocationMixture(Model):
+class _LocationMixture(_TwoDensities):
     """Two densities with known locations and one scale: parameters (p, scale).
 
     A subclass supplies the advantage a(x), with log φ₊/φ₋ = a(x) / scale^power.
@@ -76,23 +93,14 @@ class _LocationMixture(Model):
         """The prior p in [0, 1], scale ≥ 0; at 0 the limit is taken."""
         return ((0.0, 1.0), (0.0, np.inf))
 
-    def check_inputs(self, X: Any) -> None:
-        """Check that there is one column."""
-        _one_column(X, self)
-
-    def evaluate(self, theta: FloatArray, X: Any) -> FloatArray:
-        """Compute expit(logit p + a(x) / scale^power)."""
-        a = self.advantage(_one_column(X, self))
-        p, scale = theta[:, :1], theta[:, 1:]
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            ratio = np.where(a == 0, 0.0, a / scale**self.power)
-            logit = _prior_logit(p) + ratio
-        # p = 0 or 1 is a certainty that no density ratio undoes
-        return np.where((p == 0) | (p == 1), p, expit(logit))
+    def log_ratio(self, theta: FloatArray, x: FloatArray) -> FloatArray:
+        """Compute a(x) / scale^power, with the limit at a = 0 where the scale is 0."""
+        a, scale = self.advantage(x), theta[:, 1:]
+        return np.where(a == 0, 0.0, a / scale**self.power)
 
     def differentiate(self, theta: FloatArray, X: Any) -> FloatArray:
         """Compute (1 / (p (1 - p)), -power · a(x) / scale^(power + 1))."""
-        a = self.advantage(_one_column(X, self))
+        a = self.advantage(self._column(X))
         p, scale = theta[:, :1], theta[:, 1:]
         in_p = np.broadcast_to(1 / (p * (1 - p)), (len(theta), len(a)))
         in_scale = np.where(a == 0, 0.0, -self.power * a / scale ** (self.power + 1))
@@ -116,11 +124,11 @@ class LaplaceMixture(_LocationMixture):
     """
 
     def advantage(self, x: FloatArray) -> FloatArray:
-        """Compute |x - μ₋| - |x - μ₊|, in a form that keeps its digits far out."""
+        """Compute |x - μ₋| - |x - μ₊|, in a form without cancellation at large x."""
         plus, minus = self.locations
-        reach = abs(plus - minus)
+        most = abs(plus - minus)
         sign = 1.0 if plus >= minus else -1.0
-        return sign * np.clip(2 * (x - (plus + minus) / 2), -reach, reach)
+        return sign * np.clip(2 * (x - (plus + minus) / 2), -most, most)
 
 
 class GaussianMixture(_LocationMixture):
@@ -140,13 +148,13 @@ class GaussianMixture(_LocationMixture):
     power = 2
 
     def advantage(self, x: FloatArray) -> FloatArray:
-        """Compute ((x - μ₋)² - (x - μ₊)²) / 2, in a form that keeps its digits far out."""
+        """Compute ((x - μ₋)² - (x - μ₊)²) / 2, in a form without cancellation at large x."""
         plus, minus = self.locations
         return (plus - minus) * (x - (plus + minus) / 2)
 
 
 @dataclass(frozen=True)
-class Mixture(Model):
+class Mixture(_TwoDensities):
     """Any two densities of `scipy.stats`, with known, free and shared parameters.
 
     The parameters θ are p = P(Y=+1), then the shared ones, then the free ones of the positive
@@ -224,40 +232,24 @@ class Mixture(Model):
     @property
     def parameter_names(self) -> tuple[str, ...]:
         """The prior p, the shared parameters, and the free ones of each density."""
-        own = [f"{side}_{name}" for side in ("positive", "negative") for name in self._free(side)]
-        return ("p", *self.shared, *own)
+        free = [f"{side}_{name}" for side in ("positive", "negative") for name in self._free(side)]
+        return ("p", *self.shared, *free)
 
     @property
     def bounds(self) -> Bounds:
-        """The prior p in [0, 1], scales > 0, the others as they come."""
+        """The prior p in [0, 1], scales > 0, no bounds for the others."""
         return tuple(
             (0.0, 1.0) if name == "p" else (TINY if name.endswith("scale") else -np.inf, np.inf)
             for name in self.parameter_names
         )
 
-    def check_inputs(self, X: Any) -> None:
-        """Check that there is one column."""
-        _one_column(X, self)
-
-    def evaluate(self, theta: FloatArray, X: Any) -> FloatArray:
-        """Compute expit(logit p + log φ₊(x) - log φ₋(x))."""
-        x = _one_column(X, self)
+    def log_ratio(self, theta: FloatArray, x: FloatArray) -> FloatArray:
+        """Compute the difference of the log densities."""
         values = {name: theta[:, i : i + 1] for i, name in enumerate(self.parameter_names)}
-        p = values["p"]
-        with np.errstate(invalid="ignore"):
-            ratio = self._log_density("positive", values, x) - self._log_density(
-                "negative", values, x
-            )
-        # where both densities vanish the data say nothing
-        both_zero = self._both_vanish(values, x)
-        with np.errstate(invalid="ignore"):
-            logit = _prior_logit(p) + np.where(both_zero, 0.0, ratio)
-        return np.where((p == 0) | (p == 1), p, expit(logit))
-
-    def _both_vanish(self, values: Mapping[str, FloatArray], x: FloatArray) -> Any:
-        return np.isneginf(self._log_density("positive", values, x)) & np.isneginf(
-            self._log_density("negative", values, x)
-        )
+        plus = self._log_density("positive", values, x)
+        minus = self._log_density("negative", values, x)
+        # where both densities vanish, x favours neither class
+        return np.where(np.isneginf(plus) & np.isneginf(minus), 0.0, plus - minus)
 
     def _log_density(
         self, side: str, values: Mapping[str, FloatArray], x: FloatArray

@@ -81,9 +81,9 @@ class Psychometric(Model):
         """Check what the core checks."""
         self.core.check_inputs(X)
 
-    def n_parameters(self, X: Any) -> int:
-        """Return the number of parameters of the core and of free rates."""
-        return self.core.n_parameters(X) + len(self._free_rates)
+    def for_inputs(self, X: Any) -> Psychometric:
+        """Return the model with its core bound to the columns of X."""
+        return replace(self, core=self.core.for_inputs(X))
 
     def _split(self, theta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         cut = theta.shape[1] - len(self._free_rates)
@@ -109,13 +109,3 @@ class Psychometric(Model):
         rates = {"guess": 1 - F, "lapse": -F}
         in_rates = [rates[name][:, :, None] for name in self._free_rates]
         return np.concatenate([in_core, *in_rates], axis=-1) / (P * (1 - P))[:, :, None]
-
-    def bounds_of(self, d: int) -> Bounds:
-        """Return the bounds of the core; rates in [0, 1]."""
-        rates = len(self._free_rates)
-        return self.core.bounds_of(d - rates) + ((0.0, 1.0),) * rates
-
-    def name_of(self, index: int, d: int) -> str:
-        """Name a parameter of the core, or a rate."""
-        cut = d - len(self._free_rates)
-        return self.core.name_of(index, cut) if index < cut else self._free_rates[index - cut]

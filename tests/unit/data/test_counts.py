@@ -136,7 +136,7 @@ def test_few_rows_stay_rows():
 
 
 def test_different_rows_of_different_pieces_are_counted():
-    p = np.arange(N) // 32 / N  # 2048 a stretch, and a few more than 4096 in all
+    p = np.arange(N) // 32 / N  # 2048 per chunk, and a few more than 4096 in all
     assert len(np.unique(p)) > MOST_ROWS
     assert collapsed(Sample.from_data(p, Y), p) is None
 

@@ -113,7 +113,7 @@ def test_errors():
         calibration(da.where(da.arange(N, chunks=y.chunks) == 190_000, 2, y), p)
     with pytest.raises(InvalidValueError, match=r"'y_prob'.*\['a', 'b', 'p', 'y', 'arm'\].*'q'"):
         calibration("y", "q", data=dd.from_pandas(FRAME, npartitions=2))
-    with pytest.raises(InvalidTypeError, match=r"takes rows in pieces"):
+    with pytest.raises(InvalidTypeError, match=r"takes rows in (pieces|chunks)"):
         calibration(y, p, statistic="neighborhood")
 
 
@@ -140,7 +140,7 @@ def client():
 
 
 class Deadly:
-    """A candidate that ends the worker that asks it about the second stretch, once."""
+    """A candidate that ends the worker that evaluates it on the second chunk, once."""
 
     def __init__(self, mark, here):
         self.mark, self.here = Path(mark), here

@@ -510,7 +510,7 @@ def test_missing_values_elsewhere_do_not_matter():
             "ill ~ scale(`a b`)",
             DATA.assign(**{"a b": AGE, "a_b": 2 * AGE}),
             InvalidValueError,
-            "alike as 'a b' and 'a_b'",
+            "similar as 'a b' and 'a_b'",
         ),
     ],
 )

@@ -111,7 +111,7 @@ def test_columns_of_the_same_name_are_named():
         (pd.DataFrame(index=[0, 1]), InvalidValueError, "at least one column"),
         ([1j, 2], InvalidTypeError, "real numbers. Got dtype complex128"),
         (np.array(["2020-01-01"], dtype="M8[D]"), InvalidTypeError, "real numbers.*datetime64"),
-        (np.array([["a", 1]], dtype=object), InvalidTypeError, "one object a row.*dtype object"),
+        (np.array([["a", 1]], dtype=object), InvalidTypeError, "one object per row.*dtype object"),
         ("abc", InvalidTypeError, "a frame or a sequence.*Got str"),
         (b"abc", InvalidTypeError, "a frame or a sequence.*Got bytes"),
         (None, InvalidTypeError, "a frame or a sequence.*Got NoneType"),
@@ -263,8 +263,8 @@ def test_missing_text_outcome_is_no_class(y):
         ([], None, InvalidValueError, "'X' and 'y'.*same number of rows. Got 3 and 0"),
         (np.ones((3, 3)), None, InvalidValueError, r"'y'.*shape.*Got \(3, 3\)"),
         (np.ones((1, 3)), None, InvalidValueError, r"'y'.*shape.*Got \(1, 3\)"),
-        ("abc", None, InvalidTypeError, "'y'.*one entry a row. Got str"),
-        (None, None, InvalidTypeError, "'y'.*one entry a row. Got NoneType"),
+        ("abc", None, InvalidTypeError, "'y'.*one entry per row. Got str"),
+        (None, None, InvalidTypeError, "'y'.*one entry per row. Got NoneType"),
         ([[1, 2], [3], [4]], None, InvalidValueError, "'y'"),
         ([[1, 1], [-1, 1], [1, 1]], None, InvalidValueError, r"0 or more. Got \[-1, 1\] in row 1"),
         ([[1, 1], [1, 1], [0.5, 1]], None, InvalidValueError, r"whole.*Got \[0.5, 1.0\] in row 2"),
@@ -298,7 +298,7 @@ def test_order_is_lexicographic_in_the_inputs_then_the_trials_and_never_in_the_o
     np.testing.assert_array_equal(sample.inputs.X, X[sample.inputs.order])
 
 
-def test_order_holds_within_stretches(monkeypatch):
+def test_order_holds_within_chunks(monkeypatch):
     monkeypatch.setattr(sample_module, "CHUNK_ROWS", 3)
     inputs = Sample.from_data([3, 2, 1, 0, 5, 4, -1], np.zeros(7)).inputs
     assert inputs.X.tolist() == [1, 2, 3, 0, 4, 5, -1]

@@ -117,7 +117,7 @@ def test_frames_in_memory(convert, expected):
     assert same(model("p", ["a", "b"], "y", data=data), expected[1])
 
 
-def test_candidates_are_asked_piece_by_piece(files, expected):
+def test_candidates_are_asked_chunk_by_chunk(files, expected):
     asked = []
 
     def candidate(frame):
@@ -146,6 +146,13 @@ def test_groups(files, tmp_path):
         assert from_files[column].tolist() == in_memory[column].tolist()
     y, p = mapped(tmp_path, y=Y, p=P)
     assert calibration(y, p, by=ARM)["statistic"].tolist() == in_memory["statistic"].tolist()
+
+
+def test_a_column_that_pandas_saved_as_its_index(tmp_path):
+    few = FRAME[:500].set_index("p")
+    few.to_parquet(tmp_path / "few.parquet")
+    result = model("p", ["a", "b"], "y", data=tmp_path / "few.parquet")
+    assert same(result, model(P[:500], X[:500], Y[:500]))
 
 
 def test_few_rows_go_to_memory(tmp_path):
@@ -219,7 +226,7 @@ def test_bad_inputs_and_candidates_are_named(damaged, files):
         model(lambda frame: np.full(len(frame), -1.0), "a", "y", data=files)
     with pytest.raises(InvalidTypeError, match=r"must be numeric. Got 'arm'"):
         model("p", ["a", "arm"], "y", data=files)
-    with pytest.raises(InvalidValueError, match=r"one probability a row"):
+    with pytest.raises(InvalidValueError, match=r"one probability per row"):
         model(lambda frame: np.full(3, 0.5), "a", "y", data=files)
 
 
@@ -244,7 +251,9 @@ def test_labels_of_two_classes_need_a_positive_one(files):
 
 @pytest.mark.parametrize("statistic", ["neighborhood", lambda labels, p, X: labels.sum(axis=1)])
 def test_statistics_that_want_all_rows_at_once_say_so(files, statistic):
-    with pytest.raises(InvalidTypeError, match=r"takes rows in pieces.*'discrepancy'.*Got"):
+    with pytest.raises(
+        InvalidTypeError, match=r"takes rows in (pieces|chunks).*'discrepancy'.*Got"
+    ):
         model("p", ["a", "b"], "y", data=files, statistic=statistic)
 
 

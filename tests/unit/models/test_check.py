@@ -179,7 +179,7 @@ class Ordered(Sound):
 
 
 class Remembering(Sound):
-    """Answers for the rows it saw first, whatever it is asked."""
+    """Answers for the rows it saw first, whatever it is given."""
 
     rows = None
 
@@ -243,8 +243,8 @@ BROKEN = [
     (FirstThetaForAll, r"for a batch what it gives for each of its parameters alone. Got a diff"),
     (AboveOne, r"between 0 and 1. Got 1\.\d+ at theta = "),
     (Missing, r"between 0 and 1. Got nan at theta = .* in 3 of 7 rows: 0, 1, 2"),
-    (Noisy, "same probabilities when asked again. Got others instead"),
-    (Drifting, "same probabilities when asked again. Got others instead"),
+    (Noisy, "same probabilities when called again. Got others instead"),
+    (Drifting, "same probabilities when called again. Got others instead"),
     (Centred, "depend on θ and on that row of X only. Got a change of .* left out instead"),
     (Ordered, "depend on θ and on that row of X only"),
     (Remembering, r"depend on θ and on that row of X only|shape \(5, 3\)"),

@@ -342,8 +342,8 @@ def test_compare_takes_every_kind_at_once():
 @pytest.mark.parametrize(
     ("candidate", "error", "message"),
     [
-        (np.full((5, 2), 0.5), InvalidValueError, r"Got shape \(5, 2\) instead: pass its column"),
-        (lambda X: np.full((5, 2), 0.5), InvalidValueError, r"Got shape \(5, 2\) instead"),
+        (np.full((5, 2), 0.5), InvalidValueError, r"Got \(5, 2\) instead: pass its column"),
+        (lambda X: np.full((5, 2), 0.5), InvalidValueError, r"Got \(5, 2\) instead"),
         (np.full(4, 0.5), InvalidValueError, r"shape \(5,\). Got \(4,\) instead"),
         (lambda X: np.full(6, 0.5), InvalidValueError, r"shape \(5,\). Got \(6,\) instead"),
         (0.5, InvalidValueError, r"shape \(5,\). Got \(\) instead"),

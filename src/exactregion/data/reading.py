@@ -1,0 +1,430 @@
+"""Checked values from what users have: arrays, frames, lists and objects.
+
+Inputs become float64 numbers or a tuple of objects, outcomes become successes and trials. Messages
+name the argument as the user knows it, and count rows from the user's first one.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, TypeAlias, cast
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+
+from exactregion._typing import FloatArray, IntArray
+from exactregion.errors import InvalidTypeError, InvalidValueError
+
+__all__ = [
+    "MAX_TRIALS",
+    "Outcomes",
+    "Part",
+    "Values",
+    "check_no_label",
+    "check_total",
+    "counted",
+    "find_classes",
+    "from_native",
+    "is_missing",
+    "is_number",
+    "labelled",
+    "no_trials_error",
+    "numeric",
+    "outcome_values",
+    "place_of",
+    "read_inputs",
+    "read_outcomes",
+    "read_predictions",
+]
+
+Values: TypeAlias = FloatArray | tuple[object, ...]
+"""Inputs: numbers of shape (n,) or (n, d), or n objects of any kind."""
+
+MAX_TRIALS = 2**31
+"""Most trials in all: sums over them take 31 of the 53 bits of a double, features the rest."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Marks values as some of the user's rows, beginning with `first_row`."""
+
+    first_row: int
+
+
+def place_of(row: int, count: int, part: Part | None = None, *, column: str | None = None) -> str:
+    """Say where the first of `count` bad values is; how many there are only if all were seen."""
+    place = f"in row {int(row) + (0 if part is None else part.first_row)}"
+    if column is not None:
+        place += f", column {column!r}"
+    return f"{place} instead" + (f" ({count} such in all)" if part is None else "")
+
+
+def from_native(data: object, name: str) -> Any:
+    """Wrap a frame or a series of any library; return anything else as it is."""
+    try:
+        return nw.from_native(cast(Any, data), pass_through=True, allow_series=True)
+    except nw.exceptions.DuplicateError as error:
+        columns = [str(column) for column in cast(Any, data).columns]
+        twice = sorted({column for column in columns if columns.count(column) > 1})
+        raise InvalidValueError(
+            f"The columns of the {name!r} parameter must have different names. "
+            f"Got {twice} more than once instead."
+        ) from error
+
+
+def is_number(column: nw.Series[Any]) -> bool:
+    """Whether a column holds numbers or booleans."""
+    return column.dtype.is_numeric() or column.dtype == nw.Boolean
+
+
+def is_missing(value: object) -> bool:
+    """Whether an entry is None, NaN, infinite, or one of pandas' missing values."""
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return True
+    pandas = sys.modules.get("pandas")  # its missing values exist only where it is loaded
+    return pandas is not None and (value is pandas.NA or value is pandas.NaT)
+
+
+# --- inputs -------------------------------------------------------------------------------------
+
+
+def read_inputs(
+    X: object, name: str = "X", *, part: Part | None = None
+) -> tuple[Values, tuple[str, ...]]:
+    """Turn arrays, frames and sequences into float64 values (or objects) and column names."""
+    frame = from_native(X, name)
+    if isinstance(frame, nw.LazyFrame):
+        raise InvalidTypeError(
+            "must be in memory. Got a lazy frame instead: call collect() first.", parameter=name
+        )
+    if isinstance(frame, nw.Series):
+        values, names = _read_columns([frame], [frame.name or "x"], name, part)
+        return values[:, 0], names
+    if isinstance(frame, nw.DataFrame):
+        return _read_columns(list(frame.iter_columns()), frame.columns, name, part)
+    return _read_array(X, name, part)
+
+
+def read_predictions(
+    y_prob: object, name: str = "y_prob", *, part: Part | None = None
+) -> FloatArray:
+    """Turn predicted probabilities into float64 values (n,) between 0 and 1."""
+    values, _ = read_inputs(y_prob, name, part=part)
+    if isinstance(values, tuple):
+        raise InvalidTypeError(
+            f"must hold numbers. Got a sequence of {type(values[0]).__name__} instead.",
+            parameter=name,
+        )
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise InvalidValueError(
+            f"must have shape (n,), the probability of the positive class. "
+            f"Got {values.shape} instead.",
+            parameter=name,
+        )
+    outside = np.flatnonzero((values < 0) | (values > 1))
+    if len(outside):
+        raise InvalidValueError(
+            f"must be between 0 and 1. Got {values[outside[0]]!s} "
+            f"{place_of(outside[0], len(outside), part)}.",
+            parameter=name,
+        )
+    return values
+
+
+def numeric(values: Values) -> FloatArray:
+    """Return the values if they are numbers; an error if they are objects."""
+    if isinstance(values, tuple):
+        raise InvalidTypeError(
+            "must be numeric for this model, statistic or kernel. Got a sequence "
+            f"of {type(values[0]).__name__} instead. Objects need a callable or precomputed kernel "
+            "and a candidate that understands them.",
+            parameter="X",
+        )
+    return values
+
+
+def _read_columns(
+    columns: list[nw.Series[Any]], labels: Sequence[object], name: str, part: Part | None
+) -> tuple[FloatArray, tuple[str, ...]]:
+    if not columns:
+        raise InvalidValueError("must have at least one column. Got 0 instead.", parameter=name)
+    names = tuple(str(label) for label in labels)
+    wrong = [
+        f"{label!r} ({column.dtype})"
+        for label, column in zip(names, columns, strict=True)
+        if not is_number(column)
+    ]
+    if wrong:
+        raise InvalidTypeError(
+            f"The columns of the {name!r} parameter must be numeric. Got {', '.join(wrong)} "
+            "instead: leave these columns out, turn them into numbers, or let a formula do it "
+            "(ConfidenceRegion.from_formula)."
+        )
+    values = [np.asarray(c.cast(nw.Float64).to_numpy(), dtype=np.float64) for c in columns]
+    return _finite(np.column_stack(values), names, name, part), names
+
+
+def _read_array(X: object, name: str, part: Part | None) -> tuple[Values, tuple[str, ...]]:
+    if hasattr(X, "toarray"):
+        raise InvalidTypeError(
+            f"must be dense. Got a sparse {type(X).__name__} instead: call toarray() first.",
+            parameter=name,
+        )
+    if not _is_sequence(X):
+        raise InvalidTypeError(
+            f"must be an array, a frame or a sequence with one entry per row. "
+            f"Got {type(X).__name__} instead.",
+            parameter=name,
+        )
+    if np.ma.is_masked(X):
+        row = np.argwhere(np.ma.getmaskarray(cast(Any, X)))[0][0]
+        raise InvalidValueError(
+            f"must not hold masked values. Got one in row {row} instead: drop or fill these rows.",
+            parameter=name,
+        )
+    try:
+        array = np.asarray(X)
+    except ValueError:  # rows of different lengths: objects
+        return tuple(cast(Sequence[object], X)), ()
+    if array.dtype.kind == "O":
+        array = _numbers_if_all_are(array, name, part)
+    if array.dtype.kind in "OUS":
+        if isinstance(X, np.ndarray) and array.ndim != 1:
+            raise InvalidTypeError(
+                f"must be numeric, or a sequence with one object per row. "
+                f"Got an array of shape {array.shape} with dtype {array.dtype} instead.",
+                parameter=name,
+            )
+        return tuple(cast(Sequence[object], X)), ()
+    if array.dtype.kind not in "biuf":
+        raise InvalidTypeError(
+            f"must hold real numbers. Got dtype {array.dtype} instead.", parameter=name
+        )
+    if array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] == 0):
+        raise InvalidValueError(
+            f"must have shape (n,) or (n, d) with d >= 1. Got {array.shape} instead.",
+            parameter=name,
+        )
+    width = 1 if array.ndim == 1 else array.shape[1]
+    names = ("x",) if width == 1 else tuple(f"x{column}" for column in range(width))
+    return _finite(array.astype(np.float64), names, name, part), names
+
+
+def _is_sequence(values: object) -> bool:
+    return hasattr(values, "__len__") and not isinstance(values, (str, bytes, Mapping, Set))
+
+
+def _numbers_if_all_are(array: npt.NDArray[Any], name: str, part: Part | None) -> npt.NDArray[Any]:
+    """Turn an array of objects into numbers, unless an entry is neither a number nor missing."""
+    missing = [is_missing(value) for value in array.flat]
+    present = [value for value, gone in zip(array.flat, missing, strict=True) if not gone]
+    if not present or not all(isinstance(value, Real) for value in present):
+        return array
+    if any(missing):
+        row = missing.index(True) * len(array) // array.size
+        raise InvalidValueError(
+            f"must not hold missing values. Got one {place_of(row, sum(missing), part)}: "
+            "drop or fill these rows.",
+            parameter=name,
+        )
+    return array.astype(np.float64)
+
+
+def _finite(values: FloatArray, names: tuple[str, ...], name: str, part: Part | None) -> FloatArray:
+    bad = ~np.isfinite(values)
+    if bad.any():
+        table = values.reshape(len(values), -1)
+        row, column = np.argwhere(bad.reshape(table.shape))[0]
+        place = place_of(row, int(bad.sum()), part, column=names[column])
+        raise InvalidValueError(
+            f"must hold finite numbers. Got {table[row, column]} {place}: drop or fill these rows.",
+            parameter=name,
+        )
+    return values + 0.0  # -0.0 and 0.0 are the same input
+
+
+# --- outcomes -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """Outcomes as successes and trials, both of shape (n,); labels are single trials.
+
+    `is_counts` says whether they were given as (successes, failures). `classes` are the negative
+    and the positive class as the user wrote them, None where unknown.
+    """
+
+    successes: IntArray
+    trials: IntArray
+    is_counts: bool
+    classes: tuple[object, object] | None
+
+
+def read_outcomes(y: object, pos_label: object = None, name: str = "y") -> Outcomes:
+    """Turn labels of two classes, or (successes, failures), into `Outcomes`."""
+    values = outcome_values(y, name)
+    if values.ndim == 2:
+        check_no_label(pos_label, name)
+        return counted(values)
+    classes = find_classes(np.unique(values).tolist(), values.dtype.kind, pos_label, name)
+    return labelled(values, classes)
+
+
+def outcome_values(y: object, name: str, *, part: Part | None = None) -> npt.NDArray[Any]:
+    """Check outcomes without regard to classes: labels (n,), or whole numbers (n, 2)."""
+    values = _outcome_array(y, name)
+    missing = _missing_rows(values)
+    if len(missing):
+        raise InvalidValueError(
+            f"must not hold missing or infinite values. Got one "
+            f"{place_of(missing[0], len(missing), part)}: drop these rows.",
+            parameter=name,
+        )
+    if values.dtype.kind == "O":
+        values = np.asarray(values.tolist())
+    if values.ndim == 2 and values.shape[1] == 2:
+        return _read_counts(values, name, part)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise InvalidValueError(
+            f"must have shape (n,) for labels or (n, 2) for successes and "
+            f"failures. Got {values.shape} instead.",
+            parameter=name,
+        )
+    return values
+
+
+def counted(counts: IntArray) -> Outcomes:
+    """Make outcomes of successes and failures (n, 2)."""
+    return Outcomes(counts[:, 0].copy(), counts.sum(axis=1), True, None)
+
+
+def labelled(values: npt.NDArray[Any], classes: tuple[object, object]) -> Outcomes:
+    """Make outcomes of labels (n,), each a single trial."""
+    successes = (values == classes[1]).astype(np.int64)
+    return Outcomes(successes, np.ones(len(values), dtype=np.int64), False, classes)
+
+
+def check_no_label(pos_label: object, name: str) -> None:
+    """Check that no positive class is named where outcomes are counts."""
+    if pos_label is not None:
+        raise InvalidValueError(
+            f"must be left out where {name} has successes and failures. Got {pos_label!r} instead.",
+            parameter="pos_label",
+        )
+
+
+def check_total(total: float, name: str) -> None:
+    """Check that there are not too many trials for exact sums."""
+    if total > MAX_TRIALS:
+        raise InvalidValueError(
+            f"The counts in the {name!r} parameter must add up to at most 2**31. "
+            f"Got {total:.3g} instead."
+        )
+
+
+def no_trials_error(name: str) -> InvalidValueError:
+    """Make the error for counts that are all zero."""
+    return InvalidValueError(
+        "must hold at least one trial. Got only zero counts instead.", parameter=name
+    )
+
+
+def find_classes(
+    found: list[Any], kind: str, pos_label: object, name: str
+) -> tuple[object, object]:
+    """Return the negative and the positive class of the labels found, of this kind of dtype."""
+    if len(found) > 2:
+        shown = ", ".join(repr(value) for value in found[:5]) + (", …" if len(found) > 5 else "")
+        raise InvalidValueError(
+            f"must have two classes. Got {len(found)} instead: {shown}.", parameter=name
+        )
+    if pos_label is not None:
+        others = [value for value in found if value != pos_label]
+        if len(others) == 2:
+            raise InvalidValueError(
+                f"must be one of the classes of {name}, {found}. Got {pos_label!r} instead.",
+                parameter="pos_label",
+            )
+        return (others[0] if others else None), pos_label
+    if kind == "b":
+        return False, True
+    if kind in "iuf" and set(found) <= {0, 1}:
+        return (None if found == [1] else 0), 1  # ones alone may be of 0/1 or of -1/+1
+    if kind in "iuf" and set(found) <= {-1, 1}:
+        return -1, 1
+    raise InvalidValueError(
+        f"must say which class of {name} is the positive one, of "
+        f"{found}. Got None instead. (Only -1/+1, 0/1 and booleans need no pos_label.)",
+        parameter="pos_label",
+    )
+
+
+def _outcome_array(y: object, name: str) -> npt.NDArray[Any]:
+    """Return outcomes as an array of any dtype, in which missing entries are None or NaN."""
+    frame = from_native(y, name)
+    if isinstance(frame, nw.Series):
+        return _column_of_outcomes(frame)
+    if isinstance(frame, nw.DataFrame):
+        return np.column_stack([_column_of_outcomes(column) for column in frame.iter_columns()])
+    if np.ma.is_masked(y):
+        entries = np.array(y, dtype=object)
+        entries[np.ma.getmaskarray(cast(Any, y))] = None
+        return entries
+    if isinstance(y, np.ndarray) and y.dtype.kind != "O":
+        return np.asarray(y)
+    if not _is_sequence(y):
+        raise InvalidTypeError(
+            f"must be an array, a series or a list with one entry per row. "
+            f"Got {type(y).__name__} instead.",
+            parameter=name,
+        )
+    try:
+        np.asarray(y)
+    except ValueError as error:
+        raise InvalidValueError(
+            "must have shape (n,) for labels or (n, 2) for successes and "
+            "failures. Got rows of different lengths instead.",
+            parameter=name,
+        ) from error
+    return np.asarray(y, dtype=object)
+
+
+def _column_of_outcomes(column: nw.Series[Any]) -> npt.NDArray[Any]:
+    if column.null_count() or column.dtype == nw.Categorical:
+        return np.array(column.to_list(), dtype=object)
+    return np.asarray(column.to_numpy())
+
+
+def _missing_rows(table: npt.NDArray[Any]) -> IntArray:
+    if table.dtype.kind == "O":
+        missing = np.array([is_missing(value) for value in table.flat], dtype=np.bool_)
+    elif table.dtype.kind in "fc":
+        missing = ~np.isfinite(table).ravel()
+    else:
+        return np.empty(0, dtype=np.int64)
+    return np.unique(np.flatnonzero(missing) // max(1, table[:1].size))
+
+
+def _read_counts(values: npt.NDArray[Any], name: str, part: Part | None) -> IntArray:
+    if values.dtype.kind not in "biuf":
+        raise InvalidTypeError(
+            f"The counts in the {name!r} parameter must be whole numbers. "
+            f"Got dtype {values.dtype} instead."
+        )
+    bad = np.flatnonzero(((values < 0) | (values != np.floor(values))).any(axis=1))
+    if len(bad):
+        raise InvalidValueError(
+            f"The counts in the {name!r} parameter must be whole numbers, 0 or more. "
+            f"Got {values[bad[0]].tolist()} {place_of(bad[0], len(bad), part)}."
+        )
+    check_total(float(values.astype(np.float64).sum()), name)
+    return values.astype(np.int64)
