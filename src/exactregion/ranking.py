@@ -98,7 +98,7 @@ class AcceptedRanks:
         if q >= m:
             needed = math.ceil(1 / (1 - level) - 1e-9) - 1
             raise InvalidValueError(
-                f"must be at least {needed} for a confidence_level of "
+                f"must be at least {needed} for a confidence level of "
                 f"{level}. Got {m - 1} instead.",
                 parameter="n_resamples",
             )

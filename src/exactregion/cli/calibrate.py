@@ -2,35 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from exactregion.cli import completion
-from exactregion.cli.asked import Asked, Columns, ask
-from exactregion.cli.columns import check_probabilities
-from exactregion.cli.ending import Ending, beginning, draws_text
+from exactregion.cli.data import Data, check_outcome, check_probabilities, read_data
+from exactregion.cli.fit import statistic_name
 from exactregion.cli.options import (
-    COLUMNS,
-    METHOD,
     Confidence,
-    Data,
+    DataFile,
     Draws,
     FailBelow,
     Jobs,
     Outcome,
     Output,
-    Probability,
     Reading,
+    check_draws,
+    column_option,
     flag,
+    option,
+    read_alpha,
+    read_level,
     with_options,
 )
-from exactregion.cli.output import Page, interval, interval_records
-from exactregion.cli.pieces import Pieces
-from exactregion.cli.targets import Targets
-from exactregion.cli.values import check_draws, read_alpha, read_level, statistic_name
+from exactregion.cli.output import Page, Results, interval, interval_records
+from exactregion.data.table import check_file
 from exactregion.engine.progress import showing
-from exactregion.errors import InvalidValueError
+from exactregion.errors import InvalidValueError, MissingDependencyError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,15 +49,15 @@ Examples:
 
 CALIBRATED = {"intercept": "0", "slope": "1"}
 
-"""How much the searches ask, roughly."""
-
 MANY_GROUPS = 50
 """More groups than this, most of them with one row, are no groups."""
+
+CLUSTER_TIMEOUT = "20s"
 
 
 @with_options
 def calibrate(
-    file: Data,
+    file: DataFile,
     more: Annotated[
         list[str] | None,
         typer.Argument(
@@ -67,31 +68,22 @@ def calibrate(
         ),
     ] = None,
     *,
-    probability: Probability,
+    probability: Annotated[str, column_option("Column with the predicted probabilities.")],
     outcome: Outcome,
-    by: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Test each group of this column too.",
-            rich_help_panel=COLUMNS,
-            autocompletion=completion.columns,
-        ),
-    ] = None,
+    by: Annotated[str | None, column_option("Test each group of this column too.")] = None,
     draws: Draws,
     confidence: Confidence = "0.95",
     jobs: Jobs = None,
     cluster: Annotated[
         str | None,
-        typer.Option(
-            metavar="ADDRESS",
-            help="Of a Dask scheduler whose workers see the Parquet files; no belt.",
-            rich_help_panel=METHOD,
+        option(
+            "Method",
+            "ADDRESS",
+            "Of a Dask scheduler whose workers see the Parquet files; no belt.",
         ),
     ] = None,
     test_only: Annotated[
-        bool,
-        flag("--test-only", "The p-value without the belt: quick for large files.", METHOD),
+        bool, flag("--test-only", "The p-value without the belt: quick for large files.", "Method")
     ] = False,
     fail_below: FailBelow = None,
     output: Output,
@@ -102,205 +94,215 @@ def calibrate(
     The outcomes must be held out: not used to fit what predicts. With --by, --fail-below looks at
     the p-values of the groups, adjusted for their number.
     """
+    import exactregion as er
+
     check_draws(draws)
-    alpha = read_alpha(fail_below, draws.resamples)
-    ending = Ending(output, Targets(output), alpha)
-    if more or cluster is not None:
-        pieces = Pieces([file, *(more or ())], outcome, probability, cluster)
-        _in_pieces(pieces, draws, by, ending, jobs=jobs)
-        return
-    if draws.statistic is not None and not test_only:
-        raise InvalidValueError(
-            "--statistic goes with --test-only: the belt comes with a test of its own."
-        )
+    check_outcome(outcome, [probability, by])
+    results = Results(output, read_alpha(fail_below, draws.resamples))
     level = read_level(confidence)
-    columns = Columns(outcome, None, None, (probability,), groups=by, formula_allowed=False)
-    asked = ask(file, columns, reading, quiet=output.quiet)
-    check_probabilities(asked.table, asked.frame, probability)
-    groups = None
-    if by is not None:
-        _check_groups(asked.frame[by], by)
-        read_alpha(fail_below, draws.resamples, asked.frame[by].nunique())
+    settings: dict[str, Any] = {"n_resamples": draws.resamples, "rng": draws.seed}
     belt: CalibrationBelt | None = None
-    if test_only:
-        test = _test(asked, probability, draws)
+    groups: pd.DataFrame | None = None
+    if more or cluster is not None:
+        files = [file, *(more or ())]
+        _check_pieces(files, outcome)
+        settings |= {"n_jobs": jobs, "progress": output.progress, "pos_label": outcome.positive}
+        with _pieces(files, cluster) as pieces:
+            columns: Any = (outcome.outcome, probability)
+            settings |= {"data": pieces, "statistic": draws.statistic}
+            test = er.calibration_test(*columns, **settings)
+            if by is not None:
+                groups = er.calibration_test(*columns, by=by, **settings)
+        facts, content = _describe_pieces(files, outcome, test)
     else:
-        settings = {"confidence_level": level, "n_jobs": jobs}
-        belt = _belt(asked, probability, settings | _settings(asked, draws), show=output.talks)
-        test = belt.test
-    if by is not None:
-        groups = _test(asked, probability, draws, by=asked.frame[by])
-    facts, content = asked.facts(), asked.content()
-    del facts["inputs"], content["inputs"], content["formula"]
-    head = {**beginning("calibrate", file), **content, "probability": probability, "by": by}
-    facts["predictions"] = probability
-    _finish(ending, facts, head, draws, test=test, belt=belt, groups=groups)
-
-
-def _in_pieces(
-    pieces: Pieces, draws: Draws, by: str | None, ending: Ending, *, jobs: int | None
-) -> None:
-    pieces.check(by)
-    test, groups = pieces.test(draws, by=by, jobs=jobs, progress=ending.output.talks)
-    facts = {**pieces.facts(test), "predictions": pieces.probability}
+        if draws.statistic is not None and not test_only:
+            raise InvalidValueError(
+                "--statistic goes with --test-only: the belt comes with a test of its own."
+            )
+        data = read_data(
+            file, outcome, reading, numbers=[probability], group=by, quiet=output.quiet
+        )
+        check_probabilities(data, probability)
+        if by is not None:
+            read_alpha(fail_below, draws.resamples, _count_groups(data, by))
+        settings["pos_label"] = data.outcomes.positive
+        y, p = data.outcomes.y, data.frame[probability]
+        if test_only:
+            test = er.calibration_test(y, p, statistic=draws.statistic, **settings)
+        else:
+            if p.isin([0, 1]).all():
+                raise InvalidValueError(
+                    f"Column {probability!r} holds only 0 and 1, which leave no room for a belt. "
+                    "Add --test-only."
+                )
+            with showing("belt", show=output.progress):
+                belt = er.calibration_belt(y, p, confidence_level=level, n_jobs=jobs, **settings)
+                _ = belt.intervals  # searched here, where progress is shown, and kept
+            test = belt.test
+        if by is not None:
+            groups = er.calibration_test(
+                y, p, by=data.frame[by], statistic=draws.statistic, **settings
+            )
+        facts, content = data.facts(), data.to_dict()
+        del facts["inputs"], content["inputs"], content["formula"]
     head = {
-        **beginning("calibrate", " ".join(pieces.files)),
-        **pieces.content(test),
-        "probability": pieces.probability,
+        "file": " ".join([file, *(more or ())]),
+        **content,
+        "probability": probability,
         "by": by,
     }
-    _finish(ending, facts, head, draws, test=test, belt=None, groups=groups)
-
-
-def _finish(
-    ending: Ending,
-    facts: dict[str, str],
-    head: dict[str, Any],
-    draws: Draws,
-    *,
-    test: ExactTestResult,
-    belt: CalibrationBelt | None,
-    groups: pd.DataFrame | None,
-) -> None:
-    pvalue = test.pvalue if groups is None else float(groups["pvalue_holm"].min())
-    decided = "p =" if groups is None else "the smallest adjusted p-value of a group is"
-    ending.finish(
-        _page(facts, draws, test=test, belt=belt, groups=groups),
-        {**head, **_content(test, draws, belt, groups)},
+    results.finish(
+        _page({**facts, "predictions": probability}, draws, test, belt, groups),
+        {**head, **_to_dict(draws, test, belt, groups)},
+        command="calibrate",
         result=belt or test,
-        pvalue=pvalue,
-        decided=decided,
+        pvalue=test.pvalue if groups is None else float(groups["pvalue_holm"].min()),
+        decided="p =" if groups is None else "the smallest adjusted p-value of a group is",
     )
 
 
-def _check_groups(values: pd.Series[Any], by: str) -> None:
-    groups = values.nunique()
-    if groups > max(MANY_GROUPS, len(values) / 2):
+def _count_groups(data: Data, by: str) -> int:
+    n, n_groups = len(data.frame), int(data.frame[by].nunique())
+    if n_groups > max(MANY_GROUPS, n / 2):
         raise InvalidValueError(
-            f"--by must be a column of groups. Column {by!r} has {groups:,} different values in "
-            f"{len(values):,} rows."
+            f"--by must be a column of groups. Column {by!r} has {n_groups:,} different values in "
+            f"{n:,} rows."
         )
+    return n_groups
 
 
-def _settings(asked: Asked, draws: Draws) -> dict[str, Any]:
-    positive = asked.outcomes.positive
-    return {"n_resamples": draws.resamples, "rng": draws.seed, "pos_label": positive}
+# --- several Parquet files, or a cluster --------------------------------------------------------
 
 
-def _test(asked: Asked, probability: str, draws: Draws, **by: Any) -> Any:
-    import exactregion as er
+def _check_pieces(files: list[str], outcome: Outcome) -> None:
+    if outcome.trials is not None:
+        raise InvalidValueError("--trials goes with one file that is read as a whole.")
+    for file in files:
+        check_file(Path(file))
+        if Path(file).suffix not in (".parquet", ".pq"):
+            raise InvalidValueError(
+                f"Several files, or a cluster, must be Parquet files. Got {file!r}: turn it into "
+                "Parquet, or give one CSV file alone."
+            )
 
-    p, y = asked.frame[probability], asked.outcomes.y
-    return er.calibration_test(y, p, statistic=draws.statistic, **_settings(asked, draws), **by)
 
-
-def _belt(
-    asked: Asked, probability: str, settings: dict[str, Any], *, show: bool
-) -> CalibrationBelt:
-    import exactregion as er
-
-    p = asked.frame[probability]
-    if ((p == 0) | (p == 1)).all():
+@contextmanager
+def _pieces(files: list[str], cluster: str | None) -> Iterator[Any]:
+    """Give the files in the order of their names, as data on the cluster if there is one."""
+    if cluster is None:
+        yield sorted(files)
+        return
+    try:
+        import dask.dataframe as dd
+        from distributed import Client
+    except ImportError as error:
+        raise MissingDependencyError(
+            "--cluster needs Dask: pip install exactregion[dask]"
+        ) from error
+    try:
+        client: Any = Client(cluster, timeout=CLUSTER_TIMEOUT)  # type: ignore[no-untyped-call]
+    except (OSError, ValueError) as error:
         raise InvalidValueError(
-            f"Column {probability!r} holds only 0 and 1, which leave no room for a belt. "
-            "Add --test-only."
-        )
-    with showing("belt", show=show):
-        belt = er.calibration_belt(asked.outcomes.y, p, **settings)
-        _ = belt.intervals
-    return belt
+            "--cluster must be the address of a Dask scheduler, such as tcp://host:8786. "
+            f"Nobody answers at {cluster!r}."
+        ) from error
+    with client:
+        yield dd.read_parquet(sorted(files))
+
+
+def _describe_pieces(
+    files: list[str], outcome: Outcome, test: ExactTestResult
+) -> tuple[dict[str, str], dict[str, Any]]:
+    successes, trials = int(test.question.successes.sum()), int(test.question.trials.sum())
+    event = f"{outcome.outcome} = {1 if outcome.positive is None else outcome.positive}"
+    facts = {
+        "rows": f"{trials:,} in {len(files):,} file{'s' if len(files) > 1 else ''}",
+        "outcome": f"{event} in {successes:,} of {trials:,}",
+    }
+    content = {"n": trials, "dropped": 0, "successes": successes, "trials": trials, "event": event}
+    return facts, content
+
+
+# --- what was found -----------------------------------------------------------------------------
 
 
 def _page(
     facts: dict[str, str],
     draws: Draws,
-    *,
     test: ExactTestResult,
     belt: CalibrationBelt | None,
     groups: pd.DataFrame | None,
 ) -> Page:
-    from exactregion.plotting.wording import (
-        answer_of_belt,
-        answer_of_test,
-        guarantee_of_belt,
-        guarantee_of_test,
-        percent,
-    )
+    from exactregion.plotting import wording
 
     page = Page()
     page.heading("Are these predictions calibrated?")
-    method = draws_text(statistic_name(test.question.statistic), draws)
+    method = f"{statistic_name(test.question.statistic)}, {draws.description}"
     rank = f"{test.pvalue:.4g} (rank {test.rank:,} of {draws.resamples + 1:,})"
     page.facts({**facts, "test": method, "p-value": rank})
     if belt is not None:
-        rows = [
-            (str(name), *interval(row), CALIBRATED[str(name)])
-            for name, row in belt.intervals.iterrows()
-        ]
-        heads = ["on the logit scale", "estimate", f"{percent(belt.coverage)} interval"]
-        page.table([*heads, "if calibrated"], rows)
+        level = wording.percent(belt.coverage)
+        page.table(
+            ["on the logit scale", "estimate", f"{level} interval", "if calibrated"],
+            [
+                (str(name), *interval(row), CALIBRATED[str(name)])
+                for name, row in belt.intervals.iterrows()
+            ],
+        )
     if groups is not None:
-        _tell_groups(page, groups)
-    page.say(answer_of_test(test) if belt is None else answer_of_belt(belt))
-    page.say(guarantee_of_test(test) if belt is None else guarantee_of_belt(belt))
+        page.table(
+            [str(groups.index.name), "n", "observed", "predicted", "p-value", "adjusted"],
+            [
+                (
+                    str(name),
+                    f"{int(row['n']):,}",
+                    *(f"{row[key]:.3f}" for key in ("observed", "predicted")),
+                    *(f"{row[key]:.4g}" for key in ("pvalue", "pvalue_holm")),
+                )
+                for name, row in groups.iterrows()
+            ],
+        )
+        page.paragraph(
+            "Adjusted p-values (Holm) are safe to look at together: if all groups are calibrated, "
+            "one or more is 0.05 or less at most 5 times in 100."
+        )
+    if belt is None:
+        page.paragraph(wording.answer_of_test(test))
+        page.paragraph(wording.guarantee_of_test(test))
+    else:
+        page.paragraph(wording.answer_of_belt(belt))
+        page.paragraph(wording.guarantee_of_belt(belt))
     return page
 
 
-def _tell_groups(page: Page, groups: pd.DataFrame) -> None:
-    rows = [
-        (
-            str(name),
-            f"{int(row['n']):,}",
-            f"{row['observed']:.3f}",
-            f"{row['predicted']:.3f}",
-            f"{row['pvalue']:.4g}",
-            f"{row['pvalue_holm']:.4g}",
-        )
-        for name, row in groups.iterrows()
-    ]
-    heads = [str(groups.index.name), "n", "observed", "predicted", "p-value", "adjusted"]
-    page.table(heads, rows)
-    page.say(
-        "Adjusted p-values (Holm) are safe to look at together: if all groups are calibrated, one "
-        "or more is 0.05 or less at most 5 times in 100."
-    )
-
-
-def _content(
-    test: ExactTestResult,
+def _to_dict(
     draws: Draws,
+    test: ExactTestResult,
     belt: CalibrationBelt | None,
     groups: pd.DataFrame | None,
 ) -> dict[str, Any]:
-    return {
+    content: dict[str, Any] = {
         "statistic": statistic_name(test.question.statistic),
-        "resamples": draws.resamples,
-        "seed": draws.seed,
+        **draws.to_dict(),
         "pvalue": test.pvalue,
         "rank": test.rank,
         "z": test.statistic,
         "coverage": None if belt is None else belt.coverage,
-        "belt": None if belt is None else _belt_content(belt),
-        "groups": None if groups is None else _group_content(groups),
+        "belt": None,
+        "groups": None,
     }
-
-
-def _belt_content(belt: CalibrationBelt) -> dict[str, Any]:
-    return {
-        "status": belt.status,
-        "contradicted": belt.contradicted,
-        "resolution": belt.resolution,
-        "intervals": interval_records(belt.intervals),
-        "departures": [
-            {"start": one.start, "stop": one.stop, "side": one.side} for one in belt.departures
-        ],
-        "grid": belt.grid,
-        "estimate": belt.estimate,
-        "lower": belt.lower,
-        "upper": belt.upper,
-    }
-
-
-def _group_content(groups: pd.DataFrame) -> list[dict[str, Any]]:
-    rows: list[Any] = groups.rename(columns={"statistic": "z"}).to_dict("records")
-    return [{"group": name, **row} for name, row in zip(groups.index, rows, strict=True)]
+    if belt is not None:
+        keys = ("status", "contradicted", "resolution", "grid", "estimate", "lower", "upper")
+        content["belt"] = {
+            **{key: getattr(belt, key) for key in keys},
+            "intervals": interval_records(belt.intervals),
+            "departures": [
+                {"start": one.start, "stop": one.stop, "side": one.side} for one in belt.departures
+            ],
+        }
+    if groups is not None:
+        rows: list[Any] = groups.rename(columns={"statistic": "z"}).to_dict("records")
+        content["groups"] = [
+            {"group": name, **row} for name, row in zip(groups.index, rows, strict=True)
+        ]
+    return content

@@ -8,11 +8,15 @@ from typing import Annotated, Any
 
 import typer
 
-from exactregion.cli import completion
-from exactregion.cli.options import flag
-from exactregion.cli.output import Page, note, print_json
-from exactregion.cli.targets import check_folder, check_packages, check_target
-from exactregion.cli.values import check_choice, check_seed
+from exactregion.cli.options import Draws, check_choice, check_draws, flag, offer, option
+from exactregion.cli.output import (
+    Page,
+    check_folder,
+    check_packages,
+    check_target,
+    note,
+    print_json,
+)
 from exactregion.data.files import write_whole
 
 __all__ = ["DATASETS_EXAMPLES", "DEMO_EXAMPLES", "PAPER_EXAMPLES", "datasets", "demo", "paper"]
@@ -32,6 +36,13 @@ Example:
 
 Force = Annotated[bool, flag("--force", "Replace files that exist.")]
 Quiet = Annotated[bool, flag("--quiet", "No progress and no notes on stderr.")]
+Folder = Annotated[Path, option(None, "FOLDER", "Folder for the files; made if need be.")]
+
+
+def _names() -> list[str]:
+    from exactregion import datasets as known
+
+    return known.__all__
 
 
 def datasets(
@@ -40,14 +51,11 @@ def datasets(
         typer.Argument(
             metavar="NAME",
             help="Print this one as CSV.",
-            autocompletion=completion.data_sets,
+            autocompletion=offer(_names),
             show_default=False,
         ),
     ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write it to a file instead.", show_default=False),
-    ] = None,
+    out: Annotated[Path | None, option(None, "FILE", "Write it to a file instead.")] = None,
     force: Force = False,
     json: Annotated[bool, flag("--json", "List them as one JSON object.")] = False,
     quiet: Quiet = False,
@@ -91,15 +99,13 @@ def _list_datasets(*, json: bool) -> None:
             for one in found
         }
     )
-    page.say("exactregion datasets NAME prints one as CSV.")
+    page.paragraph("exactregion datasets NAME prints one as CSV.")
     page.show()
 
 
 def paper(
-    out: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Folder for the files; made if need be.")
-    ] = Path("exactregion-paper"),
-    seed: Annotated[int, typer.Option(metavar="NUMBER", help="Of data and draws.")] = 0,
+    out: Folder = Path("exactregion-paper"),
+    seed: Annotated[int, option(None, "NUMBER", "Of data and draws.")] = 0,
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
@@ -109,7 +115,7 @@ def paper(
     """
     from exactregion.paper import paper as experiment
 
-    check_seed(seed)
+    check_draws(Draws(seed=seed))
     check_packages("--plot", "The figure")
     check_folder(out, experiment.FILES, force=force)
     files = experiment.run(out, seed, progress=lambda text: note(f"{text} …", quiet=quiet))
@@ -117,14 +123,10 @@ def paper(
 
 
 def demo(
-    out: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Folder for the pictures; made if need be.")
-    ] = Path("exactregion-demo"),
-    force: Force = False,
-    quiet: Quiet = False,
+    out: Folder = Path("exactregion-demo"), force: Force = False, quiet: Quiet = False
 ) -> None:
-    """Tell what 23 flights say about O-rings and cold, in the terminal and two pictures."""
-    from exactregion.cli import demo as tale
+    """Show what 23 flights say about O-rings and cold, in the terminal and two pictures."""
+    from exactregion.cli import demo as oring
 
-    check_folder(out, tale.PICTURES, force=force)
-    sys.stdout.write(tale.story(out, progress=not quiet) + "\n")
+    check_folder(out, oring.PICTURES, force=force)
+    sys.stdout.write(oring.story(out, progress=not quiet) + "\n")

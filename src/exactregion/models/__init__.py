@@ -11,6 +11,7 @@ from exactregion.models.psychometric import Psychometric
 from exactregion.models.recalibration import Recalibration
 
 __all__ = [
+    "MODELS",
     "CLogLog",
     "Function",
     "GaussianMixture",
@@ -28,7 +29,16 @@ __all__ = [
     "is_asked",
 ]
 
-_BY_NAME: dict[str, type[Model]] = {"cloglog": CLogLog, "logistic": Logistic, "probit": Probit}
+MODELS: dict[str, type[Model]] = {
+    "cloglog": CLogLog,
+    "gaussian": GaussianMixture,
+    "laplace": LaplaceMixture,
+    "logistic": Logistic,
+    "probit": Probit,
+    "psychometric": Psychometric,
+    "recalibration": Recalibration,
+}
+"""The families that have a name."""
 
 
 def as_model(model: object) -> Model:
@@ -42,10 +52,10 @@ def as_model(model: object) -> Model:
     if isinstance(model, Model):
         return model
     if isinstance(model, str):
-        if model in _BY_NAME:
-            return _BY_NAME[model]()
+        if model in MODELS:
+            return MODELS[model]()
         raise InvalidValueError(
-            f"must be one of {sorted(_BY_NAME)} or a model object. Got {model!r} instead.",
+            f"must be one of {sorted(MODELS)} or a model object. Got {model!r} instead.",
             parameter="model",
         )
     raise InvalidTypeError(
