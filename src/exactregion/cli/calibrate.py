@@ -5,29 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
+from exactregion.cli import options as opt
 from exactregion.cli.data import Data, check_outcome, check_probabilities, read_data
 from exactregion.cli.fit import statistic_name
-from exactregion.cli.options import (
-    Confidence,
-    DataFile,
-    Draws,
-    FailBelow,
-    Jobs,
-    Outcome,
-    Output,
-    Reading,
-    check_draws,
-    column_option,
-    flag,
-    option,
-    read_alpha,
-    read_level,
-    with_options,
-)
 from exactregion.cli.output import Page, Results, interval, interval_records
 from exactregion.data.table import check_file
 from exactregion.engine.progress import showing
@@ -55,39 +37,30 @@ MANY_GROUPS = 50
 CLUSTER_TIMEOUT = "20s"
 
 
-@with_options
+@opt.with_options
 def calibrate(
-    file: DataFile,
-    more: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="FILE…",
-            help="More Parquet files that belong to the same data: tested piece by piece, without "
-            "a belt, however large they are.",
-            show_default=False,
-        ),
-    ] = None,
     *,
-    probability: Annotated[str, column_option("Column with the predicted probabilities.")],
-    outcome: Outcome,
-    by: Annotated[str | None, column_option("Test each group of this column too.")] = None,
-    draws: Draws,
-    confidence: Confidence = "0.95",
-    jobs: Jobs = None,
-    cluster: Annotated[
-        str | None,
-        option(
-            "Method",
-            "ADDRESS",
-            "Of a Dask scheduler whose workers see the Parquet files; no belt.",
-        ),
-    ] = None,
-    test_only: Annotated[
-        bool, flag("--test-only", "The p-value without the belt: quick for large files.", "Method")
-    ] = False,
-    fail_below: FailBelow = None,
-    output: Output,
-    reading: Reading,
+    outcome: opt.Outcome,
+    search: opt.Search,
+    output: opt.Output,
+    reading: opt.Reading,
+    file: str = opt.FILE,
+    more: list[str] | None = opt.argument(
+        "FILE…",
+        "More Parquet files that belong to the same data: tested piece by piece, without a belt, "
+        "however large they are.",
+        None,
+    ),
+    probability: str = opt.option(
+        opt.COLUMNS, "COLUMN", "Column with the predicted probabilities.", ...
+    ),
+    by: str | None = opt.option(opt.COLUMNS, "COLUMN", "Test each group of this column too."),
+    cluster: str | None = opt.option(
+        opt.METHOD, "ADDRESS", "Of a Dask scheduler whose workers see the Parquet files; no belt."
+    ),
+    test_only: bool = opt.flag(
+        "--test-only", "The p-value without the belt: quick for large files.", opt.METHOD
+    ),
 ) -> None:
     """Test whether predicted probabilities are calibrated, and show where they are not.
 
@@ -96,39 +69,43 @@ def calibrate(
     """
     import exactregion as er
 
-    check_draws(draws)
     check_outcome(outcome, [probability, by])
-    results = Results(output, read_alpha(fail_below, draws.resamples))
-    level = read_level(confidence)
-    settings: dict[str, Any] = {"n_resamples": draws.resamples, "rng": draws.seed}
+    results = Results(output, output.alpha(search.resamples))
+    level = opt.read_level(search.confidence)
+    settings: dict[str, Any] = {"n_resamples": search.resamples, "rng": search.seed}
     belt: CalibrationBelt | None = None
     groups: pd.DataFrame | None = None
     if more or cluster is not None:
         files = [file, *(more or ())]
         _check_pieces(files, outcome)
-        settings |= {"n_jobs": jobs, "progress": output.progress, "pos_label": outcome.positive}
+        settings |= {
+            "n_jobs": search.jobs,
+            "progress": output.progress,
+            "pos_label": outcome.positive,
+        }
         with _pieces(files, cluster) as pieces:
-            columns: Any = (outcome.outcome, probability)
-            settings |= {"data": pieces, "statistic": draws.statistic}
-            test = er.calibration_test(*columns, **settings)
+            names: Any = (outcome.outcome, probability)
+            settings |= {"data": pieces, "statistic": search.statistic}
+            test = er.calibration_test(*names, **settings)
             if by is not None:
-                groups = er.calibration_test(*columns, by=by, **settings)
+                groups = er.calibration_test(*names, by=by, **settings)
         facts, content = _describe_pieces(files, outcome, test)
     else:
-        if draws.statistic is not None and not test_only:
+        if search.statistic is not None and not test_only:
             raise InvalidValueError(
                 "--statistic goes with --test-only: the belt comes with a test of its own."
             )
+        columns = opt.Columns(**vars(outcome))
         data = read_data(
-            file, outcome, reading, numbers=[probability], group=by, quiet=output.quiet
+            file, columns, reading, numbers=[probability], group=by, quiet=output.quiet
         )
         check_probabilities(data, probability)
         if by is not None:
-            read_alpha(fail_below, draws.resamples, _count_groups(data, by))
+            output.alpha(search.resamples, _count_groups(data, by))
         settings["pos_label"] = data.outcomes.positive
         y, p = data.outcomes.y, data.frame[probability]
         if test_only:
-            test = er.calibration_test(y, p, statistic=draws.statistic, **settings)
+            test = er.calibration_test(y, p, statistic=search.statistic, **settings)
         else:
             if p.isin([0, 1]).all():
                 raise InvalidValueError(
@@ -136,12 +113,14 @@ def calibrate(
                     "Add --test-only."
                 )
             with showing("belt", show=output.progress):
-                belt = er.calibration_belt(y, p, confidence_level=level, n_jobs=jobs, **settings)
+                belt = er.calibration_belt(
+                    y, p, confidence_level=level, n_jobs=search.jobs, **settings
+                )
                 _ = belt.intervals  # searched here, where progress is shown, and kept
             test = belt.test
         if by is not None:
             groups = er.calibration_test(
-                y, p, by=data.frame[by], statistic=draws.statistic, **settings
+                y, p, by=data.frame[by], statistic=search.statistic, **settings
             )
         facts, content = data.facts(), data.to_dict()
         del facts["inputs"], content["inputs"], content["formula"]
@@ -152,8 +131,8 @@ def calibrate(
         "by": by,
     }
     results.finish(
-        _page({**facts, "predictions": probability}, draws, test, belt, groups),
-        {**head, **_to_dict(draws, test, belt, groups)},
+        _page({**facts, "predictions": probability}, search, test, belt, groups),
+        {**head, **_to_dict(search, test, belt, groups)},
         command="calibrate",
         result=belt or test,
         pvalue=test.pvalue if groups is None else float(groups["pvalue_holm"].min()),
@@ -174,7 +153,7 @@ def _count_groups(data: Data, by: str) -> int:
 # --- several Parquet files, or a cluster --------------------------------------------------------
 
 
-def _check_pieces(files: list[str], outcome: Outcome) -> None:
+def _check_pieces(files: list[str], outcome: opt.Outcome) -> None:
     if outcome.trials is not None:
         raise InvalidValueError("--trials goes with one file that is read as a whole.")
     for file in files:
@@ -211,7 +190,7 @@ def _pieces(files: list[str], cluster: str | None) -> Iterator[Any]:
 
 
 def _describe_pieces(
-    files: list[str], outcome: Outcome, test: ExactTestResult
+    files: list[str], outcome: opt.Outcome, test: ExactTestResult
 ) -> tuple[dict[str, str], dict[str, Any]]:
     successes, trials = int(test.question.successes.sum()), int(test.question.trials.sum())
     event = f"{outcome.outcome} = {1 if outcome.positive is None else outcome.positive}"
@@ -228,7 +207,7 @@ def _describe_pieces(
 
 def _page(
     facts: dict[str, str],
-    draws: Draws,
+    draws: opt.Draws,
     test: ExactTestResult,
     belt: CalibrationBelt | None,
     groups: pd.DataFrame | None,
@@ -237,7 +216,7 @@ def _page(
 
     page = Page()
     page.heading("Are these predictions calibrated?")
-    method = f"{statistic_name(test.question.statistic)}, {draws.description}"
+    method = draws.describe(statistic_name(test.question.statistic))
     rank = f"{test.pvalue:.4g} (rank {test.rank:,} of {draws.resamples + 1:,})"
     page.facts({**facts, "test": method, "p-value": rank})
     if belt is not None:
@@ -276,7 +255,7 @@ def _page(
 
 
 def _to_dict(
-    draws: Draws,
+    draws: opt.Draws,
     test: ExactTestResult,
     belt: CalibrationBelt | None,
     groups: pd.DataFrame | None,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from exactregion.cli.options import Outcome, Reading
+from exactregion.cli.options import Columns, Outcome, Reading
 from exactregion.cli.output import note
 from exactregion.data.table import Table, did_you_mean, read_table
 from exactregion.errors import InvalidValueError
@@ -17,7 +17,7 @@ from exactregion.errors import InvalidValueError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Data", "Outcomes", "boolean", "check_outcome", "check_probabilities", "read_data"]
+__all__ = ["Data", "check_outcome", "check_probabilities", "read_boolean", "read_data"]
 
 MAX_LEVELS = 20
 """A column with more different words is an input only if it is named."""
@@ -52,31 +52,27 @@ class Data:
     formula: str | None = None
     unused: tuple[str, ...] | None = None
 
-    @property
-    def n_dropped(self) -> int:
-        """Number of rows left out."""
-        return len(self.table) - len(self.frame)
-
     def facts(self) -> dict[str, str]:
         """Describe the data in words."""
-        found = self.outcomes
-        rows = f"{len(self.frame):,}"
-        if self.n_dropped:
-            rows += f" ({self.n_dropped:,} with missing values left out)"
-        outcome = f"{found.event} in {found.successes:,} of {found.trials:,}"
+        found, dropped = self.outcomes, len(self.table) - len(self.frame)
+        rows = f" ({dropped:,} with missing values left out)" if dropped else ""
+        facts = {
+            "rows": f"{len(self.frame):,}{rows}",
+            "outcome": f"{found.event} in {found.successes:,} of {found.trials:,}",
+        }
         if self.formula is not None:
-            return {"rows": rows, "outcome": outcome, "formula": self.formula}
+            return {**facts, "formula": self.formula}
         inputs = ", ".join(self.inputs)
         if self.unused is not None:
             without = f", without {', '.join(self.unused)}" if self.unused else ""
             inputs += f" (all other columns{without})"
-        return {"rows": rows, "outcome": outcome, "inputs": inputs}
+        return {**facts, "inputs": inputs}
 
     def to_dict(self) -> dict[str, Any]:
         """Describe the data for programs."""
         return {
             "n": len(self.frame),
-            "dropped": self.n_dropped,
+            "dropped": len(self.table) - len(self.frame),
             "successes": self.outcomes.successes,
             "trials": self.outcomes.trials,
             "event": self.outcomes.event,
@@ -86,9 +82,8 @@ class Data:
 
     def to_formula(self, outcome: Outcome) -> str | None:
         """Return the formula: the one given, or one that codes the inputs if some are words."""
-        if self.formula is not None or all(
-            self.table.column(name).kind != "text" for name in self.inputs
-        ):
+        words = any(self.table.column(name).kind == "text" for name in self.inputs)
+        if self.formula is not None or not words:
             return self.formula
         for name in self.frame.columns:
             if "`" in name:
@@ -103,11 +98,9 @@ class Data:
 
 def read_data(
     file: str,
-    outcome: Outcome,
+    columns: Columns,
     reading: Reading,
     *,
-    inputs: list[str] | None = None,
-    formula: str | None = None,
     numbers: Sequence[str] = (),
     group: str | None = None,
     all_inputs: bool = False,
@@ -118,48 +111,46 @@ def read_data(
     `numbers` are further columns that must hold numbers, `group` one of any kind. All other columns
     are inputs if none are named and `all_inputs` is true.
     """
-    if formula is None:
-        check_outcome(outcome, [*numbers, group])
-    for name, value in (
-        ("outcome", outcome.outcome),
-        ("inputs", inputs),
-        ("trials", outcome.trials),
-    ):
-        if formula is not None and value:
-            raise InvalidValueError(
-                f"--{name} must be left out where --formula names outcome and inputs."
-            )
-    table = _open(file, reading)
+    table = _open_table(file, reading)
     unused = None
-    if formula is not None:
-        left, names, counts, label = _columns_of(formula, table)
+    if columns.formula is not None:
+        for name in ("outcome", "inputs", "trials"):
+            if getattr(columns, name):
+                raise InvalidValueError(
+                    f"--{name} must be left out where --formula names outcome and inputs."
+                )
+        left, inputs, counts, label = _columns_of(columns.formula, table)
     else:
-        label, counts = outcome.outcome, outcome.trials is not None
-        left = [name for name in (label, outcome.trials) if name is not None]
-        names = _split_names(inputs or (), table.columns)
-        if not names and all_inputs:
-            names, unused = _possible_inputs(table, {*left, *numbers})
-        check_outcome(outcome, names)
-    columns = [*left, *numbers, *names, *([] if group is None else [group])]
-    numbers = [*numbers, *(left if counts else ())]
-    frame = table.take(columns, numbers=numbers, drop_missing=reading.drop_missing)
-    if outcome.trials is not None:
-        outcomes = _read_counts(table, frame, outcome)
+        label, counts = columns.outcome, columns.trials is not None
+        left = [name for name in (label, columns.trials) if name is not None]
+        inputs = _split_names(columns.inputs or (), table.columns)
+        if not inputs and all_inputs:
+            inputs, unused = _possible_inputs(table, {*left, *numbers})
+        check_outcome(columns, [*inputs, *numbers, group])
+    frame = table.take(
+        [*left, *numbers, *inputs, *([] if group is None else [group])],
+        numbers=[*numbers, *(left if counts else ())],
+        drop_missing=reading.drop_missing,
+    )
+    if columns.trials is not None:
+        outcomes = _read_counts(table, frame, columns)
     elif label is not None:
-        outcomes = _read_labels(table, frame[label], outcome.positive, by_formula=bool(formula))
+        outcomes = _read_labels(table, frame[label], columns)
     else:
-        outcomes = _evaluate_outcomes(str(formula), frame, outcome.positive)
-    data = Data(table, frame, names, outcomes, formula, unused)
-    if data.n_dropped:
-        dropped, kept = (f"{n:,} row{'' if n == 1 else 's'}" for n in (data.n_dropped, len(frame)))
+        outcomes = _evaluate_outcomes(frame, columns)
+    if len(frame) < len(table):
+        dropped, kept = (
+            f"{n:,} row{'' if n == 1 else 's'}" for n in (len(table) - len(frame), len(frame))
+        )
         note(f"Left out {dropped} with missing values; {kept} stay.", quiet=quiet)
-    return data
+    return Data(table, frame, inputs, outcomes, columns.formula, unused)
 
 
 def check_outcome(outcome: Outcome, others: Iterable[str | None]) -> None:
     """Raise an error if no outcome is named, or if it has another role as well."""
     if outcome.outcome is None:
-        raise InvalidValueError("--outcome must name the column with the outcome.")
+        formula = ", or --formula outcome and inputs" if isinstance(outcome, Columns) else ""
+        raise InvalidValueError(f"--outcome must name the column with the outcome{formula}.")
     if outcome.outcome in others:
         raise InvalidValueError(
             f"Column {outcome.outcome!r} is the outcome. It must not be an input, a probability or "
@@ -170,14 +161,13 @@ def check_outcome(outcome: Outcome, others: Iterable[str | None]) -> None:
 def check_probabilities(data: Data, name: str) -> None:
     """Check that a column holds probabilities."""
     values = data.frame[name]
-    hint = ""
-    if values.min() >= 0 and 1 < values.max() <= 100:
-        hint = " If these are percentages, divide them by 100."
+    percentages = values.min() >= 0 and 1 < values.max() <= 100
+    hint = " If these are percentages, divide them by 100." if percentages else ""
     wrong = (values < 0) | (values > 1)
     _refuse_first(data.table, values, wrong, "hold probabilities between 0 and 1", hint)
 
 
-def _open(file: str, reading: Reading) -> Table:
+def _open_table(file: str, reading: Reading) -> Table:
     delimiter = reading.delimiter
     if delimiter is not None:
         delimiter = {"tab": "\t", "\\t": "\t", "space": " "}.get(delimiter, delimiter)
@@ -211,18 +201,20 @@ def _split_names(texts: Iterable[str], columns: Sequence[str]) -> list[str]:
 
 def _possible_inputs(table: Table, used: set[str]) -> tuple[list[str], tuple[str, ...]]:
     """Return all other columns that can be inputs, and those that cannot."""
-
-    def is_possible(name: str) -> bool:
-        if table.columns.count(name) > 1 or table.column(name).missing.all():
-            return False
-        column = table.column(name)
-        if column.kind == "text":
-            return 1 < column.values.nunique() <= MAX_LEVELS
-        return column.kind in ("number", "boolean")
-
-    others = [name for name in dict.fromkeys(table.columns) if name and name not in used]
-    possible = [name for name in others if is_possible(name)]
-    return possible, tuple(name for name in others if name not in possible)
+    possible, unused = [], []
+    for name in dict.fromkeys(table.columns):
+        if not name or name in used:
+            continue
+        column = table.column(name) if table.columns.count(name) == 1 else None
+        if column is None or column.missing.all():
+            unused.append(name)
+        elif column.kind in ("number", "boolean") or (
+            column.kind == "text" and 1 < column.values.nunique() <= MAX_LEVELS
+        ):
+            possible.append(name)
+        else:
+            unused.append(name)
+    return possible, tuple(unused)
 
 
 def _columns_of(formula: str, table: Table) -> tuple[list[str], list[str], bool, str | None]:
@@ -243,64 +235,56 @@ def _columns_of(formula: str, table: Table) -> tuple[list[str], list[str], bool,
 # --- outcomes -----------------------------------------------------------------------------------
 
 
-def _read_labels(
-    table: Table, labels: pd.Series[Any], positive: str | None, *, by_formula: bool
-) -> Outcomes:
+def _read_labels(table: Table, labels: pd.Series[Any], columns: Columns) -> Outcomes:
     """Read labels of two classes."""
     name, found = str(labels.name), sorted(labels.unique().tolist())
+    texts = [f"{value:g}" if isinstance(value, float) else str(value) for value in found]
+    classes = ", ".join(map(repr, texts[:5])) + (", …" if len(texts) > 5 else "")
     if len(found) > 2:
         hint = ""
         if all(isinstance(value, int) and value >= 0 for value in found):
-            cure = "name the column of trials: --trials"
-            cure = "write successes + failures in the formula" if by_formula else cure
-            hint = f" If it counts successes, {cure}."
+            hint = " If it counts successes, name the column of trials: --trials."
+            if columns.formula is not None:
+                hint = " If it counts successes, write successes + failures in the formula."
         raise InvalidValueError(
-            f"Column {name!r} must have two classes. It has {len(found)}: {_classes(found)}.{hint}"
+            f"Column {name!r} must have two classes. It has {len(found)}: {classes}.{hint}"
         )
-    kind = table.column(name).kind
-    pos_label = None if positive is None else _pos_label(name, found, positive, kind)
-    if positive is None and not (set(found) <= {0, 1} or set(found) <= {-1, 1}):
+    positive: object = None
+    if columns.positive is not None:
+        kind = table.column(name).kind
+        # the class that is meant need not occur where only one does
+        positive = dict(zip(texts, found, strict=True)).get(columns.positive)
+        positive = _as_kind(columns.positive, kind) if positive is None else positive
+        if positive is None or (positive not in found and len(found) > 1):
+            raise InvalidValueError(
+                f"--positive must be one of the classes of column {name!r}, {classes}. "
+                f"Got {columns.positive!r} instead.{did_you_mean(columns.positive, texts)}"
+            )
+    elif not (set(found) <= {0, 1} or set(found) <= {-1, 1}):
         raise InvalidValueError(
-            f"Column {name!r} has the class{'es' if found[1:] else ''} {_classes(found)}. "
-            f"Say which one counts: --positive {_class_text(found[-1])}."
+            f"Column {name!r} has the class{'es' if found[1:] else ''} {classes}. "
+            f"Say which one counts: --positive {texts[-1]}."
         )
-    event = 1 if pos_label is None else pos_label
-    successes = int((labels == event).sum())
-    return Outcomes(labels, pos_label, f"{name} = {_class_text(event)}", successes, len(labels))
+    event = 1 if positive is None else positive
+    text = f"{event:g}" if isinstance(event, float) else str(event)
+    return Outcomes(labels, positive, f"{name} = {text}", int((labels == event).sum()), len(labels))
 
 
-def _pos_label(name: str, found: list[Any], text: str, kind: str) -> object:
-    """Return the class that --positive names, of the kind that the column holds."""
-    by_text = {_class_text(value): value for value in found}
-    label: object = by_text.get(text, text if kind == "text" else None)
-    if label is None and kind == "boolean":
-        label = boolean(text)
-    elif label is None:
-        try:
-            label = float(text)
-        except ValueError:
-            label = None
-    # the class that is meant need not occur where only one does
-    if label in found or (len(found) == 1 and label is not None):
-        return label
-    raise InvalidValueError(
-        f"--positive must be one of the classes of column {name!r}, {_classes(found)}. "
-        f"Got {text!r} instead.{did_you_mean(text, by_text)}"
-    )
+def _as_kind(text: str, kind: str) -> object:
+    """Read text as a value of a column of this kind; None if it is none."""
+    if kind == "text":
+        return text
+    if kind == "boolean":
+        return read_boolean(text)
+    try:
+        return float(text)
+    except ValueError:
+        return None
 
 
-def boolean(text: str) -> bool | None:
-    """Read true or false, None if it is neither."""
+def read_boolean(text: str) -> bool | None:
+    """Read true or false; None if it is neither."""
     return {"true": True, "1": True, "false": False, "0": False}.get(text.lower())
-
-
-def _class_text(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else f"{value!s}"
-
-
-def _classes(values: list[Any]) -> str:
-    shown = ", ".join(repr(_class_text(value)) for value in values[:5])
-    return shown if len(values) <= 5 else f"{shown}, …"
 
 
 def _read_counts(table: Table, frame: pd.DataFrame, outcome: Outcome) -> Outcomes:
@@ -323,16 +307,16 @@ def _read_counts(table: Table, frame: pd.DataFrame, outcome: Outcome) -> Outcome
     return Outcomes(counts, None, str(k.name), int(k.sum()), int(t.sum()))
 
 
-def _evaluate_outcomes(formula: str, frame: pd.DataFrame, positive: str | None) -> Outcomes:
-    """Read outcomes that a formula computes, or two columns of counts."""
+def _evaluate_outcomes(frame: pd.DataFrame, columns: Columns) -> Outcomes:
+    """Read outcomes that a formula computes, or its two columns of counts."""
     from exactregion.data.design import Design
     from exactregion.data.reading import read_outcomes
 
-    design = Design.from_formula(formula, frame)
-    found = read_outcomes(design.outcomes, positive, design.outcome)
+    design = Design.from_formula(str(columns.formula), frame)
+    found = read_outcomes(design.outcomes, columns.positive, design.outcome)
     event = str(design.outcomes.columns[0]) if found.is_counts else design.outcome
     successes, trials = int(found.successes.sum()), int(found.trials.sum())
-    return Outcomes(design.outcomes, positive, event, successes, trials)
+    return Outcomes(design.outcomes, columns.positive, event, successes, trials)
 
 
 def _refuse_first(

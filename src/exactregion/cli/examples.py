@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from exactregion.cli.options import Draws, check_choice, check_draws, flag, offer, option
+from exactregion.cli import options as opt
 from exactregion.cli.output import (
     Page,
     check_folder,
@@ -34,9 +32,9 @@ DEMO_EXAMPLES = """
 Example:
   exactregion demo --out oring-story"""
 
-Force = Annotated[bool, flag("--force", "Replace files that exist.")]
-Quiet = Annotated[bool, flag("--quiet", "No progress and no notes on stderr.")]
-Folder = Annotated[Path, option(None, "FOLDER", "Folder for the files; made if need be.")]
+FOLDER = "Folder for the files; made if need be."
+FORCE = opt.flag("--force", "Replace files that exist.")
+QUIET = opt.flag("--quiet", "No progress and no notes on stderr.")
 
 
 def _names() -> list[str]:
@@ -45,20 +43,13 @@ def _names() -> list[str]:
     return known.__all__
 
 
+@opt.with_options
 def datasets(
-    name: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="NAME",
-            help="Print this one as CSV.",
-            autocompletion=offer(_names),
-            show_default=False,
-        ),
-    ] = None,
-    out: Annotated[Path | None, option(None, "FILE", "Write it to a file instead.")] = None,
-    force: Force = False,
-    json: Annotated[bool, flag("--json", "List them as one JSON object.")] = False,
-    quiet: Quiet = False,
+    name: str | None = opt.argument("NAME", "Print this one as CSV.", None, opt.offer(_names)),
+    out: Path | None = opt.option(None, "FILE", "Write it to a file instead."),
+    force: bool = FORCE,
+    json: bool = opt.flag("--json", "List them as one JSON object."),
+    quiet: bool = QUIET,
 ) -> None:
     """List the data sets that come along, or print one as CSV."""
     from exactregion import datasets as known
@@ -66,7 +57,7 @@ def datasets(
     if name is None:
         _list_datasets(json=json)
         return
-    check_choice("NAME", name, known.__all__)
+    opt.check_choice("NAME", name, known.__all__)
     if out is not None:
         check_target("--out", out, force=force)
     text = getattr(known, name)().to_csv(index=False, lineterminator="\n")
@@ -103,11 +94,12 @@ def _list_datasets(*, json: bool) -> None:
     page.show()
 
 
+@opt.with_options
 def paper(
-    out: Folder = Path("exactregion-paper"),
-    seed: Annotated[int, option(None, "NUMBER", "Of data and draws.")] = 0,
-    force: Force = False,
-    quiet: Quiet = False,
+    out: Path = opt.option(None, "FOLDER", FOLDER, Path("exactregion-paper")),
+    seed: int = opt.option(None, "NUMBER", "Of data and draws.", 0),
+    force: bool = FORCE,
+    quiet: bool = QUIET,
 ) -> None:
     """Repeat the experiment of the paper: its figure and its numbers.
 
@@ -115,15 +107,18 @@ def paper(
     """
     from exactregion.paper import paper as experiment
 
-    check_draws(Draws(seed=seed))
+    opt.Draws(seed=seed)  # checks the seed
     check_packages("--plot", "The figure")
     check_folder(out, experiment.FILES, force=force)
     files = experiment.run(out, seed, progress=lambda text: note(f"{text} …", quiet=quiet))
     sys.stdout.write("".join(f"{file}\n" for file in files))
 
 
+@opt.with_options
 def demo(
-    out: Folder = Path("exactregion-demo"), force: Force = False, quiet: Quiet = False
+    out: Path = opt.option(None, "FOLDER", FOLDER, Path("exactregion-demo")),
+    force: bool = FORCE,
+    quiet: bool = QUIET,
 ) -> None:
     """Show what 23 flights say about O-rings and cold, in the terminal and two pictures."""
     from exactregion.cli import demo as oring

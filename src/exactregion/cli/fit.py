@@ -5,30 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
+from exactregion.cli import options as opt
 from exactregion.cli.data import Data, read_data
-from exactregion.cli.options import (
-    Confidence,
-    DataFile,
-    Draws,
-    FailBelow,
-    Family,
-    Formula,
-    Inputs,
-    Jobs,
-    Outcome,
-    Output,
-    Reading,
-    check_draws,
-    flag,
-    option,
-    read_alpha,
-    read_level,
-    with_options,
-)
 from exactregion.cli.output import INTERVAL_KEYS, Page, Results, interval, interval_records
 from exactregion.cli.places import inputs_of, read_places, read_threshold, values_text
 from exactregion.data.table import check_file
@@ -58,83 +38,62 @@ Example:
 class Wanted:
     """What is computed of a region besides its intervals."""
 
-    joint: Annotated[
-        bool,
-        flag(
-            "--joint",
-            "Intervals that hold all at once too; wider than those that hold one by one.",
-            "Results",
-        ),
-    ] = False
-    ed50: Annotated[
-        list[str] | None,
-        option(
-            "Results",
-            "INPUT",
-            "Interval for the value of this input where the probability is 1/2. Others are at "
-            "their median, or as you say: dose,sex=male.",
-        ),
-    ] = None
-    at: Annotated[
-        list[str] | None,
-        option(
-            "Results",
-            "INPUT=VALUE",
-            "Bounds of the probability there: temp=31, or sex=male,dose=1,2,4. Others are at "
-            "their median. May be repeated.",
-        ),
-    ] = None
+    joint: bool = opt.flag(
+        "--joint",
+        "Intervals that hold all at once too; wider than those that hold one by one.",
+        opt.RESULTS,
+    )
+    ed50: list[str] | None = opt.option(
+        opt.RESULTS,
+        "INPUT",
+        "Interval for the value of this input where the probability is 1/2. Others are at their "
+        "median, or as you say: dose,sex=male.",
+    )
+    at: list[str] | None = opt.option(
+        opt.RESULTS,
+        "INPUT=VALUE",
+        "Bounds of the probability there: temp=31, or sex=male,dose=1,2,4. Others are at their "
+        "median. May be repeated.",
+    )
 
 
-@with_options
+@opt.with_options
 def fit(
-    file: DataFile,
     *,
-    formula: Formula = None,
-    outcome: Outcome,
-    inputs: Inputs = None,
-    family: Family,
-    draws: Draws,
-    confidence: Confidence = "0.95",
-    jobs: Jobs = None,
+    columns: opt.Columns,
+    family: opt.Family,
+    search: opt.Search,
     wanted: Wanted,
-    save: Annotated[
-        Path | None,
-        option("Results", "FILE", "Keep the region for exactregion show, or for Python: .npz."),
-    ] = None,
-    fail_below: FailBelow = None,
-    output: Output,
-    reading: Reading,
+    output: opt.Output,
+    reading: opt.Reading,
+    file: str = opt.FILE,
+    save: Path | None = opt.option(
+        opt.RESULTS, "FILE", "Keep the region for exactregion show, or for Python: .npz."
+    ),
 ) -> None:
     """Find the members of a family of curves that fit the outcomes.
 
     Gives an interval for each parameter, bounds of the probability anywhere, and an ED50; the
     region may be empty, which rejects the whole family.
     """
-    check_draws(draws)
-    level = read_level(confidence)
+    level = opt.read_level(search.confidence)
     family.to_model()
-    results = Results(output, read_alpha(fail_below, draws.resamples), save)
-    data = read_data(file, outcome, reading, inputs=inputs, formula=formula, quiet=output.quiet)
+    results = Results(output, output.alpha(search.resamples), save)
+    data = read_data(file, columns, reading, quiet=output.quiet)
     if not data.inputs:
         raise InvalidValueError("--inputs must name the inputs, or --formula all columns.")
-    region = fit_region(data, outcome, family, draws, confidence_level=level, n_jobs=jobs)
+    region = fit_region(data, columns, family, search, confidence_level=level, n_jobs=search.jobs)
     head = {"file": file, **data.to_dict()}
     _describe(region, wanted, data.facts(), head, results, command="fit")
 
 
-@with_options
+@opt.with_options
 def show(
-    file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="REGION", help="File that fit --save wrote: .npz.", show_default=False
-        ),
-    ],
     *,
-    jobs: Jobs = None,
     wanted: Wanted,
-    output: Output,
+    output: opt.Output,
+    file: Path = opt.argument("REGION", "File that fit --save wrote: .npz."),
+    jobs: int | None = opt.JOBS,
 ) -> None:
     """Look again at a region that fit --save kept.
 
@@ -142,10 +101,10 @@ def show(
     """
     import exactregion as er
 
-    results = Results(output)
     check_file(file)
     region = er.load(file)
     region.n_jobs = jobs
+    results = Results(output, output.alpha(region.n_resamples))
     sample = region.fitted_.sample
     head = {
         "file": str(file),
@@ -167,7 +126,7 @@ def show(
 
 
 def fit_region(
-    data: Data, outcome: Outcome, family: Family, draws: Draws, **settings: Any
+    data: Data, columns: opt.Columns, family: opt.Family, draws: opt.Draws, **settings: Any
 ) -> ConfidenceRegion:
     """Fit a region to data, by a formula if there is one or if inputs are words."""
     import exactregion as er
@@ -179,7 +138,7 @@ def fit_region(
         "pos_label": data.outcomes.positive,
         "statistic": draws.statistic or "combined",
     }
-    formula = data.to_formula(outcome)
+    formula = data.to_formula(columns)
     if formula is not None:
         return er.ConfidenceRegion.from_formula(formula, data.frame, **settings)
     return er.ConfidenceRegion(**settings).fit(data.frame[data.inputs], data.outcomes.y)

@@ -11,46 +11,47 @@ import csv
 import functools
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import Field, dataclass, field, fields, is_dataclass
 from fractions import Fraction
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
 from exactregion.data.table import did_you_mean
 from exactregion.errors import InvalidValueError
-from exactregion.models import MODELS
+from exactregion.models import MODELS, Model
 from exactregion.statistics import STATISTIC_NAMES
 
-if TYPE_CHECKING:
-    from exactregion.models import Model
-
 __all__ = [
-    "Confidence",
-    "DataFile",
+    "COLUMNS",
+    "FAMILY",
+    "FILE",
+    "JOBS",
+    "METHOD",
+    "RESULTS",
+    "Columns",
     "Draws",
-    "FailBelow",
     "Family",
-    "Formula",
-    "Inputs",
-    "Jobs",
     "Outcome",
     "Output",
     "Reading",
+    "Search",
+    "argument",
     "check_choice",
-    "check_draws",
-    "column_option",
+    "complete_columns",
     "flag",
     "offer",
     "option",
-    "read_alpha",
     "read_level",
     "read_numbers",
     "with_options",
 ]
 
+COLUMNS, FAMILY, METHOD, RESULTS = "Columns", "Family", "Method", "Results"
+READING = "Reading the file"
+"""Panels of the help."""
 
 # --- completion by the shell --------------------------------------------------------------------
 
@@ -83,105 +84,85 @@ def complete_columns(ctx: typer.Context, incomplete: str) -> list[str]:
 # --- options ------------------------------------------------------------------------------------
 
 
-def option(panel: str | None, metavar: str, text: str, **settings: Any) -> Any:
-    """Make an option with a value, in a panel of the help."""
-    return typer.Option(metavar=metavar, help=text, rich_help_panel=panel, **settings)
-
-
-def column_option(text: str, metavar: str = "COLUMN", **settings: Any) -> Any:
-    """Make an option whose value is a column of the file."""
-    return option("Columns", metavar, text, autocompletion=complete_columns, **settings)
+def option(
+    panel: str | None, metavar: str, text: str, default: Any = None, complete: Any = None
+) -> Any:
+    """Make an option with a value, in a panel of the help; columns are completed by the shell."""
+    if metavar.startswith("COLUMN"):
+        complete = complete_columns
+    shown = typer.Option(metavar=metavar, help=text, rich_help_panel=panel, autocompletion=complete)
+    return field(default=default, metadata={"typer": shown})
 
 
 def flag(name: str, text: str, panel: str | None = None) -> Any:
     """Make an option without a value."""
-    return typer.Option(name, help=text, metavar="", rich_help_panel=panel)
+    shown = typer.Option(name, help=text, metavar="", rich_help_panel=panel)
+    return field(default=False, metadata={"typer": shown})
 
 
-DataFile: TypeAlias = Annotated[
-    str,
-    typer.Argument(
-        metavar="FILE",
-        help="CSV or Parquet file with a header; - reads CSV from standard input.",
-        show_default=False,
-    ),
-]
+def argument(metavar: str, text: str, default: Any = ..., complete: Any = None) -> Any:
+    """Make an argument without a name, such as a file."""
+    shown = typer.Argument(metavar=metavar, help=text, show_default=False, autocompletion=complete)
+    return field(default=default, metadata={"typer": shown})
 
-Inputs: TypeAlias = Annotated[
-    list[str] | None,
-    column_option("Inputs, with commas between them or the option repeated.", "COLUMN,…"),
-]
 
-Formula: TypeAlias = Annotated[
-    str | None,
-    option(
-        "Columns",
-        "TEXT",
-        'Outcome and inputs in one: "damage ~ temp"; with counts: "dead + alive ~ dose".',
-    ),
-]
-
-Confidence: TypeAlias = Annotated[str, option("Method", "LEVEL", "Such as 0.95 or 95%.")]
-
-Jobs: TypeAlias = Annotated[
-    int | None,
-    option(
-        "Method", "NUMBER", "Threads; the answer is the same with any number.", show_default=False
-    ),
-]
-
-FailBelow: TypeAlias = Annotated[
-    str | None,
-    option("Results", "ALPHA", "Exit with code 1 if the p-value is at or below ALPHA."),
-]
+FILE = argument("FILE", "CSV or Parquet file with a header; - reads CSV from standard input.")
+JOBS = option(METHOD, "NUMBER", "Threads; the answer is the same with any number.")
 
 
 @dataclass(frozen=True)
 class Outcome:
     """The column with the outcome, and how to read it."""
 
-    outcome: Annotated[
-        str | None, column_option("Column with the outcome: 0/1, true/false, or two classes.")
-    ] = None
-    trials: Annotated[
-        str | None,
-        column_option("Column with numbers of trials; the outcome then counts successes."),
-    ] = None
-    positive: Annotated[
-        str | None,
-        option("Columns", "CLASS", "The class whose probability is meant, such as Yes."),
-    ] = None
+    outcome: str | None = option(
+        COLUMNS,
+        "COLUMN",
+        "Column with the outcome: 0/1, true/false, or two classes.",
+    )
+    trials: str | None = option(
+        COLUMNS,
+        "COLUMN",
+        "Column with numbers of trials; the outcome then counts successes.",
+    )
+    positive: str | None = option(
+        COLUMNS, "CLASS", "The class whose probability is meant, such as Yes."
+    )
+
+
+@dataclass(frozen=True)
+class Columns(Outcome):
+    """Outcome and inputs, by column or by formula."""
+
+    inputs: list[str] | None = option(
+        COLUMNS,
+        "COLUMN,…",
+        "Inputs, with commas between them or the option repeated.",
+    )
+    formula: str | None = option(
+        COLUMNS,
+        "TEXT",
+        'Outcome and inputs in one: "damage ~ temp"; with counts: "dead + alive ~ dose".',
+    )
 
 
 @dataclass(frozen=True)
 class Family:
     """The family of models, and what is known of it."""
 
-    model: Annotated[
-        str,
-        option(
-            "Family",
-            "NAME",
-            f"{', '.join(list(MODELS)[:-1])} or {list(MODELS)[-1]}.",
-            autocompletion=offer(lambda: MODELS),
-        ),
-    ] = "logistic"
-    guess: Annotated[
-        str | None,
-        option("Family", "RATE", "Of psychometric: guess rate, or free. 0.5 by default."),
-    ] = None
-    lapse: Annotated[
-        str | None,
-        option("Family", "RATE", "Of psychometric: lapse rate, or free, the default."),
-    ] = None
-    locations: Annotated[
-        str | None,
-        option(
-            "Family",
-            "A,B",
-            "Of laplace and gaussian: centres of the positive and the negative class.",
-        ),
-    ] = None
+    model: str = option(
+        FAMILY,
+        "NAME",
+        f"{', '.join(list(MODELS)[:-1])} or {list(MODELS)[-1]}.",
+        "logistic",
+        offer(lambda: MODELS),
+    )
+    guess: str | None = option(
+        FAMILY, "RATE", "Of psychometric: guess rate, or free. 0.5 by default."
+    )
+    lapse: str | None = option(FAMILY, "RATE", "Of psychometric: lapse rate, or free, the default.")
+    locations: str | None = option(
+        FAMILY, "A,B", "Of laplace and gaussian: centres of the positive and the negative class."
+    )
 
     def to_model(self) -> Model:
         """Make the model; an error for options that it does not take."""
@@ -205,46 +186,59 @@ class Family:
 class Draws:
     """The statistic, and what is random."""
 
-    statistic: Annotated[
-        str | None,
-        option(
-            "Method",
-            "NAME",
-            f"{', '.join(STATISTIC_NAMES[:-1])} or {STATISTIC_NAMES[-1]}; "
-            "the default suits the command.",
-            autocompletion=offer(lambda: STATISTIC_NAMES),
-        ),
-    ] = None
-    resamples: Annotated[int, option("Method", "NUMBER", "Number of data sets drawn.")] = 999
-    seed: Annotated[
-        int,
-        option("Method", "NUMBER", "Of the draws: the same file and seed give the same answer."),
-    ] = 0
+    statistic: str | None = option(
+        METHOD,
+        "NAME",
+        f"{', '.join(STATISTIC_NAMES[:-1])} or {STATISTIC_NAMES[-1]}; the default suits the "
+        "command.",
+        complete=offer(lambda: STATISTIC_NAMES),
+    )
+    resamples: int = option(METHOD, "NUMBER", "Number of data sets drawn.", 999)
+    seed: int = option(
+        METHOD, "NUMBER", "Of the draws: the same file and seed give the same answer.", 0
+    )
 
-    @property
-    def description(self) -> str:
-        """What is random, in words."""
-        return f"{self.resamples:,} resamples, seed {self.seed}"
+    def __post_init__(self) -> None:
+        """Check the values before any work."""
+        from exactregion.resampling import check_n_resamples
+
+        check_n_resamples(self.resamples)
+        if self.seed < 0:
+            raise InvalidValueError(
+                f"--seed must be a whole number, 0 or more. Got {self.seed} instead."
+            )
+        if self.statistic is not None:
+            check_choice("--statistic", self.statistic, STATISTIC_NAMES)
+
+    def describe(self, statistic: str) -> str:
+        """Describe statistic and draws in words."""
+        return f"{statistic}, {self.resamples:,} resamples, seed {self.seed}"
 
     def to_dict(self) -> dict[str, int]:
-        """Return what is random, for programs."""
+        """Describe the draws for programs."""
         return {"resamples": self.resamples, "seed": self.seed}
+
+
+@dataclass(frozen=True)
+class Search(Draws):
+    """The level of a region, and how it is searched."""
+
+    confidence: str = option(METHOD, "LEVEL", "Such as 0.95 or 95%.", "0.95")
+    jobs: int | None = JOBS
 
 
 @dataclass(frozen=True)
 class Output:
     """Where results go."""
 
-    json: Annotated[bool, flag("--json", "Print one JSON object.", "Results")] = False
-    plot: Annotated[
-        Path | None, option("Results", "FILE", "Draw a picture: .png, .pdf or .svg.")
-    ] = None
-    report: Annotated[
-        Path | None, option("Results", "FILE", "Write a page to look at in a browser: .html.")
-    ] = None
-    force: Annotated[bool, flag("--force", "Replace files that exist.", "Results")] = False
-    quiet: Annotated[bool, flag("--quiet", "No progress and no notes on stderr.", "Results")] = (
-        False
+    json: bool = flag("--json", "Print one JSON object.", RESULTS)
+    plot: Path | None = option(RESULTS, "FILE", "Draw a picture: .png, .pdf or .svg.")
+    report: Path | None = option(RESULTS, "FILE", "Write a page to look at in a browser: .html.")
+    force: bool = flag("--force", "Replace files that exist.", RESULTS)
+    quiet: bool = flag("--quiet", "No progress and no notes on stderr.", RESULTS)
+
+    fail_below: str | None = option(
+        RESULTS, "ALPHA", "Exit with code 1 if the p-value is at or below ALPHA."
     )
 
     @property
@@ -252,53 +246,65 @@ class Output:
         """Whether progress is shown."""
         return not (self.quiet or self.json)
 
+    def alpha(self, resamples: int, n_tests: int = 1) -> float | None:
+        """Read the level; one below the smallest p-value, adjusted for tests, is an error."""
+        if self.fail_below is None:
+            return None
+        alpha = read_level(self.fail_below, "--fail-below")
+        smallest = n_tests / (resamples + 1)
+        if alpha < smallest * (1 - 1e-9):
+            needed = int(-(-n_tests // alpha)) - 1
+            raise InvalidValueError(
+                f"--fail-below {alpha:g} can never happen: the smallest p-value with --resamples "
+                f"{resamples} is {smallest:g}. Use --resamples {needed} or more."
+            )
+        return alpha
+
 
 @dataclass(frozen=True)
 class Reading:
     """How to read the file."""
 
-    delimiter: Annotated[
-        str | None,
-        option(
-            "Reading the file", "TEXT", "What separates cells: ',' by default, tab in .tsv files."
-        ),
-    ] = None
-    decimal: Annotated[
-        str, option("Reading the file", "TEXT", "What separates decimals: '.' or ','.")
-    ] = "."
-    drop_missing: Annotated[
-        bool,
-        flag(
-            "--drop-missing",
-            "Leave out rows with missing values in the columns used.",
-            "Reading the file",
-        ),
-    ] = False
+    delimiter: str | None = option(
+        READING, "TEXT", "What separates cells: ',' by default, tab in .tsv files."
+    )
+    decimal: str = option(READING, "TEXT", "What separates decimals: '.' or ','.", ".")
+    drop_missing: bool = flag(
+        "--drop-missing", "Leave out rows with missing values in the columns used.", READING
+    )
 
 
 def with_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Spread the options of groups over the signature of a command."""
-    hints = get_type_hints(command, include_extras=True)
-    parameters: list[Parameter] = []
+    """Spread the options of groups over the signature of a command, as Typer reads it."""
+    hints = get_type_hints(command)
     groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
+    parameters: list[Parameter] = []
+
+    def add(name: str, kind: Any, made: Field[Any]) -> None:
+        parameters.append(
+            Parameter(
+                name,
+                Parameter.KEYWORD_ONLY,
+                annotation=Annotated[kind, made.metadata["typer"]],
+                default=Parameter.empty if made.default is ... else made.default,
+            )
+        )
+
     for name, parameter in signature(command).parameters.items():
-        keyword = parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=hints[name])
         if name not in groups:
-            parameters.append(keyword)
+            add(name, hints[name], parameter.default)
             continue
-        inner = get_type_hints(groups[name], include_extras=True)
-        parameters += [
-            keyword.replace(name=field.name, annotation=inner[field.name], default=field.default)
-            for field in fields(groups[name])
-        ]
+        inner = get_type_hints(groups[name])
+        for made in fields(groups[name]):
+            add(made.name, inner[made.name], made)
 
     @functools.wraps(command)
-    def spread(**options: Any) -> None:
+    def spread(**values: Any) -> None:
         gathered = {
-            name: group(**{field.name: options.pop(field.name) for field in fields(group)})
+            name: group(**{made.name: values.pop(made.name) for made in fields(group)})
             for name, group in groups.items()
         }
-        command(**options, **gathered)
+        command(**values, **gathered)
 
     spread.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     spread.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
@@ -332,21 +338,6 @@ def read_level(text: str, option: str = "--confidence") -> float:
     return float(value)
 
 
-def read_alpha(text: str | None, resamples: int, n_tests: int = 1) -> float | None:
-    """Read the level of --fail-below; one below the smallest adjusted p-value is an error."""
-    if text is None:
-        return None
-    alpha = read_level(text, "--fail-below")
-    smallest = n_tests / (resamples + 1)
-    if alpha < smallest * (1 - 1e-9):
-        needed = int(-(-n_tests // alpha)) - 1
-        raise InvalidValueError(
-            f"--fail-below {alpha:g} can never happen: the smallest p-value with --resamples "
-            f"{resamples} is {smallest:g}. Use --resamples {needed} or more."
-        )
-    return alpha
-
-
 def read_numbers(text: str, option: str) -> list[float]:
     """Read numbers with commas between them."""
     try:
@@ -364,16 +355,3 @@ def check_choice(option: str, value: str, choices: Iterable[str]) -> None:
             f"{option} must be one of {', '.join(choices)}. Got {value!r} instead."
             f"{did_you_mean(value, choices)}"
         )
-
-
-def check_draws(draws: Draws) -> None:
-    """Check seed, number of resamples and statistic before any work."""
-    from exactregion.resampling import check_n_resamples
-
-    check_n_resamples(draws.resamples)
-    if draws.seed < 0:
-        raise InvalidValueError(
-            f"--seed must be a whole number, 0 or more. Got {draws.seed} instead."
-        )
-    if draws.statistic is not None:
-        check_choice("--statistic", draws.statistic, STATISTIC_NAMES)

@@ -12,10 +12,15 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import typer
+from rich import box
+from rich.cells import cell_len
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
 
 from exactregion._version import __version__
 from exactregion.cli.options import Output
@@ -26,7 +31,6 @@ from exactregion.plotting.wording import interval_text, number
 
 if TYPE_CHECKING:
     import pandas as pd
-    from rich.console import RenderableType
 
 __all__ = [
     "INTERVAL_KEYS",
@@ -130,15 +134,14 @@ class Page:
 
     def heading(self, text: str) -> None:
         """Add a line that stands out."""
-        from rich.text import Text
-
         self._parts += [Text(printable(text), style="bold"), ""]
+
+    def paragraph(self, text: str) -> None:
+        """Add sentences."""
+        self._parts += [Text(printable(text)), ""]
 
     def facts(self, facts: Mapping[str, str]) -> None:
         """Add facts, each on a line with its name."""
-        from rich.table import Table
-        from rich.text import Text
-
         table = Table.grid(padding=(0, 2), pad_edge=False)
         table.add_column(no_wrap=True)
         table.add_column(ratio=1)
@@ -147,19 +150,11 @@ class Page:
         self._parts += [table, ""]
 
     def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """Add a table: names in the first column, then numbers."""
+        """Add a table: names in the first column, then numbers, which are never cut."""
         self._parts += [_Grid(columns, rows), ""]
-
-    def paragraph(self, text: str) -> None:
-        """Add sentences."""
-        from rich.text import Text
-
-        self._parts += [Text(printable(text)), ""]
 
     def show(self) -> None:
         """Print the page on stdout."""
-        from rich.console import Console
-
         console = Console(highlight=False, markup=False, emoji=False)
         width = min(console.width, WIDEST)
         with console.capture() as captured:
@@ -178,18 +173,13 @@ class _Grid:
     rows: Sequence[Sequence[str]]
 
     def drawn(self, width: int) -> RenderableType:
-        from rich import box
-        from rich.cells import cell_len
-        from rich.table import Table
-        from rich.text import Text
-
         numbers = list(zip(self.columns[1:], *(row[1:] for row in self.rows), strict=True))
         taken = sum(max(map(cell_len, cells)) + 3 for cells in numbers) + 2
         room = max(NARROWEST, width - taken)
         table = Table(box=box.SIMPLE_HEAD, show_edge=False)
-        for place, name in enumerate(self.columns):
-            justify: Literal["left", "right"] = "right" if place else "left"
-            table.add_column(Text(shorten(name, room)), justify=justify, no_wrap=True)
+        table.add_column(Text(shorten(self.columns[0], room)), no_wrap=True)
+        for name in self.columns[1:]:
+            table.add_column(Text(shorten(name, room)), justify="right", no_wrap=True)
         for first, *others in self.rows:
             table.add_row(Text(shorten(first, room)), *(Text(printable(cell)) for cell in others))
         return table
@@ -284,17 +274,7 @@ def check_packages(option: str, what: str) -> None:
 
 @dataclass(frozen=True)
 class Results:
-    """Where the results of a command go: checked first, then printed and written.
-
-    Attributes
-    ----------
-    output : Output
-        Options about results.
-    save : Path or None
-        Where a region goes.
-    alpha : float or None
-        The level of --fail-below.
-    """
+    """Where the results of a command go: files are checked first, then written."""
 
     output: Output
     alpha: float | None = None

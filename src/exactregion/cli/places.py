@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from exactregion.cli.data import boolean
+from exactregion.cli.data import read_boolean
 from exactregion.data.table import did_you_mean, shown_names
 from exactregion.errors import InvalidValueError
 from exactregion.models import CLogLog, Logistic, Model, Probit
@@ -87,7 +88,10 @@ def inputs_of(region: ConfidenceRegion) -> pd.DataFrame:
 
 def values_text(values: dict[str, Any]) -> str:
     """Write values with their names."""
-    return ", ".join(f"{name} = {_text(value)}" for name, value in values.items())
+    return ", ".join(
+        f"{name} = {value:g}" if isinstance(value, float) else f"{name} = {value}"
+        for name, value in values.items()
+    )
 
 
 def read_places(region: ConfidenceRegion, texts: Sequence[str]) -> Places | None:
@@ -172,19 +176,26 @@ def _columns_of_term(region: ConfidenceRegion, name: str) -> list[str]:
 
 def _read(text: str, inputs: pd.DataFrame, option: str) -> list[dict[str, Any]]:
     """Read one place, or as many as one of its inputs has values."""
-    values: dict[str, list[Any]] = {}
-    name = ""
-    for part in (part.strip() for part in text.split(",")):
-        # names may hold an = themselves
-        begun = [str(known) for known in inputs.columns if _is_assigned(part, str(known))]
-        value = part
-        if begun:
-            name = max(begun, key=len)
-            value = part[len(name) :].lstrip()[1:].strip()
-            values[name] = []
-        elif not name or "=" in part:
-            _refuse(part, text, inputs, option)
-        values[name].append(_value(value, name, inputs[name], option))
+    names = [str(name) for name in inputs.columns]
+    known = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+    before, *parts = re.split(rf"(?:^|,)\s*({known})\s*=", text)
+    for unread in (before, *parts[1::2]):
+        wrong, equals, _ = unread.rpartition("=")
+        wrong = wrong.rpartition(",")[2].strip()
+        if equals:
+            raise InvalidValueError(
+                f"{option} must name inputs of the region, {shown_names(names)}. "
+                f"Got {wrong!r} instead.{did_you_mean(wrong, names)}"
+            )
+    if before or not parts:
+        usual = values_text({names[0]: _usual(inputs)[names[0]]}).replace(" = ", "=")
+        raise InvalidValueError(
+            f"{option} must be input=value, such as {usual}. Got {text!r} instead."
+        )
+    values = {
+        name: [_value(value.strip(), inputs[name], option) for value in several.split(",")]
+        for name, several in zip(parts[::2], parts[1::2], strict=True)
+    }
     longest = max(values, key=lambda name: len(values[name]))
     if any(len(several) > 1 for name, several in values.items() if name != longest):
         raise InvalidValueError(
@@ -194,39 +205,21 @@ def _read(text: str, inputs: pd.DataFrame, option: str) -> list[dict[str, Any]]:
     return [{**single, longest: value} for value in values[longest]]
 
 
-def _is_assigned(part: str, name: str) -> bool:
-    return part.startswith(name) and part[len(name) :].lstrip().startswith("=")
-
-
-def _refuse(part: str, text: str, inputs: pd.DataFrame, option: str) -> NoReturn:
-    names = [str(column) for column in inputs.columns]
-    if "=" not in part:
-        raise InvalidValueError(
-            f"{option} must be input=value, such as {names[0]}={_text(_usual(inputs)[names[0]])}. "
-            f"Got {text!r} instead."
-        )
-    name = part.partition("=")[0].strip()
-    raise InvalidValueError(
-        f"{option} must name inputs of the region, {shown_names(names)}. Got {name!r} instead."
-        f"{did_you_mean(name, names)}"
-    )
-
-
-def _value(text: str, name: str, column: pd.Series[Any], option: str) -> Any:
+def _value(text: str, column: pd.Series[Any], option: str) -> Any:
     """Read a value of an input, of the kind that the column holds."""
     if column.dtype.kind in "iuf":
         try:
             return float(text)
         except ValueError as error:
             raise InvalidValueError(
-                f"{option} must have a number for {name!r}. Got {text!r} instead."
+                f"{option} must have a number for {column.name!r}. Got {text!r} instead."
             ) from error
-    value = boolean(text) if column.dtype.kind == "b" else text
+    value = read_boolean(text) if column.dtype.kind == "b" else text
     if value is not None and value in set(column):
         return value
     raise InvalidValueError(
-        f"{option} must have one of {shown_names(sorted(map(str, set(column))))} for {name!r}. "
-        f"Got {text!r} instead."
+        f"{option} must have one of {shown_names(sorted(map(str, set(column))))} for "
+        f"{column.name!r}. Got {text!r} instead."
     )
 
 
@@ -236,7 +229,3 @@ def _usual(inputs: pd.DataFrame) -> dict[str, Any]:
         str(name): float(column.median()) if column.dtype.kind in "iuf" else column.mode().iloc[0]
         for name, column in inputs.items()
     }
-
-
-def _text(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -2,27 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
+from exactregion.cli import options as opt
 from exactregion.cli.data import Data, check_probabilities, read_data
 from exactregion.cli.fit import fit_region, statistic_name
-from exactregion.cli.options import (
-    DataFile,
-    Draws,
-    FailBelow,
-    Family,
-    Formula,
-    Inputs,
-    Outcome,
-    Output,
-    Reading,
-    check_draws,
-    column_option,
-    option,
-    read_alpha,
-    read_numbers,
-    with_options,
-)
 from exactregion.cli.output import Page, Results
 from exactregion.errors import InvalidValueError
 
@@ -37,48 +21,35 @@ Examples:
   exactregion test oring.csv --formula "y ~ temp" --parameters 15.04,-0.232"""
 
 
-@with_options
+@opt.with_options
 def run_test(
-    file: DataFile,
     *,
-    probability: Annotated[
-        list[str] | None,
-        column_option("Column with the probabilities to test; repeat it to test several."),
-    ] = None,
-    outcome: Outcome,
-    inputs: Inputs = None,
-    formula: Formula = None,
-    parameters: Annotated[
-        str | None,
-        option(
-            "Family",
-            "NUMBERS",
-            "Test this member of a family instead: 15.04,-0.232, or with names: temp=-0.232,…",
-        ),
-    ] = None,
-    family: Family,
-    draws: Draws,
-    fail_below: FailBelow = None,
-    output: Output,
-    reading: Reading,
+    columns: opt.Columns,
+    family: opt.Family,
+    draws: opt.Draws,
+    output: opt.Output,
+    reading: opt.Reading,
+    file: str = opt.FILE,
+    probability: list[str] | None = opt.option(
+        opt.COLUMNS,
+        "COLUMN",
+        "Column with the probabilities to test; repeat it to test several.",
+    ),
+    parameters: str | None = opt.option(
+        opt.FAMILY,
+        "NUMBERS",
+        "Test this member of a family instead: 15.04,-0.232, or with names: temp=-0.232,…",
+    ),
 ) -> None:
     """Test whether probabilities can be true, in a file with outcomes.
 
     They must not have been fitted to these outcomes. The test looks for structure in the inputs:
     all other columns, unless --inputs or --formula names some.
     """
-    check_draws(draws)
     names = probability or []
     _check_candidates(names, parameters, family, output)
-    results = Results(output, read_alpha(fail_below, draws.resamples))
-    data = read_data(
-        *(file, outcome, reading),
-        inputs=inputs,
-        formula=formula,
-        numbers=names,
-        all_inputs=True,
-        quiet=output.quiet,
-    )
+    results = Results(output, output.alpha(draws.resamples))
+    data = read_data(file, columns, reading, numbers=names, all_inputs=True, quiet=output.quiet)
     if not data.inputs:
         raise InvalidValueError(
             f"{data.table.label} has no other columns for the test to look for structure in. "
@@ -93,7 +64,7 @@ def run_test(
         result, found = None, _compare(data, names, draws, page)
     else:
         if parameters is not None:
-            name, result = _test_member(data, outcome, family, parameters, draws)
+            name, result = _test_member(data, columns, family, parameters, draws)
         else:
             name, result = names[0], _test_column(data, names[0], draws)
         found = _describe(data, name, result, draws, page)
@@ -109,7 +80,7 @@ def run_test(
 
 
 def _check_candidates(
-    names: list[str], parameters: str | None, family: Family, output: Output
+    names: list[str], parameters: str | None, family: opt.Family, output: opt.Output
 ) -> None:
     if not names and parameters is None:
         raise InvalidValueError(
@@ -118,14 +89,14 @@ def _check_candidates(
         )
     if names and parameters is not None:
         raise InvalidValueError("--probability must be left out where --parameters is given.")
-    if parameters is None and family != Family():
+    if parameters is None and family != opt.Family():
         raise InvalidValueError("--model says what --parameters mean: give both, or neither.")
     if len(names) > 1 and (output.plot or output.report):
         target = "--plot" if output.plot else "--report"
         raise InvalidValueError(f"{target} shows one candidate: give one --probability.")
 
 
-def _settings(data: Data, draws: Draws) -> dict[str, Any]:
+def _settings(data: Data, draws: opt.Draws) -> dict[str, Any]:
     return {
         "statistic": draws.statistic or "multiscale",
         "n_resamples": draws.resamples,
@@ -134,7 +105,7 @@ def _settings(data: Data, draws: Draws) -> dict[str, Any]:
     }
 
 
-def _test_column(data: Data, name: str, draws: Draws) -> ExactTestResult:
+def _test_column(data: Data, name: str, draws: opt.Draws) -> ExactTestResult:
     import exactregion as er
 
     X, y = data.frame[data.inputs], data.outcomes.y
@@ -142,12 +113,12 @@ def _test_column(data: Data, name: str, draws: Draws) -> ExactTestResult:
 
 
 def _test_member(
-    data: Data, outcome: Outcome, family: Family, parameters: str, draws: Draws
+    data: Data, columns: opt.Columns, family: opt.Family, parameters: str, draws: opt.Draws
 ) -> tuple[str, ExactTestResult]:
     """Test one member of a family, and name it by its parameters."""
     from exactregion.testing.result import Question, result_of
 
-    region = fit_region(data, outcome, family, draws, accepted_ranks=(1, draws.resamples + 1))
+    region = fit_region(data, columns, family, draws, accepted_ranks=(1, draws.resamples + 1))
     theta = _read_parameters(parameters, region.parameter_names_)
     evaluation, sample = region.evaluate(theta), region.fitted_.sample
     question = Question(
@@ -167,7 +138,7 @@ def _test_member(
 def _read_parameters(text: str, names: tuple[str, ...]) -> list[float]:
     """Read the parameters of a member: "15.04, -0.232", or "intercept=15.04, temp=-0.232"."""
     parts = [part.rpartition("=") for part in text.split(",")]
-    numbers = read_numbers(",".join(value for _, _, value in parts), "--parameters")
+    numbers = opt.read_numbers(",".join(value for _, _, value in parts), "--parameters")
     given = dict(zip((name.strip() for name, _, _ in parts), numbers, strict=True))
     needed = f"--parameters must be {', '.join(names)} in this order, or name=value of each."
     if len(numbers) != len(names):
@@ -181,7 +152,7 @@ def _read_parameters(text: str, names: tuple[str, ...]) -> list[float]:
 
 
 def _describe(
-    data: Data, name: str, result: ExactTestResult, draws: Draws, page: Page
+    data: Data, name: str, result: ExactTestResult, draws: opt.Draws, page: Page
 ) -> dict[str, Any]:
     """Put one result on the page, and return it for programs."""
     from exactregion.plotting.wording import answer_of_test, guarantee_of_test
@@ -191,7 +162,7 @@ def _describe(
         {
             **data.facts(),
             "candidate": name,
-            "test": f"{statistic}, {draws.description}",
+            "test": draws.describe(statistic),
             "p-value": f"{result.pvalue:.4g} (rank {result.rank:,} of {draws.resamples + 1:,})",
         }
     )
@@ -201,14 +172,14 @@ def _describe(
     return {"statistic": statistic, **draws.to_dict(), "candidates": [candidate]}
 
 
-def _compare(data: Data, names: list[str], draws: Draws, page: Page) -> dict[str, Any]:
+def _compare(data: Data, names: list[str], draws: opt.Draws, page: Page) -> dict[str, Any]:
     """Test several columns, put them on the page, and return them for programs."""
     import exactregion as er
 
     settings = _settings(data, draws)
     candidates = {name: data.frame[name] for name in names}
     table = er.compare(candidates, data.frame[data.inputs], data.outcomes.y, **settings)
-    page.facts({**data.facts(), "test": f"{settings['statistic']}, {draws.description}"})
+    page.facts({**data.facts(), "test": draws.describe(settings["statistic"])})
     page.table(
         ["candidate", "p-value", f"rank of {draws.resamples + 1:,}"],
         [(str(n), f"{row['pvalue']:.4g}", f"{int(row['rank']):,}") for n, row in table.iterrows()],
