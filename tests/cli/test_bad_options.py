@@ -102,7 +102,7 @@ LINES = {
     "delimiter": ((*FIT, "--delimiter", ";;"), "--delimiter must be one character"),
     "decimal": ((*FIT, "--decimal", ";"), "--decimal must be '.' or ','"),
     "positive and trials": ((*MOTHS, "--positive", "1"), "--positive must be left out"),
-    "positive": ((*COLUMN, "--positive", "yes"), "one of the classes of column 'y', '0', '1'"),
+    "positive": ((*COLUMN, "--positive", "yes"), "--positive must be a number"),
     "by a number": ((*CALIBRATE, "--by", "p"), "--by must be a column of groups"),
     "plot of several": (
         (*COLUMN, "--probability", "y", "--plot", "new.png"),

@@ -32,6 +32,7 @@ OPTIONS = {
     "pos_label": "--positive",
     "rng": "--seed",
     "theta": "--parameters",
+    "y": "--outcome",
     **{
         name: f"--{name}"
         for name in ("formula", "guess", "lapse", "locations", "model", "statistic")

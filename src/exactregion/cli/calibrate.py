@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from exactregion.cli import options as opt
-from exactregion.cli.data import Data, check_outcome, check_probabilities, read_data
+from exactregion.cli.data import check_outcome, check_probabilities, facts_of, read_data
 from exactregion.cli.fit import statistic_name
 from exactregion.cli.output import Page, Results, interval, interval_records
 from exactregion.data.table import check_file
@@ -37,10 +38,20 @@ MANY_GROUPS = 50
 CLUSTER_TIMEOUT = "20s"
 
 
+@dataclass(frozen=True)
+class Predictions(opt.Outcome):
+    """Predictions, outcomes and groups, by column."""
+
+    probability: str = opt.option(
+        opt.COLUMNS, "COLUMN", "Column with the predicted probabilities.", ...
+    )
+    by: str | None = opt.option(opt.COLUMNS, "COLUMN", "Test each group of this column too.")
+
+
 @opt.with_options
 def calibrate(
     *,
-    outcome: opt.Outcome,
+    predictions: Predictions,
     search: opt.Search,
     output: opt.Output,
     reading: opt.Reading,
@@ -51,10 +62,6 @@ def calibrate(
         "however large they are.",
         None,
     ),
-    probability: str = opt.option(
-        opt.COLUMNS, "COLUMN", "Column with the predicted probabilities.", ...
-    ),
-    by: str | None = opt.option(opt.COLUMNS, "COLUMN", "Test each group of this column too."),
     cluster: str | None = opt.option(
         opt.METHOD, "ADDRESS", "Of a Dask scheduler whose workers see the Parquet files; no belt."
     ),
@@ -67,94 +74,97 @@ def calibrate(
     The outcomes must be held out: not used to fit what predicts. With --by, --fail-below looks at
     the p-values of the groups, adjusted for their number.
     """
-    import exactregion as er
-
-    check_outcome(outcome, [probability, by])
+    check_outcome(predictions, [predictions.probability, predictions.by])
     results = Results(output, output.alpha(search.resamples))
-    level = opt.read_level(search.confidence)
-    settings: dict[str, Any] = {"n_resamples": search.resamples, "rng": search.seed}
-    belt: CalibrationBelt | None = None
-    groups: pd.DataFrame | None = None
+    files = [file, *(more or ())]
     if more or cluster is not None:
-        files = [file, *(more or ())]
-        _check_pieces(files, outcome)
-        settings |= {
-            "n_jobs": search.jobs,
-            "progress": output.progress,
-            "pos_label": outcome.positive,
-        }
-        with _pieces(files, cluster) as pieces:
-            names: Any = (outcome.outcome, probability)
-            settings |= {"data": pieces, "statistic": search.statistic}
-            test = er.calibration_test(*names, **settings)
-            if by is not None:
-                groups = er.calibration_test(*names, by=by, **settings)
-        facts, content = _describe_pieces(files, outcome, test)
+        found = _test_pieces(files, cluster, predictions, search, output)
     else:
-        if search.statistic is not None and not test_only:
-            raise InvalidValueError(
-                "--statistic goes with --test-only: the belt comes with a test of its own."
-            )
-        columns = opt.Columns(**vars(outcome))
-        data = read_data(
-            file, columns, reading, numbers=[probability], group=by, quiet=output.quiet
-        )
-        check_probabilities(data, probability)
-        if by is not None:
-            output.alpha(search.resamples, _count_groups(data, by))
-        settings["pos_label"] = data.outcomes.positive
-        y, p = data.outcomes.y, data.frame[probability]
-        if test_only:
-            test = er.calibration_test(y, p, statistic=search.statistic, **settings)
-        else:
-            if p.isin([0, 1]).all():
-                raise InvalidValueError(
-                    f"Column {probability!r} holds only 0 and 1, which leave no room for a belt. "
-                    "Add --test-only."
-                )
-            with showing("belt", show=output.progress):
-                belt = er.calibration_belt(
-                    y, p, confidence_level=level, n_jobs=search.jobs, **settings
-                )
-                _ = belt.intervals  # searched here, where progress is shown, and kept
-            test = belt.test
-        if by is not None:
-            groups = er.calibration_test(
-                y, p, by=data.frame[by], statistic=search.statistic, **settings
-            )
-        facts, content = data.facts(), data.to_dict()
-        del facts["inputs"], content["inputs"], content["formula"]
-    head = {
-        "file": " ".join([file, *(more or ())]),
-        **content,
-        "probability": probability,
-        "by": by,
-    }
+        found = _test_file(file, predictions, search, output, reading, test_only=test_only)
+    groups = found.groups
+    head = {"file": " ".join(files), **found.data}
+    head |= {"probability": predictions.probability, "by": predictions.by}
     results.finish(
-        _page({**facts, "predictions": probability}, search, test, belt, groups),
-        {**head, **_to_dict(search, test, belt, groups)},
+        _page(found, predictions.probability, search, len(files)),
+        {**head, **_to_dict(found, search)},
         command="calibrate",
-        result=belt or test,
-        pvalue=test.pvalue if groups is None else float(groups["pvalue_holm"].min()),
+        result=found.belt or found.test,
+        pvalue=found.test.pvalue if groups is None else float(groups["pvalue_holm"].min()),
         decided="p =" if groups is None else "the smallest adjusted p-value of a group is",
     )
 
 
-def _count_groups(data: Data, by: str) -> int:
-    n, n_groups = len(data.frame), int(data.frame[by].nunique())
-    if n_groups > max(MANY_GROUPS, n / 2):
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """A description of the data, the test, and the belt and groups if they are wanted."""
+
+    data: dict[str, Any]
+    test: ExactTestResult
+    belt: CalibrationBelt | None = None
+    groups: pd.DataFrame | None = None
+
+
+def _test_file(
+    file: str,
+    predictions: Predictions,
+    search: opt.Search,
+    output: opt.Output,
+    reading: opt.Reading,
+    *,
+    test_only: bool,
+) -> _Found:
+    """Test one file that is read as a whole."""
+    import exactregion as er
+
+    if search.statistic is not None and not test_only:
         raise InvalidValueError(
-            f"--by must be a column of groups. Column {by!r} has {n_groups:,} different values in "
-            f"{n:,} rows."
+            "--statistic goes with --test-only: the belt comes with a test of its own."
         )
-    return n_groups
+    level = opt.read_level(search.confidence)
+    probability, by = predictions.probability, predictions.by
+    columns = opt.Columns(predictions.outcome, predictions.trials, predictions.positive)
+    data = read_data(file, columns, reading, numbers=[probability], group=by, quiet=output.quiet)
+    check_probabilities(data, probability)
+    y, p = data.outcomes.y, data.frame[probability]
+    settings = search.settings | {"pos_label": data.outcomes.positive}
+    belt = groups = None
+    if by is not None:
+        n, n_groups = len(data.frame), int(data.frame[by].nunique())
+        if n_groups > max(MANY_GROUPS, n / 2):
+            raise InvalidValueError(
+                f"--by must be a column of groups. Column {by!r} has {n_groups:,} different values "
+                f"in {n:,} rows."
+            )
+        output.alpha(search.resamples, n_groups)
+    if not test_only:
+        if p.isin([0, 1]).all():
+            raise InvalidValueError(
+                f"Column {probability!r} holds only 0 and 1, which leave no room for a belt. "
+                "Add --test-only."
+            )
+        with showing("belt", show=output.progress):
+            belt = er.calibration_belt(y, p, confidence_level=level, n_jobs=search.jobs, **settings)
+            _ = belt.intervals  # searched here, where progress is shown, and kept
+    settings["statistic"] = search.statistic
+    test = er.calibration_test(y, p, **settings) if belt is None else belt.test
+    if by is not None:
+        groups = er.calibration_test(y, p, by=data.frame[by], **settings)
+    content = data.to_dict()
+    del content["inputs"], content["formula"]
+    return _Found(content, test, belt, groups)
 
 
-# --- several Parquet files, or a cluster --------------------------------------------------------
+def _test_pieces(
+    files: list[str],
+    cluster: str | None,
+    predictions: Predictions,
+    search: opt.Search,
+    output: opt.Output,
+) -> _Found:
+    """Test Parquet files piece by piece, on a cluster if there is one."""
+    import exactregion as er
 
-
-def _check_pieces(files: list[str], outcome: opt.Outcome) -> None:
-    if outcome.trials is not None:
+    if predictions.trials is not None:
         raise InvalidValueError("--trials goes with one file that is read as a whole.")
     for file in files:
         check_file(Path(file))
@@ -163,6 +173,23 @@ def _check_pieces(files: list[str], outcome: opt.Outcome) -> None:
                 f"Several files, or a cluster, must be Parquet files. Got {file!r}: turn it into "
                 "Parquet, or give one CSV file alone."
             )
+    columns: Any = (predictions.outcome, predictions.probability)
+    settings = search.settings | {"statistic": search.statistic, "pos_label": predictions.positive}
+    settings |= {"n_jobs": search.jobs, "progress": output.progress}
+    with _pieces(files, cluster) as data:
+        test = er.calibration_test(*columns, data=data, **settings)
+        groups = None
+        if predictions.by is not None:
+            groups = er.calibration_test(*columns, data=data, by=predictions.by, **settings)
+    trials = int(test.question.trials.sum())
+    content = {
+        "n": trials,
+        "dropped": 0,
+        "successes": int(test.question.successes.sum()),
+        "trials": trials,
+        "event": predictions.event,
+    }
+    return _Found(content, test, groups=groups)
 
 
 @contextmanager
@@ -189,36 +216,23 @@ def _pieces(files: list[str], cluster: str | None) -> Iterator[Any]:
         yield dd.read_parquet(sorted(files))
 
 
-def _describe_pieces(
-    files: list[str], outcome: opt.Outcome, test: ExactTestResult
-) -> tuple[dict[str, str], dict[str, Any]]:
-    successes, trials = int(test.question.successes.sum()), int(test.question.trials.sum())
-    event = f"{outcome.outcome} = {1 if outcome.positive is None else outcome.positive}"
-    facts = {
-        "rows": f"{trials:,} in {len(files):,} file{'s' if len(files) > 1 else ''}",
-        "outcome": f"{event} in {successes:,} of {trials:,}",
-    }
-    content = {"n": trials, "dropped": 0, "successes": successes, "trials": trials, "event": event}
-    return facts, content
-
-
-# --- what was found -----------------------------------------------------------------------------
-
-
-def _page(
-    facts: dict[str, str],
-    draws: opt.Draws,
-    test: ExactTestResult,
-    belt: CalibrationBelt | None,
-    groups: pd.DataFrame | None,
-) -> Page:
+def _page(found: _Found, probability: str, draws: opt.Draws, n_files: int) -> Page:
     from exactregion.plotting import wording
 
+    test, belt, groups = found.test, found.belt, found.groups
+    facts = facts_of(found.data)
+    if n_files > 1:
+        facts["rows"] += f" in {n_files:,} files"
     page = Page()
     page.heading("Are these predictions calibrated?")
-    method = draws.describe(statistic_name(test.question.statistic))
-    rank = f"{test.pvalue:.4g} (rank {test.rank:,} of {draws.resamples + 1:,})"
-    page.facts({**facts, "test": method, "p-value": rank})
+    page.facts(
+        {
+            **facts,
+            "predictions": probability,
+            "test": draws.describe(statistic_name(test.question.statistic)),
+            "p-value": f"{test.pvalue:.4g} (rank {test.rank:,} of {draws.resamples + 1:,})",
+        }
+    )
     if belt is not None:
         level = wording.percent(belt.coverage)
         page.table(
@@ -254,12 +268,8 @@ def _page(
     return page
 
 
-def _to_dict(
-    draws: opt.Draws,
-    test: ExactTestResult,
-    belt: CalibrationBelt | None,
-    groups: pd.DataFrame | None,
-) -> dict[str, Any]:
+def _to_dict(found: _Found, draws: opt.Draws) -> dict[str, Any]:
+    test, belt, groups = found.test, found.belt, found.groups
     content: dict[str, Any] = {
         "statistic": statistic_name(test.question.statistic),
         **draws.to_dict(),

@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from exactregion._typing import IntArray
 from exactregion.cli.options import Columns, Outcome, Reading
 from exactregion.cli.output import note
-from exactregion.data.table import Table, did_you_mean, read_table
-from exactregion.errors import InvalidValueError
+from exactregion.data.table import Table, read_table
+from exactregion.errors import ArgumentError, InvalidValueError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Data", "check_outcome", "check_probabilities", "read_boolean", "read_data"]
+__all__ = [
+    "Data",
+    "check_outcome",
+    "check_probabilities",
+    "facts_of",
+    "read_boolean",
+    "read_data",
+]
 
 MAX_LEVELS = 20
 """A column with more different words is an input only if it is named."""
@@ -52,22 +61,6 @@ class Data:
     formula: str | None = None
     unused: tuple[str, ...] | None = None
 
-    def facts(self) -> dict[str, str]:
-        """Describe the data in words."""
-        found, dropped = self.outcomes, len(self.table) - len(self.frame)
-        rows = f" ({dropped:,} with missing values left out)" if dropped else ""
-        facts = {
-            "rows": f"{len(self.frame):,}{rows}",
-            "outcome": f"{found.event} in {found.successes:,} of {found.trials:,}",
-        }
-        if self.formula is not None:
-            return {**facts, "formula": self.formula}
-        inputs = ", ".join(self.inputs)
-        if self.unused is not None:
-            without = f", without {', '.join(self.unused)}" if self.unused else ""
-            inputs += f" (all other columns{without})"
-        return {**facts, "inputs": inputs}
-
     def to_dict(self) -> dict[str, Any]:
         """Describe the data for programs."""
         return {
@@ -94,6 +87,26 @@ class Data:
         if outcome.trials is not None:
             left += f" + I(`{outcome.trials}` - `{outcome.outcome}`)"
         return f"{left} ~ {' + '.join(f'`{name}`' for name in self.inputs)}"
+
+
+def facts_of(content: dict[str, Any], unused: Sequence[str] | None = None) -> dict[str, str]:
+    """Describe data in words; `unused` are columns that cannot be inputs, where all others are."""
+    dropped = content.get("dropped")
+    event = f"{content['event']} in " if "event" in content else ""
+    facts = {
+        "rows": f"{content['n']:,}",
+        "outcome": f"{event}{content['successes']:,} of {content['trials']:,}",
+    }
+    if dropped:
+        facts["rows"] += f" ({dropped:,} with missing values left out)"
+    if content.get("formula") is not None:
+        facts["formula"] = content["formula"]
+    elif content.get("inputs"):
+        facts["inputs"] = ", ".join(content["inputs"])
+        if unused is not None:
+            without = f", without {', '.join(unused)}" if unused else ""
+            facts["inputs"] += f" (all other columns{without})"
+    return facts
 
 
 def read_data(
@@ -132,12 +145,7 @@ def read_data(
         numbers=[*numbers, *(left if counts else ())],
         drop_missing=reading.drop_missing,
     )
-    if columns.trials is not None:
-        outcomes = _read_counts(table, frame, columns)
-    elif label is not None:
-        outcomes = _read_labels(table, frame[label], columns)
-    else:
-        outcomes = _evaluate_outcomes(frame, columns)
+    outcomes = _read_outcomes(table, frame, columns, label)
     if len(frame) < len(table):
         dropped, kept = (
             f"{n:,} row{'' if n == 1 else 's'}" for n in (len(table) - len(frame), len(frame))
@@ -235,51 +243,56 @@ def _columns_of(formula: str, table: Table) -> tuple[list[str], list[str], bool,
 # --- outcomes -----------------------------------------------------------------------------------
 
 
-def _read_labels(table: Table, labels: pd.Series[Any], columns: Columns) -> Outcomes:
-    """Read labels of two classes."""
-    name, found = str(labels.name), sorted(labels.unique().tolist())
-    texts = [f"{value:g}" if isinstance(value, float) else str(value) for value in found]
-    classes = ", ".join(map(repr, texts[:5])) + (", …" if len(texts) > 5 else "")
-    if len(found) > 2:
-        hint = ""
-        if all(isinstance(value, int) and value >= 0 for value in found):
-            hint = " If it counts successes, name the column of trials: --trials."
-            if columns.formula is not None:
-                hint = " If it counts successes, write successes + failures in the formula."
-        raise InvalidValueError(
-            f"Column {name!r} must have two classes. It has {len(found)}: {classes}.{hint}"
-        )
-    positive: object = None
-    if columns.positive is not None:
-        kind = table.column(name).kind
-        # the class that is meant need not occur where only one does
-        positive = dict(zip(texts, found, strict=True)).get(columns.positive)
-        positive = _as_kind(columns.positive, kind) if positive is None else positive
-        if positive is None or (positive not in found and len(found) > 1):
-            raise InvalidValueError(
-                f"--positive must be one of the classes of column {name!r}, {classes}. "
-                f"Got {columns.positive!r} instead.{did_you_mean(columns.positive, texts)}"
-            )
-    elif not (set(found) <= {0, 1} or set(found) <= {-1, 1}):
-        raise InvalidValueError(
-            f"Column {name!r} has the class{'es' if found[1:] else ''} {classes}. "
-            f"Say which one counts: --positive {texts[-1]}."
-        )
-    event = 1 if positive is None else positive
-    text = f"{event:g}" if isinstance(event, float) else str(event)
-    return Outcomes(labels, positive, f"{name} = {text}", int((labels == event).sum()), len(labels))
+def _read_outcomes(
+    table: Table, frame: pd.DataFrame, columns: Columns, label: str | None
+) -> Outcomes:
+    """Read a column of labels, columns of counts, or what the left side of a formula computes."""
+    from exactregion.data.design import Design
+    from exactregion.data.reading import read_outcomes
 
-
-def _as_kind(text: str, kind: str) -> object:
-    """Read text as a value of a column of this kind; None if it is none."""
-    if kind == "text":
-        return text
-    if kind == "boolean":
-        return read_boolean(text)
+    y: Any
+    positive: Any = columns.positive
+    if columns.trials is not None:
+        y, name = _read_counts(table, frame, columns), str(columns.outcome)
+        event = name
+    elif label is not None:
+        y, name = frame[label], label
+        positive = None if positive is None else _as_value(positive, table.column(label).kind)
+        event = Outcome(label, None, columns.positive).event
+    else:
+        design = Design.from_formula(str(columns.formula), frame)
+        y, name = design.outcomes, design.outcome
+        event = str(y.columns[0]) if hasattr(y, "columns") else name
     try:
-        return float(text)
-    except ValueError:
-        return None
+        found = read_outcomes(y, positive, name)
+    except ArgumentError as error:
+        if error.parameter != name:
+            raise
+        hint = "" if label is None else _hint_of_counts(frame[label], columns)
+        raise InvalidValueError(f"Column {name!r} {error.requirement}{hint}") from error
+    return Outcomes(y, positive, event, int(found.successes.sum()), int(found.trials.sum()))
+
+
+def _hint_of_counts(labels: pd.Series[Any], columns: Columns) -> str:
+    if labels.dtype.kind != "i" or labels.min() < 0:
+        return ""
+    if columns.formula is not None:
+        return " If it counts successes, write successes + failures in the formula."
+    return " If it counts successes, name the column of trials: --trials."
+
+
+def _as_value(text: str, kind: str) -> object:
+    """Read the class that --positive names as a value of a column of this kind."""
+    value: object = text if kind == "text" else read_boolean(text) if kind == "boolean" else None
+    if kind == "number":
+        with suppress(ValueError):
+            value = float(text)
+    if value is None:
+        raise InvalidValueError(
+            f"must be a {kind}, as the column with the outcome holds. Got {text!r} instead.",
+            parameter="pos_label",
+        )
+    return value
 
 
 def read_boolean(text: str) -> bool | None:
@@ -287,10 +300,8 @@ def read_boolean(text: str) -> bool | None:
     return {"true": True, "1": True, "false": False, "0": False}.get(text.lower())
 
 
-def _read_counts(table: Table, frame: pd.DataFrame, outcome: Outcome) -> Outcomes:
-    """Read numbers of successes and of trials."""
-    if outcome.positive is not None:
-        raise InvalidValueError("--positive must be left out where --trials is given.")
+def _read_counts(table: Table, frame: pd.DataFrame, outcome: Outcome) -> IntArray:
+    """Return successes and failures; an error names the row that has none."""
     k, t = frame[outcome.outcome], frame[outcome.trials]
     for values in (k, t):
         wrong = (values < 0) | (values != np.floor(values))
@@ -301,22 +312,7 @@ def _read_counts(table: Table, frame: pd.DataFrame, outcome: Outcome) -> Outcome
             f"Column {k.name!r} must not exceed column {t.name!r}, but {table.where(row)} has "
             f"{int(k.loc[row])} successes in {int(t.loc[row])} trials."
         )
-    if not t.sum():
-        raise InvalidValueError(f"Column {t.name!r} has no trials: all its cells are 0.")
-    counts = np.column_stack([k, t - k]).astype(np.int64)
-    return Outcomes(counts, None, str(k.name), int(k.sum()), int(t.sum()))
-
-
-def _evaluate_outcomes(frame: pd.DataFrame, columns: Columns) -> Outcomes:
-    """Read outcomes that a formula computes, or its two columns of counts."""
-    from exactregion.data.design import Design
-    from exactregion.data.reading import read_outcomes
-
-    design = Design.from_formula(str(columns.formula), frame)
-    found = read_outcomes(design.outcomes, columns.positive, design.outcome)
-    event = str(design.outcomes.columns[0]) if found.is_counts else design.outcome
-    successes, trials = int(found.successes.sum()), int(found.trials.sum())
-    return Outcomes(design.outcomes, columns.positive, event, successes, trials)
+    return np.column_stack([k, t - k]).astype(np.int64)
 
 
 def _refuse_first(

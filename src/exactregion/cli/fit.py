@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from exactregion.cli import options as opt
-from exactregion.cli.data import Data, read_data
+from exactregion.cli.data import Data, facts_of, read_data
 from exactregion.cli.output import INTERVAL_KEYS, Page, Results, interval, interval_records
 from exactregion.cli.places import inputs_of, read_places, read_threshold, values_text
 from exactregion.data.table import check_file
@@ -84,7 +84,7 @@ def fit(
         raise InvalidValueError("--inputs must name the inputs, or --formula all columns.")
     region = fit_region(data, columns, family, search, confidence_level=level, n_jobs=search.jobs)
     head = {"file": file, **data.to_dict()}
-    _describe(region, wanted, data.facts(), head, results, command="fit")
+    _describe(region, wanted, head, results, command="fit")
 
 
 @opt.with_options
@@ -114,15 +114,7 @@ def show(
         "inputs": list(inputs_of(region).columns),
         "formula": None if region.design_ is None else region.design_.formula,
     }
-    facts = {
-        "rows": f"{head['n']:,}",
-        "outcome": f"{head['successes']:,} of {head['trials']:,}",
-    }
-    if region.design_ is not None:
-        facts["formula"] = region.design_.formula
-    else:
-        facts["inputs"] = ", ".join(sample.inputs.names)
-    _describe(region, wanted, facts, head, results, command="show")
+    _describe(region, wanted, head, results, command="show")
 
 
 def fit_region(
@@ -133,8 +125,7 @@ def fit_region(
 
     settings |= {
         "model": family.to_model(),
-        "n_resamples": draws.resamples,
-        "rng": draws.seed,
+        **draws.settings,
         "pos_label": data.outcomes.positive,
         "statistic": draws.statistic or "combined",
     }
@@ -158,7 +149,6 @@ def statistic_name(written: object) -> str:
 def _describe(
     region: ConfidenceRegion,
     wanted: Wanted,
-    facts: dict[str, str],
     head: dict[str, Any],
     results: Results,
     *,
@@ -182,7 +172,7 @@ def _describe(
     made = f"{level}, {statistic}, {region.n_resamples:,} resamples"
     page = Page()
     page.heading(f"Which {family} curves fit?")
-    page.facts({**facts, "region": made if seed is None else f"{made}, seed {seed}"})
+    page.facts({**facts_of(head), "region": made if seed is None else f"{made}, seed {seed}"})
     rows: list[tuple[str, ...]] = [
         (str(name), *interval(row)) for name, row in intervals.iterrows()
     ]

@@ -128,6 +128,11 @@ class Outcome:
         COLUMNS, "CLASS", "The class whose probability is meant, such as Yes."
     )
 
+    @property
+    def event(self) -> str:
+        """What a success is, where outcomes are labels."""
+        return f"{self.outcome} = {1 if self.positive is None else self.positive}"
+
 
 @dataclass(frozen=True)
 class Columns(Outcome):
@@ -209,6 +214,11 @@ class Draws:
             )
         if self.statistic is not None:
             check_choice("--statistic", self.statistic, STATISTIC_NAMES)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The arguments of the library."""
+        return {"n_resamples": self.resamples, "rng": self.seed}
 
     def describe(self, statistic: str) -> str:
         """Describe statistic and draws in words."""

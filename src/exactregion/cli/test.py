@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from exactregion.cli import options as opt
-from exactregion.cli.data import Data, check_probabilities, read_data
+from exactregion.cli.data import Data, check_probabilities, facts_of, read_data
 from exactregion.cli.fit import fit_region, statistic_name
 from exactregion.cli.output import Page, Results
 from exactregion.errors import InvalidValueError
@@ -97,12 +97,8 @@ def _check_candidates(
 
 
 def _settings(data: Data, draws: opt.Draws) -> dict[str, Any]:
-    return {
-        "statistic": draws.statistic or "multiscale",
-        "n_resamples": draws.resamples,
-        "rng": draws.seed,
-        "pos_label": data.outcomes.positive,
-    }
+    statistic = draws.statistic or "multiscale"
+    return draws.settings | {"statistic": statistic, "pos_label": data.outcomes.positive}
 
 
 def _test_column(data: Data, name: str, draws: opt.Draws) -> ExactTestResult:
@@ -160,7 +156,7 @@ def _describe(
     statistic = statistic_name(result.question.statistic)
     page.facts(
         {
-            **data.facts(),
+            **facts_of(data.to_dict(), data.unused),
             "candidate": name,
             "test": draws.describe(statistic),
             "p-value": f"{result.pvalue:.4g} (rank {result.rank:,} of {draws.resamples + 1:,})",
@@ -179,7 +175,9 @@ def _compare(data: Data, names: list[str], draws: opt.Draws, page: Page) -> dict
     settings = _settings(data, draws)
     candidates = {name: data.frame[name] for name in names}
     table = er.compare(candidates, data.frame[data.inputs], data.outcomes.y, **settings)
-    page.facts({**data.facts(), "test": draws.describe(settings["statistic"])})
+    page.facts(
+        {**facts_of(data.to_dict(), data.unused), "test": draws.describe(settings["statistic"])}
+    )
     page.table(
         ["candidate", "p-value", f"rank of {draws.resamples + 1:,}"],
         [(str(n), f"{row['pvalue']:.4g}", f"{int(row['rank']):,}") for n, row in table.iterrows()],
