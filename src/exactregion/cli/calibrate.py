@@ -125,8 +125,8 @@ def _test_file(
     columns = opt.Columns(predictions.outcome, predictions.trials, predictions.positive)
     data = read_data(file, columns, reading, numbers=[probability], group=by, quiet=output.quiet)
     check_probabilities(data, probability)
-    y, p = data.outcomes.y, data.frame[probability]
-    settings = search.settings | {"pos_label": data.outcomes.positive}
+    y, p = data.y, data.frame[probability]
+    settings = search.settings | {"pos_label": data.positive}
     belt = groups = None
     if by is not None:
         n, n_groups = len(data.frame), int(data.frame[by].nunique())

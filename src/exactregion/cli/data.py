@@ -33,42 +33,33 @@ MAX_LEVELS = 20
 
 
 @dataclass(frozen=True, eq=False)
-class Outcomes:
-    """Outcomes as the library takes them, and in words.
+class Data:
+    """The rows and columns that a command uses, checked; the index of `frame` has the rows.
 
     `y` has labels, or successes and failures; `positive` is None for 0/1, -1/+1 and counts; `event`
-    says what a success is, such as "type = Yes"; `successes` and `trials` are those of all rows.
+    says what a success is, such as "type = Yes". `unused` are columns that cannot be inputs, where
+    all others are.
     """
 
+    table: Table
+    frame: pd.DataFrame
+    inputs: list[str]
+    formula: str | None
+    unused: tuple[str, ...] | None
     y: Any
     positive: object
     event: str
     successes: int
     trials: int
 
-
-@dataclass(frozen=True, eq=False)
-class Data:
-    """The rows and columns that a command uses, checked; the index of `frame` has the rows.
-
-    `unused` are columns that cannot be inputs, where all others are.
-    """
-
-    table: Table
-    frame: pd.DataFrame
-    inputs: list[str]
-    outcomes: Outcomes
-    formula: str | None = None
-    unused: tuple[str, ...] | None = None
-
     def to_dict(self) -> dict[str, Any]:
         """Describe the data for programs."""
         return {
             "n": len(self.frame),
             "dropped": len(self.table) - len(self.frame),
-            "successes": self.outcomes.successes,
-            "trials": self.outcomes.trials,
-            "event": self.outcomes.event,
+            "successes": self.successes,
+            "trials": self.trials,
+            "event": self.event,
             "inputs": self.inputs,
             "formula": self.formula,
         }
@@ -145,13 +136,13 @@ def read_data(
         numbers=[*numbers, *(left if counts else ())],
         drop_missing=reading.drop_missing,
     )
-    outcomes = _read_outcomes(table, frame, columns, label)
     if len(frame) < len(table):
         dropped, kept = (
             f"{n:,} row{'' if n == 1 else 's'}" for n in (len(table) - len(frame), len(frame))
         )
         note(f"Left out {dropped} with missing values; {kept} stay.", quiet=quiet)
-    return Data(table, frame, inputs, outcomes, columns.formula, unused)
+    outcomes = _read_outcomes(table, frame, columns, label)
+    return Data(table, frame, inputs, columns.formula, unused, *outcomes)
 
 
 def check_outcome(outcome: Outcome, others: Iterable[str | None]) -> None:
@@ -245,8 +236,8 @@ def _columns_of(formula: str, table: Table) -> tuple[list[str], list[str], bool,
 
 def _read_outcomes(
     table: Table, frame: pd.DataFrame, columns: Columns, label: str | None
-) -> Outcomes:
-    """Read a column of labels, columns of counts, or what the left side of a formula computes."""
+) -> tuple[Any, object, str, int, int]:
+    """Read labels, counts, or what the left side of a formula computes: the last fields of Data."""
     from exactregion.data.design import Design
     from exactregion.data.reading import read_outcomes
 
@@ -270,7 +261,7 @@ def _read_outcomes(
             raise
         hint = "" if label is None else _hint_of_counts(frame[label], columns)
         raise InvalidValueError(f"Column {name!r} {error.requirement}{hint}") from error
-    return Outcomes(y, positive, event, int(found.successes.sum()), int(found.trials.sum()))
+    return y, positive, event, int(found.successes.sum()), int(found.trials.sum())
 
 
 def _hint_of_counts(labels: pd.Series[Any], columns: Columns) -> str:

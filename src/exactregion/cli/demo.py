@@ -72,12 +72,15 @@ def _candidates(flights: pd.DataFrame) -> str:
         "coin toss below 65 °F, else 1 in 20": np.where(X["temp"] < 65, 0.5, 0.05),
     }
     table = er.compare(candidates, X, y, rng=0)
-    lines = ["Could these probabilities be true? (model_test, 999 resamples)"]
-    for name, row in table.iterrows():
-        lines.append(f"  {name:<36} p = {row['pvalue']:.3f}  {_bar(row['pvalue'])}")
-    lines.append("  The published curve was fitted to these very flights, which flatters its")
-    lines.append("  p-value; the others were not, and their p-values are exact.")
-    return "\n".join(lines)
+    rows = [f"  {name:<36} p = {p:.3f}  {_bar(p)}" for name, p in table["pvalue"].items()]
+    return "\n".join(
+        [
+            "Could these probabilities be true? (model_test, 999 resamples)",
+            *rows,
+            "  The published curve was fitted to these very flights, which flatters its",
+            "  p-value; the others were not, and their p-values are exact.",
+        ]
+    )
 
 
 def _family(region: er.ConfidenceRegion) -> str:

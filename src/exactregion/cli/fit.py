@@ -126,13 +126,13 @@ def fit_region(
     settings |= {
         "model": family.to_model(),
         **draws.settings,
-        "pos_label": data.outcomes.positive,
+        "pos_label": data.positive,
         "statistic": draws.statistic or "combined",
     }
     formula = data.to_formula(columns)
     if formula is not None:
         return er.ConfidenceRegion.from_formula(formula, data.frame, **settings)
-    return er.ConfidenceRegion(**settings).fit(data.frame[data.inputs], data.outcomes.y)
+    return er.ConfidenceRegion(**settings).fit(data.frame[data.inputs], data.y)
 
 
 def statistic_name(written: object) -> str:
@@ -162,7 +162,7 @@ def _describe(
         pvalue = float(region.pvalue(region.estimate_))
         intervals = region.intervals()
         joint = region.intervals(joint=True) if wanted.joint else None
-        ed50 = [region.functional(threshold, threshold.name) for threshold in thresholds]
+        ed50 = [region.functional(threshold.solve, threshold.name) for threshold in thresholds]
         band = None if places is None else region.band(places.frame)
 
     kind = type(region.model_)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -44,23 +44,15 @@ class Places:
 
 @dataclass(frozen=True, eq=False)
 class Threshold:
-    """The value of one input at which P = 1/2, as a function of the parameters.
+    """The value of one input at which P = 1/2; `solve` computes it from the parameters.
 
-    `given` has the values that were given for other inputs, `others` those of all other inputs. The
-    linear predictor is `row` · θ where the input is 0, and `level` where P = 1/2.
+    `given` has the values that were given for other inputs, `others` those of all other inputs.
     """
 
     input: str
     given: dict[str, Any]
     others: dict[str, Any]
-    row: FloatArray
-    index: int
-    level: float
-
-    def __call__(self, theta: FloatArray) -> float:
-        """Solve the linear predictor for the input."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return float((self.level - self.row @ theta) / theta[self.index])
+    solve: Callable[[FloatArray], float]
 
     @property
     def name(self) -> str:
@@ -142,12 +134,17 @@ def read_threshold(region: ConfidenceRegion, text: str) -> Threshold:
     frame = pd.DataFrame([values])[list(inputs.columns)]
     if region.design_ is not None:
         frame = region.design_.transform(frame)
-    slopes = np.array(frame.iloc[0], dtype=np.float64)
-    slopes[names.index(name)] = 0.0
     n_intercepts = len(region.parameter_names_) - len(names)
-    row = np.concatenate([np.ones(n_intercepts), slopes])
+    index = n_intercepts + names.index(name)
+    row = np.concatenate([np.ones(n_intercepts), frame.iloc[0].to_numpy(dtype=np.float64)])
+    row[index] = 0.0
+
+    def solve(theta: FloatArray) -> float:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return float((level - row @ theta) / theta[index])
+
     others = {other: value for other, value in values.items() if other not in own}
-    return Threshold(name, given, others, row, n_intercepts + names.index(name), level)
+    return Threshold(name, given, others, solve)
 
 
 def _columns_of_term(region: ConfidenceRegion, name: str) -> list[str]:

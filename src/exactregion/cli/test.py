@@ -98,13 +98,13 @@ def _check_candidates(
 
 def _settings(data: Data, draws: opt.Draws) -> dict[str, Any]:
     statistic = draws.statistic or "multiscale"
-    return draws.settings | {"statistic": statistic, "pos_label": data.outcomes.positive}
+    return draws.settings | {"statistic": statistic, "pos_label": data.positive}
 
 
 def _test_column(data: Data, name: str, draws: opt.Draws) -> ExactTestResult:
     import exactregion as er
 
-    X, y = data.frame[data.inputs], data.outcomes.y
+    X, y = data.frame[data.inputs], data.y
     return er.model_test(data.frame[name], X, y, **_settings(data, draws))
 
 
@@ -174,7 +174,7 @@ def _compare(data: Data, names: list[str], draws: opt.Draws, page: Page) -> dict
 
     settings = _settings(data, draws)
     candidates = {name: data.frame[name] for name in names}
-    table = er.compare(candidates, data.frame[data.inputs], data.outcomes.y, **settings)
+    table = er.compare(candidates, data.frame[data.inputs], data.y, **settings)
     page.facts(
         {**facts_of(data.to_dict(), data.unused), "test": draws.describe(settings["statistic"])}
     )
