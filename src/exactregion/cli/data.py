@@ -19,14 +19,7 @@ from exactregion.errors import ArgumentError, InvalidValueError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "Data",
-    "check_outcome",
-    "check_probabilities",
-    "facts_of",
-    "read_boolean",
-    "read_data",
-]
+__all__ = ["Data", "check_outcome", "check_probabilities", "facts_of", "read_boolean", "read_data"]
 
 MAX_LEVELS = 20
 """A column with more different words is an input only if it is named."""

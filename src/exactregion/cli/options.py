@@ -115,14 +115,10 @@ class Outcome:
     """The column with the outcome, and how to read it."""
 
     outcome: str | None = option(
-        COLUMNS,
-        "COLUMN",
-        "Column with the outcome: 0/1, true/false, or two classes.",
+        COLUMNS, "COLUMN", "Column with the outcome: 0/1, true/false, or two classes."
     )
     trials: str | None = option(
-        COLUMNS,
-        "COLUMN",
-        "Column with numbers of trials; the outcome then counts successes.",
+        COLUMNS, "COLUMN", "Column with numbers of trials; the outcome then counts successes."
     )
     positive: str | None = option(
         COLUMNS, "CLASS", "The class whose probability is meant, such as Yes."
@@ -139,9 +135,7 @@ class Columns(Outcome):
     """Outcome and inputs, by column or by formula."""
 
     inputs: list[str] | None = option(
-        COLUMNS,
-        "COLUMN,…",
-        "Inputs, with commas between them or the option repeated.",
+        COLUMNS, "COLUMN,…", "Inputs, with commas between them or the option repeated."
     )
     formula: str | None = option(
         COLUMNS,

@@ -63,11 +63,7 @@ INTERVAL_KEYS = ("estimate", "lower", "upper", "status", "resolution")
 
 PLAIN = {"−": "-", "∞": "inf", "≤": "<=", "≥": ">=", "…": "...", "θ": "theta", "·": "|", "–": "-"}
 
-SUFFIXES = {
-    "--plot": (".png", ".pdf", ".svg"),
-    "--report": (".html", ".htm"),
-    "--save": (".npz",),
-}
+SUFFIXES = {"--plot": (".png", ".pdf", ".svg"), "--report": (".html", ".htm"), "--save": (".npz",)}
 PACKAGES = {"--plot": ("matplotlib",), "--report": ("bokeh", "jinja2")}
 
 DPI = 150

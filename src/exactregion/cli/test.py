@@ -31,9 +31,7 @@ def run_test(
     reading: opt.Reading,
     file: str = opt.FILE,
     probability: list[str] | None = opt.option(
-        opt.COLUMNS,
-        "COLUMN",
-        "Column with the probabilities to test; repeat it to test several.",
+        opt.COLUMNS, "COLUMN", "Column with the probabilities to test; repeat it to test several."
     ),
     parameters: str | None = opt.option(
         opt.FAMILY,
