@@ -237,6 +237,14 @@ def test_other_inputs_are_at_their_median_and_said(run, data):
     assert text.count("pressure = 200") == 2
 
 
+def test_places_by_names_with_commas_and_equals_signs(run, save):
+    rows = "".join(f"{row % 2},{row},{row % 5}\n" for row in range(20))
+    path = save('y,"age, years",x=1\n' + rows)
+    ask = ("fit", path, "--outcome", "y", "--inputs", "age, years", "--inputs", "x=1", *FEW)
+    found = parsed(run(*ask, "--at", "x=1 = 2, age, years=3,4", "--json"))
+    assert [one["at"] for one in found["band"]] == [{"age, years": age, "x=1": 2} for age in (3, 4)]
+
+
 @pytest.mark.parametrize(
     ("model", "options", "names"),
     [

@@ -79,7 +79,7 @@ LINES = {
     "words as confidence": ((*FIT, "--confidence", "high"), "Got 'high' instead."),
     "confidence out of reach": (
         (*FIT, "--confidence", "0.99999"),
-        "--resamples must be at least 100000 for a confidence level of 0.99999. Got 19 instead.",
+        "--resamples must be at least 99999 for a confidence level of 0.99999. Got 19 instead.",
     ),
     "fail-below 0": ((*FIT, "--fail-below", "0"), "--fail-below must be a share"),
     "fail-below 5": ((*FIT, "--fail-below", "5"), "a percentage with its sign. Got '5' instead."),

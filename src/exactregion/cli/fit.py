@@ -60,16 +60,16 @@ class Wanted:
 @opt.with_options
 def fit(
     *,
+    file: str = opt.FILE,
     columns: opt.Columns,
     family: opt.Family,
     search: opt.Search,
     wanted: Wanted,
-    output: opt.Output,
-    reading: opt.Reading,
-    file: str = opt.FILE,
     save: Path | None = opt.option(
         opt.RESULTS, "FILE", "Keep the region for exactregion show, or for Python: .npz."
     ),
+    output: opt.Output,
+    reading: opt.Reading,
 ) -> None:
     """Find the members of a family of curves that fit the outcomes.
 
@@ -90,10 +90,10 @@ def fit(
 @opt.with_options
 def show(
     *,
-    wanted: Wanted,
-    output: opt.Output,
     file: Path = opt.argument("REGION", "File that fit --save wrote: .npz."),
     jobs: int | None = opt.JOBS,
+    wanted: Wanted,
+    output: opt.Output,
 ) -> None:
     """Look again at a region that fit --save kept.
 

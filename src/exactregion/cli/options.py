@@ -235,15 +235,14 @@ class Search(Draws):
 class Output:
     """Where results go."""
 
+    fail_below: str | None = option(
+        RESULTS, "ALPHA", "Exit with code 1 if the p-value is at or below ALPHA."
+    )
     json: bool = flag("--json", "Print one JSON object.", RESULTS)
     plot: Path | None = option(RESULTS, "FILE", "Draw a picture: .png, .pdf or .svg.")
     report: Path | None = option(RESULTS, "FILE", "Write a page to look at in a browser: .html.")
     force: bool = flag("--force", "Replace files that exist.", RESULTS)
     quiet: bool = flag("--quiet", "No progress and no notes on stderr.", RESULTS)
-
-    fail_below: str | None = option(
-        RESULTS, "ALPHA", "Exit with code 1 if the p-value is at or below ALPHA."
-    )
 
     @property
     def progress(self) -> bool:

@@ -24,20 +24,20 @@ Examples:
 @opt.with_options
 def run_test(
     *,
-    columns: opt.Columns,
-    family: opt.Family,
-    draws: opt.Draws,
-    output: opt.Output,
-    reading: opt.Reading,
     file: str = opt.FILE,
     probability: list[str] | None = opt.option(
         opt.COLUMNS, "COLUMN", "Column with the probabilities to test; repeat it to test several."
     ),
+    columns: opt.Columns,
     parameters: str | None = opt.option(
         opt.FAMILY,
         "NUMBERS",
         "Test this member of a family instead: 15.04,-0.232, or with names: temp=-0.232,…",
     ),
+    family: opt.Family,
+    draws: opt.Draws,
+    output: opt.Output,
+    reading: opt.Reading,
 ) -> None:
     """Test whether probabilities can be true, in a file with outcomes.
 

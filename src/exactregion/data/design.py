@@ -250,7 +250,7 @@ def _numbers(made: Any, formula: str) -> pd.DataFrame:
     if bad.any():
         row, column = np.argwhere(bad)[0]
         raise InvalidValueError(
-            f"must have finite terms. Got {matrix.iloc[row, column]} in row {row} of "
+            f"must have terms that are finite. Got {matrix.iloc[row, column]} in row {row} of "
             f"{matrix.columns[column]!r} instead ({int(bad.sum())} such in all).",
             parameter="formula",
         )
