@@ -108,14 +108,16 @@ def read_data(
     `numbers` are further columns that must hold numbers, `group` one of any kind. All other columns
     are inputs if none are named and `all_inputs` is true.
     """
+    if columns.formula is None:
+        check_outcome(columns, [*numbers, group])
+    for name in ("outcome", "inputs", "trials"):
+        if columns.formula is not None and getattr(columns, name):
+            raise InvalidValueError(
+                f"--{name} must be left out where --formula names outcome and inputs."
+            )
     table = _open_table(file, reading)
     unused = None
     if columns.formula is not None:
-        for name in ("outcome", "inputs", "trials"):
-            if getattr(columns, name):
-                raise InvalidValueError(
-                    f"--{name} must be left out where --formula names outcome and inputs."
-                )
         left, inputs, counts, label = _columns_of(columns.formula, table)
     else:
         label, counts = columns.outcome, columns.trials is not None
@@ -123,7 +125,7 @@ def read_data(
         inputs = _split_names(columns.inputs or (), table.columns)
         if not inputs and all_inputs:
             inputs, unused = _possible_inputs(table, {*left, *numbers})
-        check_outcome(columns, [*inputs, *numbers, group])
+        check_outcome(columns, inputs)
     frame = table.take(
         [*left, *numbers, *inputs, *([] if group is None else [group])],
         numbers=[*numbers, *(left if counts else ())],

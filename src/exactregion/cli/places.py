@@ -121,10 +121,10 @@ def read_threshold(region: ConfidenceRegion, text: str) -> Threshold:
             f"{did_you_mean(wrong, names)}"
         )
     inputs = inputs_of(region)
-    own = _columns_of_term(region, name)
+    term_columns = _columns_of_term(region, name)
     given: dict[str, Any] = {}
     if text != name:
-        places = _read(text[len(name) + 1 :], inputs.drop(columns=own), "--ed50")
+        places = _read(text[len(name) + 1 :], inputs.drop(columns=term_columns), "--ed50")
         if len(places) > 1:
             raise InvalidValueError(
                 f"--ed50 must have one value for an input. Got {text!r} instead."
@@ -143,7 +143,7 @@ def read_threshold(region: ConfidenceRegion, text: str) -> Threshold:
         with np.errstate(divide="ignore", invalid="ignore"):
             return float((level - row @ theta) / theta[index])
 
-    others = {other: value for other, value in values.items() if other not in own}
+    others = {other: value for other, value in values.items() if other not in term_columns}
     return Threshold(name, given, others, solve)
 
 
