@@ -54,7 +54,7 @@ app = typer.Typer(
     epilog="\nA first look, with data that come along:\n"
     "  exactregion datasets oring --out oring.csv\n"
     "  exactregion fit oring.csv --outcome y --inputs temp --at temp=31\n\n"
-    "Exit codes: 0 done, 1 rejected where --fail-below asks for it, 2 bad input.",
+    "Exit codes: 0 done, 1 rejected (only with --fail-below), 2 bad input.",
 )
 
 
