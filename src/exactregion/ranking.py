@@ -96,9 +96,9 @@ class AcceptedRanks:
             )
         q = max(1, math.ceil(level * m - 1e-9))
         if q >= m:
-            needed = math.ceil(1 / (1 - level) - 1e-9) - 1
+            needed = math.ceil(1 / (1 - level) * (1 - 1e-9)) - 1
             raise InvalidValueError(
-                f"must be at least {needed} for a confidence_level of "
+                f"must be at least {needed} for a confidence level of "
                 f"{level}. Got {m - 1} instead.",
                 parameter="n_resamples",
             )

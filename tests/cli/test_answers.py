@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import exactregion as er
-from exactregion.cli.families import Family, family_of
+from exactregion.cli.options import Family
 from exactregion.cli.output import finite
 
 FEW = ("--resamples", "39")
@@ -237,6 +237,14 @@ def test_other_inputs_are_at_their_median_and_said(run, data):
     assert text.count("pressure = 200") == 2
 
 
+def test_places_by_names_with_commas_and_equals_signs(run, save):
+    rows = "".join(f"{row % 2},{row},{row % 5}\n" for row in range(20))
+    path = save('y,"age, years",x=1\n' + rows)
+    ask = ("fit", path, "--outcome", "y", "--inputs", "age, years", "--inputs", "x=1", *FEW)
+    found = parsed(run(*ask, "--at", "x=1 = 2, age, years=3,4", "--json"))
+    assert [one["at"] for one in found["band"]] == [{"age, years": age, "x=1": 2} for age in (3, 4)]
+
+
 @pytest.mark.parametrize(
     ("model", "options", "names"),
     [
@@ -263,12 +271,12 @@ def test_families(run, data, model, options, names):
 
 
 def test_options_make_families():
-    assert family_of(Family("probit")) == er.models.Probit()
-    assert family_of(Family("psychometric")) == er.models.Psychometric(guess=0.5, lapse="free")
-    assert family_of(Family("psychometric", guess="free", lapse="0.01")) == er.models.Psychometric(
+    assert Family("probit").to_model() == er.models.Probit()
+    assert Family("psychometric").to_model() == er.models.Psychometric(guess=0.5, lapse="free")
+    assert Family("psychometric", guess="free", lapse="0.01").to_model() == er.models.Psychometric(
         guess="free", lapse=0.01
     )
-    assert family_of(Family("laplace", locations="2,-1")) == er.models.LaplaceMixture((2.0, -1.0))
+    assert Family("laplace", locations="2,-1").to_model() == er.models.LaplaceMixture((2.0, -1.0))
 
 
 def test_separated_data_have_open_intervals(run, save):

@@ -53,17 +53,20 @@ LINES = {
     "wrong names of parameters": ((*TEST[:-1], "intercept=1,tmp=2"), "Got 'tmp' instead."),
     "model": ((*FIT, "--model", "logit"), "Got 'logit' instead. Did you mean 'logistic'?"),
     "statistic": ((*FIT, "--statistic", "scor"), "Did you mean 'score'?"),
-    "statistic of families": ((*COLUMN, "--statistic", "score"), "needs the --parameters"),
+    "statistic of families": (
+        (*COLUMN, "--statistic", "score"),
+        "--statistic must not use the score for a fixed candidate",
+    ),
     "statistic of a belt": ((*CALIBRATE, "--statistic", "score"), "goes with --test-only"),
     "guess": ((*FIT, "--guess", "0.5"), "--guess goes with --model psychometric only."),
     "guess too large": (
         (*FIT, "--model", "psychometric", "--guess", "2"),
-        "--guess must be between 0 and 1, or free. Got '2' instead.",
+        "must be between 0 and 1, or 'free'. Got 2.0 instead.",
     ),
-    "locations": ((*FIT, "--locations", "1,2"), "--model laplace or gaussian only"),
+    "locations": ((*FIT, "--locations", "1,2"), "--model gaussian or laplace only"),
     "one location": (
         (*FIT, "--model", "laplace", "--locations", "1"),
-        "--locations must be two numbers",
+        "must be two finite numbers",
     ),
     "one column": (
         ("fit", "oring.csv", "--outcome", "y", "--inputs", "temp,pressure", "--model", "laplace"),
@@ -76,7 +79,7 @@ LINES = {
     "words as confidence": ((*FIT, "--confidence", "high"), "Got 'high' instead."),
     "confidence out of reach": (
         (*FIT, "--confidence", "0.99999"),
-        "--resamples must be at least 100000 for a --confidence of 0.99999. Got 19 instead.",
+        "--resamples must be at least 99999 for a confidence level of 0.99999. Got 19 instead.",
     ),
     "fail-below 0": ((*FIT, "--fail-below", "0"), "--fail-below must be a share"),
     "fail-below 5": ((*FIT, "--fail-below", "5"), "a percentage with its sign. Got '5' instead."),
@@ -99,7 +102,7 @@ LINES = {
     "delimiter": ((*FIT, "--delimiter", ";;"), "--delimiter must be one character"),
     "decimal": ((*FIT, "--decimal", ";"), "--decimal must be '.' or ','"),
     "positive and trials": ((*MOTHS, "--positive", "1"), "--positive must be left out"),
-    "positive": ((*COLUMN, "--positive", "yes"), "one of the classes of column 'y', '0', '1'"),
+    "positive": ((*COLUMN, "--positive", "yes"), "--positive must be a number"),
     "by a number": ((*CALIBRATE, "--by", "p"), "--by must be a column of groups"),
     "plot of several": (
         (*COLUMN, "--probability", "y", "--plot", "new.png"),

@@ -14,7 +14,7 @@ COLUMNS = ("--outcome", "y", "--probability", "p", "--resamples", "19")
 
 @pytest.fixture(scope="module")
 def parts(tmp_path_factory):
-    """Three files with more rows than one stretch in all."""
+    """Three files with more rows than one chunk in all."""
     folder, rng = tmp_path_factory.mktemp("parts"), np.random.default_rng(0)
     files = [str(folder / f"part{number}.parquet") for number in range(3)]
     for file in files:
@@ -75,7 +75,7 @@ def test_several_csv_files(run, parts, tmp_path):
 
 
 def test_nobody_answers(run, parts, monkeypatch):
-    monkeypatch.setattr("exactregion.cli.pieces.PATIENCE", "1s")
+    monkeypatch.setattr("exactregion.cli.calibrate.CLUSTER_TIMEOUT", "1s")
     done = run("calibrate", parts[0], *COLUMNS, "--cluster", "tcp://127.0.0.1:1")
     assert done.code == 2
     assert "Nobody answers at 'tcp://127.0.0.1:1'" in done.err

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from exactregion.cli import targets
+from exactregion.cli.output import check_folder
 
 FIT = ("fit", "oring.csv", "--outcome", "y", "--inputs", "temp", "--resamples", "19")
 TEST = (
@@ -28,7 +28,7 @@ def no_work(monkeypatch):
     def work(*args, **kwargs):
         raise AssertionError("work began")
 
-    monkeypatch.setattr("exactregion.cli.fit.fitted_region", work)
+    monkeypatch.setattr("exactregion.cli.fit.fit_region", work)
 
 
 WRONG = {
@@ -115,14 +115,16 @@ def test_a_saved_region_gives_the_same_answers(run, here):
     for key in ("n", "successes", "model", "coverage", "seed", "estimate", "intervals", "band"):
         assert one[key] == two[key]
     assert (here / "region.npz").exists()
+    assert run("show", "region.npz", "--fail-below", "0.05").code == 0
+    assert "can never happen" in run("show", "region.npz", "--fail-below", "0.01").err
 
 
 def test_output_folders_may_be_new_but_not_files(tmp_path):
-    targets.check_folder(tmp_path / "new" / "deeper", ("a.png",), force=False)
+    check_folder(tmp_path / "new" / "deeper", ("a.png",), force=False)
     assert not (tmp_path / "new").exists()
     (tmp_path / "a.png").write_bytes(b"old")
     with pytest.raises(ValueError, match=r"a\.png' exists. Add --force"):
-        targets.check_folder(tmp_path, ("a.png",), force=False)
-    targets.check_folder(tmp_path, ("a.png",), force=True)
+        check_folder(tmp_path, ("a.png",), force=False)
+    check_folder(tmp_path, ("a.png",), force=True)
     with pytest.raises(ValueError, match="is a file"):
-        targets.check_folder(Path(tmp_path / "a.png"), ("b.png",), force=True)
+        check_folder(Path(tmp_path / "a.png"), ("b.png",), force=True)

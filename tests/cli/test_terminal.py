@@ -10,13 +10,14 @@ import sys
 
 import pytest
 
-from exactregion.cli import app, calibrate, candidates, examples, fit
-from exactregion.cli.completion import MODELS
+from exactregion.cli import app, calibrate, examples, fit
+from exactregion.cli import test as test_command
 from exactregion.cli.output import Page, shorten
+from exactregion.models import MODELS
 
 TEST = ("test", "oring.csv", "--formula", "y ~ temp", "--parameters", "15,-0.2")
 HELP = {
-    "test": candidates.EXAMPLES,
+    "test": test_command.EXAMPLES,
     "calibrate": calibrate.EXAMPLES,
     "fit": fit.FIT_EXAMPLES,
     "show": fit.SHOW_EXAMPLES,
@@ -178,7 +179,7 @@ def test_a_defect_says_so(run, save, monkeypatch):
     def broken(*args, **kwargs):
         raise ZeroDivisionError("by design")
 
-    monkeypatch.setattr("exactregion.cli.asked.open_table", broken)
+    monkeypatch.setattr("exactregion.cli.data.read_table", broken)
     ask = ("test", save("y,p\n1,1\n"), "--outcome", "y", "--probability", "p")
     done = run(*ask)
     assert (done.code, done.out) == (3, "")

@@ -107,7 +107,7 @@ def test_batch_size(statistic):
     X, y, _, rng = data(3, n=23)
     thetas = rng.normal(size=(4096, 3))
     Z = {
-        batch: region(X, y, statistic, n_resamples=9, batch=batch)._statistics(thetas)
+        batch: region(X, y, statistic, n_resamples=9, batch=batch).fitted_.statistics(thetas)
         for batch in (1, 200_000, 2**40)
     }
     assert np.array_equal(Z[1], Z[200_000])
@@ -125,7 +125,7 @@ def test_threads(statistic):
     Z = []
     for threads in (1, 2):
         with threadpool_limits(threads, user_api="blas"):
-            Z.append(region(X, y, statistic, n_resamples=199)._statistics(thetas))
+            Z.append(region(X, y, statistic, n_resamples=199).fitted_.statistics(thetas))
     assert np.array_equal(*Z)
 
 
@@ -135,7 +135,7 @@ def test_threads_with_nystroem_features():
     Z = []
     for threads in (1, 2):
         with threadpool_limits(threads, user_api="blas"):
-            Z.append(region(X, y, "combined")._statistics(np.ones((3, 4))))
+            Z.append(region(X, y, "combined").fitted_.statistics(np.ones((3, 4))))
     assert np.array_equal(*Z)
 
 

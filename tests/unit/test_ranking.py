@@ -89,7 +89,7 @@ def test_too_few_resamples_are_told_how_many_it_takes(level):
     assert AcceptedRanks.at_level(level, needed + 1).high == needed
     with pytest.raises(
         InvalidValueError,
-        match=f"'n_resamples'.*at least {needed} .*confidence_level of {level}. Got {needed - 1}",
+        match=f"'n_resamples'.*at least {needed} .*confidence level of {level}. Got {needed - 1}",
     ):
         AcceptedRanks.at_level(level, needed)
 

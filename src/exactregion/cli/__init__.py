@@ -1,8 +1,8 @@
 """The command line: parse, call the library, print.
 
 ``main`` is the command ``exactregion``. Results go to stdout, progress and notes to stderr. Exit
-codes: 0 done; 1 rejected, only where ``--fail-below`` asks for it; 2 bad input; 3 a defect; 130
-interrupted.
+codes: 0 done; 1 rejected, only with ``--fail-below``; 2 bad input; 3 a defect; 130 interrupted;
+141 nobody reads the pipe.
 
 ``--json`` prints one object. Its keys stay; others may join them. What is not finite is null, and a
 ``status`` beside it says why.

@@ -1,32 +1,47 @@
-"""The command ``exactregion``: its commands put together, and how it ends."""
+"""The command ``exactregion``: its commands put together, its messages and exit codes."""
 
 from __future__ import annotations
 
 import inspect
+import os
 import sys
+import traceback
 from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
 from exactregion._version import __version__
-from exactregion.cli.calibrate import EXAMPLES as CALIBRATE_EXAMPLES
-from exactregion.cli.calibrate import calibrate
-from exactregion.cli.candidates import EXAMPLES as TEST_EXAMPLES
-from exactregion.cli.candidates import try_candidates
-from exactregion.cli.errors import BAD_INPUT, PIPE_CLOSED, code_of
-from exactregion.cli.examples import (
-    DATASETS_EXAMPLES,
-    DEMO_EXAMPLES,
-    PAPER_EXAMPLES,
-    datasets,
-    demo,
-    paper,
-)
-from exactregion.cli.fit import FIT_EXAMPLES, SHOW_EXAMPLES, fit, show
-from exactregion.cli.output import plain_streams
+from exactregion.cli import calibrate, examples, fit, test
+from exactregion.cli.output import plain_streams, printable
+from exactregion.errors import ArgumentError, ExactRegionError
 
 __all__ = ["app", "run"]
+
+BAD_INPUT = 2
+DEFECT = 3
+INTERRUPTED = 130
+PIPE_CLOSED = 141
+"""As a shell says of a program that wrote to a pipe which nobody reads."""
+
+OPTIONS = {
+    "X": "--inputs",
+    "confidence_level": "--confidence",
+    "n_jobs": "--jobs",
+    "n_resamples": "--resamples",
+    "pos_label": "--positive",
+    "rng": "--seed",
+    "theta": "--parameters",
+    "y": "--outcome",
+    **{
+        name: f"--{name}"
+        for name in ("formula", "guess", "lapse", "locations", "model", "statistic")
+    },
+}
+"""What the command calls the arguments of the library."""
+
+UsageError: type[Exception] = typer.BadParameter.__mro__[2]
+"""The base of Typer's errors about the command line, wherever this version of Typer keeps it."""
 
 app = typer.Typer(
     name="exactregion",
@@ -39,7 +54,7 @@ app = typer.Typer(
     epilog="\nA first look, with data that come along:\n"
     "  exactregion datasets oring --out oring.csv\n"
     "  exactregion fit oring.csv --outcome y --inputs temp --at temp=31\n\n"
-    "Exit codes: 0 done, 1 rejected where --fail-below asks for it, 2 bad input.",
+    "Exit codes: 0 done, 1 rejected (only with --fail-below), 2 bad input.",
 )
 
 
@@ -50,7 +65,7 @@ def _show_version(wanted: bool) -> None:
 
 
 @app.callback()
-def _front(
+def _no_command(
     ctx: typer.Context,
     version: Annotated[
         bool,
@@ -64,32 +79,23 @@ def _front(
         raise typer.Exit(BAD_INPUT)
 
 
-def _unwrapped(text: str | None) -> str:
-    """Put each paragraph on one line, for the help to wrap as the terminal has it."""
-    paragraphs = inspect.cleandoc(text or "").split("\n\n")
-    return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
-
-
-for name, command, examples in (
-    ("test", try_candidates, TEST_EXAMPLES),
-    ("calibrate", calibrate, CALIBRATE_EXAMPLES),
-    ("fit", fit, FIT_EXAMPLES),
-    ("show", show, SHOW_EXAMPLES),
-    ("datasets", datasets, DATASETS_EXAMPLES),
-    ("paper", paper, PAPER_EXAMPLES),
-    ("demo", demo, DEMO_EXAMPLES),
+for name, command, epilog in (
+    ("test", test.run_test, test.EXAMPLES),
+    ("calibrate", calibrate.calibrate, calibrate.EXAMPLES),
+    ("fit", fit.fit, fit.FIT_EXAMPLES),
+    ("show", fit.show, fit.SHOW_EXAMPLES),
+    ("datasets", examples.datasets, examples.DATASETS_EXAMPLES),
+    ("paper", examples.paper, examples.PAPER_EXAMPLES),
+    ("demo", examples.demo, examples.DEMO_EXAMPLES),
 ):
-    app.command(name, help=_unwrapped(command.__doc__), epilog=examples)(command)
+    # one line per paragraph, for the help to wrap as wide as the terminal is
+    paragraphs = inspect.cleandoc(command.__doc__ or "").split("\n\n")
+    unwrapped = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+    app.command(name, help=unwrapped, epilog=epilog)(command)
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    """Run a command line, and give its exit code.
-
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        Those of the process by default.
-    """
+    """Run a command line, the one of the process by default, and return its exit code."""
     plain_streams()
     command = typer.main.get_command(app)
     try:
@@ -100,8 +106,46 @@ def run(arguments: Sequence[str] | None = None) -> int:
         )
         sys.stdout.flush()
     except SystemExit as end:
-        # Typer and Rich end so, with 1, when nobody reads the pipe; our commands never do
+        # Typer and Rich exit with 1 when nobody reads the pipe; our commands never do
         return PIPE_CLOSED if end.code == 1 else int(end.code or 0)
+    except typer.Abort:
+        return INTERRUPTED
     except Exception as error:
-        return code_of(error)
+        message = message_of(error)
+        if message is not None:
+            sys.stderr.write(f"Error: {printable(message)}\n")
+            return BAD_INPUT
+        if os.environ.get("EXACTREGION_TRACEBACK"):
+            traceback.print_exception(error)
+        message = (
+            f"Error: {type(error).__name__}: {error}\nThis is a defect of exactregion, not of your "
+            "data. EXACTREGION_TRACEBACK=1 before the command shows where.\n"
+        )
+        sys.stderr.write(printable(message))
+        return DEFECT
     return int(code or 0)
+
+
+def message_of(error: Exception) -> str | None:
+    """Return the message for an error of the user or the machine; None for a defect.
+
+    Examples
+    --------
+    >>> from exactregion.errors import InvalidValueError
+    >>> message_of(InvalidValueError("must be positive. Got 0 instead.", parameter="n_resamples"))
+    '--resamples must be positive. Got 0 instead.'
+    """
+    if isinstance(error, ArgumentError) and error.parameter in OPTIONS:
+        return f"{OPTIONS[error.parameter]} {error.requirement}"
+    if isinstance(error, ExactRegionError):
+        return str(error)
+    if isinstance(error, UsageError):
+        message = str(getattr(error, "format_message", error.__str__)())
+        path = getattr(getattr(error, "ctx", None), "command_path", None)
+        return f"{message}\nTry '{path} --help'." if path else message
+    if isinstance(error, OSError) and error.strerror:
+        what = f"{str(error.filename)!r}: " if error.filename else ""
+        return f"{what}{error.strerror}."
+    if isinstance(error, MemoryError):
+        return "There is not enough memory. Fewer --resamples need less."
+    return None

@@ -2,35 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from exactregion.cli import completion
-from exactregion.cli.asked import Asked, Columns, ask
-from exactregion.cli.columns import check_probabilities
-from exactregion.cli.ending import Ending, beginning, draws_text
-from exactregion.cli.options import (
-    COLUMNS,
-    METHOD,
-    Confidence,
-    Data,
-    Draws,
-    FailBelow,
-    Jobs,
-    Outcome,
-    Output,
-    Probability,
-    Reading,
-    flag,
-    with_options,
-)
-from exactregion.cli.output import Page, interval, interval_records
-from exactregion.cli.pieces import Pieces
-from exactregion.cli.targets import Targets
-from exactregion.cli.values import check_draws, read_alpha, read_level, statistic_name
+from exactregion.cli import options as opt
+from exactregion.cli.data import check_outcome, check_probabilities, facts_of, read_data
+from exactregion.cli.fit import statistic_name
+from exactregion.cli.output import Page, Results, interval, interval_records
+from exactregion.data.table import check_file
 from exactregion.engine.progress import showing
-from exactregion.errors import InvalidValueError
+from exactregion.errors import InvalidValueError, MissingDependencyError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,259 +32,266 @@ Examples:
 
 CALIBRATED = {"intercept": "0", "slope": "1"}
 
-"""How much the searches ask, roughly."""
-
 MANY_GROUPS = 50
 """More groups than this, most of them with one row, are no groups."""
 
+CLUSTER_TIMEOUT = "20s"
 
-@with_options
+
+@dataclass(frozen=True)
+class Predictions(opt.Outcome):
+    """Predictions, outcomes and groups, by column."""
+
+    probability: str = opt.option(
+        opt.COLUMNS, "COLUMN", "Column with the predicted probabilities.", ...
+    )
+    by: str | None = opt.option(opt.COLUMNS, "COLUMN", "Test each group of this column too.")
+
+
+@opt.with_options
 def calibrate(
-    file: Data,
-    more: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="FILE…",
-            help="More Parquet files that belong to the same data: tested piece by piece, without "
-            "a belt, however large they are.",
-            show_default=False,
-        ),
-    ] = None,
     *,
-    probability: Probability,
-    outcome: Outcome,
-    by: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Test each group of this column too.",
-            rich_help_panel=COLUMNS,
-            autocompletion=completion.columns,
-        ),
-    ] = None,
-    draws: Draws,
-    confidence: Confidence = "0.95",
-    jobs: Jobs = None,
-    cluster: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS",
-            help="Of a Dask scheduler whose workers see the Parquet files; no belt.",
-            rich_help_panel=METHOD,
-        ),
-    ] = None,
-    test_only: Annotated[
-        bool,
-        flag("--test-only", "The p-value without the belt: quick for large files.", METHOD),
-    ] = False,
-    fail_below: FailBelow = None,
-    output: Output,
-    reading: Reading,
+    predictions: Predictions,
+    search: opt.Search,
+    output: opt.Output,
+    reading: opt.Reading,
+    file: str = opt.FILE,
+    more: list[str] | None = opt.argument(
+        "FILE…",
+        "More Parquet files that belong to the same data: tested piece by piece, without a belt, "
+        "however large they are.",
+        None,
+    ),
+    cluster: str | None = opt.option(
+        opt.METHOD, "ADDRESS", "Of a Dask scheduler whose workers see the Parquet files; no belt."
+    ),
+    test_only: bool = opt.flag(
+        "--test-only", "The p-value without the belt: quick for large files.", opt.METHOD
+    ),
 ) -> None:
     """Test whether predicted probabilities are calibrated, and show where they are not.
 
     The outcomes must be held out: not used to fit what predicts. With --by, --fail-below looks at
     the p-values of the groups, adjusted for their number.
     """
-    check_draws(draws)
-    alpha = read_alpha(fail_below, draws.resamples)
-    ending = Ending(output, Targets(output), alpha)
+    check_outcome(predictions, [predictions.probability, predictions.by])
+    results = Results(output, output.alpha(search.resamples))
+    files = [file, *(more or ())]
     if more or cluster is not None:
-        pieces = Pieces([file, *(more or ())], outcome, probability, cluster)
-        _in_pieces(pieces, draws, by, ending, jobs=jobs)
-        return
-    if draws.statistic is not None and not test_only:
+        found = _test_pieces(files, cluster, predictions, search, output)
+    else:
+        found = _test_file(file, predictions, search, output, reading, test_only=test_only)
+    groups = found.groups
+    head = {"file": " ".join(files), **found.data}
+    head |= {"probability": predictions.probability, "by": predictions.by}
+    results.finish(
+        _page(found, predictions.probability, search, len(files)),
+        {**head, **_to_dict(found, search)},
+        command="calibrate",
+        result=found.belt or found.test,
+        pvalue=found.test.pvalue if groups is None else float(groups["pvalue_holm"].min()),
+        decided="p =" if groups is None else "the smallest adjusted p-value of a group is",
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """A description of the data, the test, and the belt and groups if they are wanted."""
+
+    data: dict[str, Any]
+    test: ExactTestResult
+    belt: CalibrationBelt | None = None
+    groups: pd.DataFrame | None = None
+
+
+def _test_file(
+    file: str,
+    predictions: Predictions,
+    search: opt.Search,
+    output: opt.Output,
+    reading: opt.Reading,
+    *,
+    test_only: bool,
+) -> _Found:
+    """Test one file that is read as a whole."""
+    import exactregion as er
+
+    if search.statistic is not None and not test_only:
         raise InvalidValueError(
             "--statistic goes with --test-only: the belt comes with a test of its own."
         )
-    level = read_level(confidence)
-    columns = Columns(outcome, None, None, (probability,), groups=by, formula_allowed=False)
-    asked = ask(file, columns, reading, quiet=output.quiet)
-    check_probabilities(asked.table, asked.frame, probability)
-    groups = None
+    level = opt.read_level(search.confidence)
+    probability, by = predictions.probability, predictions.by
+    columns = opt.Columns(predictions.outcome, predictions.trials, predictions.positive)
+    data = read_data(file, columns, reading, numbers=[probability], group=by, quiet=output.quiet)
+    check_probabilities(data, probability)
+    y, p = data.y, data.frame[probability]
+    settings = search.settings | {"pos_label": data.positive}
+    belt = groups = None
     if by is not None:
-        _check_groups(asked.frame[by], by)
-        read_alpha(fail_below, draws.resamples, asked.frame[by].nunique())
-    belt: CalibrationBelt | None = None
-    if test_only:
-        test = _test(asked, probability, draws)
-    else:
-        settings = {"confidence_level": level, "n_jobs": jobs}
-        belt = _belt(asked, probability, settings | _settings(asked, draws), show=output.talks)
-        test = belt.test
+        n, n_groups = len(data.frame), int(data.frame[by].nunique())
+        if n_groups > max(MANY_GROUPS, n / 2):
+            raise InvalidValueError(
+                f"--by must be a column of groups. Column {by!r} has {n_groups:,} different values "
+                f"in {n:,} rows."
+            )
+        output.alpha(search.resamples, n_groups)
+    if not test_only:
+        if p.isin([0, 1]).all():
+            raise InvalidValueError(
+                f"Column {probability!r} holds only 0 and 1, which leave no room for a belt. "
+                "Add --test-only."
+            )
+        with showing("belt", show=output.progress):
+            belt = er.calibration_belt(y, p, confidence_level=level, n_jobs=search.jobs, **settings)
+            _ = belt.intervals  # searched here, where progress is shown, and kept
+    settings["statistic"] = search.statistic
+    test = er.calibration_test(y, p, **settings) if belt is None else belt.test
     if by is not None:
-        groups = _test(asked, probability, draws, by=asked.frame[by])
-    facts, content = asked.facts(), asked.content()
-    del facts["inputs"], content["inputs"], content["formula"]
-    head = {**beginning("calibrate", file), **content, "probability": probability, "by": by}
-    facts["predictions"] = probability
-    _finish(ending, facts, head, draws, test=test, belt=belt, groups=groups)
+        groups = er.calibration_test(y, p, by=data.frame[by], **settings)
+    content = data.to_dict()
+    del content["inputs"], content["formula"]
+    return _Found(content, test, belt, groups)
 
 
-def _in_pieces(
-    pieces: Pieces, draws: Draws, by: str | None, ending: Ending, *, jobs: int | None
-) -> None:
-    pieces.check(by)
-    test, groups = pieces.test(draws, by=by, jobs=jobs, progress=ending.output.talks)
-    facts = {**pieces.facts(test), "predictions": pieces.probability}
-    head = {
-        **beginning("calibrate", " ".join(pieces.files)),
-        **pieces.content(test),
-        "probability": pieces.probability,
-        "by": by,
+def _test_pieces(
+    files: list[str],
+    cluster: str | None,
+    predictions: Predictions,
+    search: opt.Search,
+    output: opt.Output,
+) -> _Found:
+    """Test Parquet files piece by piece, on a cluster if there is one."""
+    import exactregion as er
+
+    if predictions.trials is not None:
+        raise InvalidValueError("--trials goes with one file that is read as a whole.")
+    for file in files:
+        check_file(Path(file))
+        if Path(file).suffix not in (".parquet", ".pq"):
+            raise InvalidValueError(
+                f"Several files, or a cluster, must be Parquet files. Got {file!r}: turn it into "
+                "Parquet, or give one CSV file alone."
+            )
+    columns: Any = (predictions.outcome, predictions.probability)
+    settings = search.settings | {"statistic": search.statistic, "pos_label": predictions.positive}
+    settings |= {"n_jobs": search.jobs, "progress": output.progress}
+    with _pieces(files, cluster) as data:
+        test = er.calibration_test(*columns, data=data, **settings)
+        groups = None
+        if predictions.by is not None:
+            groups = er.calibration_test(*columns, data=data, by=predictions.by, **settings)
+    trials = int(test.question.trials.sum())
+    content = {
+        "n": trials,
+        "dropped": 0,
+        "successes": int(test.question.successes.sum()),
+        "trials": trials,
+        "event": predictions.event,
     }
-    _finish(ending, facts, head, draws, test=test, belt=None, groups=groups)
+    return _Found(content, test, groups=groups)
 
 
-def _finish(
-    ending: Ending,
-    facts: dict[str, str],
-    head: dict[str, Any],
-    draws: Draws,
-    *,
-    test: ExactTestResult,
-    belt: CalibrationBelt | None,
-    groups: pd.DataFrame | None,
-) -> None:
-    pvalue = test.pvalue if groups is None else float(groups["pvalue_holm"].min())
-    decided = "p =" if groups is None else "the smallest adjusted p-value of a group is"
-    ending.finish(
-        _page(facts, draws, test=test, belt=belt, groups=groups),
-        {**head, **_content(test, draws, belt, groups)},
-        result=belt or test,
-        pvalue=pvalue,
-        decided=decided,
-    )
-
-
-def _check_groups(values: pd.Series[Any], by: str) -> None:
-    groups = values.nunique()
-    if groups > max(MANY_GROUPS, len(values) / 2):
+@contextmanager
+def _pieces(files: list[str], cluster: str | None) -> Iterator[Any]:
+    """Give the files in the order of their names, as data on the cluster if there is one."""
+    if cluster is None:
+        yield sorted(files)
+        return
+    try:
+        import dask.dataframe as dd
+        from distributed import Client
+    except ImportError as error:
+        raise MissingDependencyError(
+            "--cluster needs Dask: pip install exactregion[dask]"
+        ) from error
+    try:
+        client: Any = Client(cluster, timeout=CLUSTER_TIMEOUT)  # type: ignore[no-untyped-call]
+    except (OSError, ValueError) as error:
         raise InvalidValueError(
-            f"--by must be a column of groups. Column {by!r} has {groups:,} different values in "
-            f"{len(values):,} rows."
-        )
+            "--cluster must be the address of a Dask scheduler, such as tcp://host:8786. "
+            f"Nobody answers at {cluster!r}."
+        ) from error
+    with client:
+        yield dd.read_parquet(sorted(files))
 
 
-def _settings(asked: Asked, draws: Draws) -> dict[str, Any]:
-    positive = asked.outcomes.positive
-    return {"n_resamples": draws.resamples, "rng": draws.seed, "pos_label": positive}
+def _page(found: _Found, probability: str, draws: opt.Draws, n_files: int) -> Page:
+    from exactregion.plotting import wording
 
-
-def _test(asked: Asked, probability: str, draws: Draws, **by: Any) -> Any:
-    import exactregion as er
-
-    p, y = asked.frame[probability], asked.outcomes.y
-    return er.calibration_test(y, p, statistic=draws.statistic, **_settings(asked, draws), **by)
-
-
-def _belt(
-    asked: Asked, probability: str, settings: dict[str, Any], *, show: bool
-) -> CalibrationBelt:
-    import exactregion as er
-
-    p = asked.frame[probability]
-    if ((p == 0) | (p == 1)).all():
-        raise InvalidValueError(
-            f"Column {probability!r} holds only 0 and 1, which leave no room for a belt. "
-            "Add --test-only."
-        )
-    with showing("belt", show=show):
-        belt = er.calibration_belt(asked.outcomes.y, p, **settings)
-        _ = belt.intervals
-    return belt
-
-
-def _page(
-    facts: dict[str, str],
-    draws: Draws,
-    *,
-    test: ExactTestResult,
-    belt: CalibrationBelt | None,
-    groups: pd.DataFrame | None,
-) -> Page:
-    from exactregion.plotting.wording import (
-        answer_of_belt,
-        answer_of_test,
-        guarantee_of_belt,
-        guarantee_of_test,
-        percent,
-    )
-
+    test, belt, groups = found.test, found.belt, found.groups
+    facts = facts_of(found.data)
+    if n_files > 1:
+        facts["rows"] += f" in {n_files:,} files"
     page = Page()
     page.heading("Are these predictions calibrated?")
-    method = draws_text(statistic_name(test.question.statistic), draws)
-    rank = f"{test.pvalue:.4g} (rank {test.rank:,} of {draws.resamples + 1:,})"
-    page.facts({**facts, "test": method, "p-value": rank})
+    page.facts(
+        {
+            **facts,
+            "predictions": probability,
+            "test": draws.describe(statistic_name(test.question.statistic)),
+            "p-value": f"{test.pvalue:.4g} (rank {test.rank:,} of {draws.resamples + 1:,})",
+        }
+    )
     if belt is not None:
-        rows = [
-            (str(name), *interval(row), CALIBRATED[str(name)])
-            for name, row in belt.intervals.iterrows()
-        ]
-        heads = ["on the logit scale", "estimate", f"{percent(belt.coverage)} interval"]
-        page.table([*heads, "if calibrated"], rows)
+        level = wording.percent(belt.coverage)
+        page.table(
+            ["on the logit scale", "estimate", f"{level} interval", "if calibrated"],
+            [
+                (str(name), *interval(row), CALIBRATED[str(name)])
+                for name, row in belt.intervals.iterrows()
+            ],
+        )
     if groups is not None:
-        _tell_groups(page, groups)
-    page.say(answer_of_test(test) if belt is None else answer_of_belt(belt))
-    page.say(guarantee_of_test(test) if belt is None else guarantee_of_belt(belt))
+        page.table(
+            [str(groups.index.name), "n", "observed", "predicted", "p-value", "adjusted"],
+            [
+                (
+                    str(name),
+                    f"{int(row['n']):,}",
+                    *(f"{row[key]:.3f}" for key in ("observed", "predicted")),
+                    *(f"{row[key]:.4g}" for key in ("pvalue", "pvalue_holm")),
+                )
+                for name, row in groups.iterrows()
+            ],
+        )
+        page.paragraph(
+            "Adjusted p-values (Holm) are safe to look at together: if all groups are calibrated, "
+            "one or more is 0.05 or less at most 5 times in 100."
+        )
+    if belt is None:
+        page.paragraph(wording.answer_of_test(test))
+        page.paragraph(wording.guarantee_of_test(test))
+    else:
+        page.paragraph(wording.answer_of_belt(belt))
+        page.paragraph(wording.guarantee_of_belt(belt))
     return page
 
 
-def _tell_groups(page: Page, groups: pd.DataFrame) -> None:
-    rows = [
-        (
-            str(name),
-            f"{int(row['n']):,}",
-            f"{row['observed']:.3f}",
-            f"{row['predicted']:.3f}",
-            f"{row['pvalue']:.4g}",
-            f"{row['pvalue_holm']:.4g}",
-        )
-        for name, row in groups.iterrows()
-    ]
-    heads = [str(groups.index.name), "n", "observed", "predicted", "p-value", "adjusted"]
-    page.table(heads, rows)
-    page.say(
-        "Adjusted p-values (Holm) are safe to look at together: if all groups are calibrated, one "
-        "or more is 0.05 or less at most 5 times in 100."
-    )
-
-
-def _content(
-    test: ExactTestResult,
-    draws: Draws,
-    belt: CalibrationBelt | None,
-    groups: pd.DataFrame | None,
-) -> dict[str, Any]:
-    return {
+def _to_dict(found: _Found, draws: opt.Draws) -> dict[str, Any]:
+    test, belt, groups = found.test, found.belt, found.groups
+    content: dict[str, Any] = {
         "statistic": statistic_name(test.question.statistic),
-        "resamples": draws.resamples,
-        "seed": draws.seed,
+        **draws.to_dict(),
         "pvalue": test.pvalue,
         "rank": test.rank,
         "z": test.statistic,
         "coverage": None if belt is None else belt.coverage,
-        "belt": None if belt is None else _belt_content(belt),
-        "groups": None if groups is None else _group_content(groups),
+        "belt": None,
+        "groups": None,
     }
-
-
-def _belt_content(belt: CalibrationBelt) -> dict[str, Any]:
-    return {
-        "status": belt.status,
-        "contradicted": belt.contradicted,
-        "resolution": belt.resolution,
-        "intervals": interval_records(belt.intervals),
-        "departures": [
-            {"start": one.start, "stop": one.stop, "side": one.side} for one in belt.departures
-        ],
-        "grid": belt.grid,
-        "estimate": belt.estimate,
-        "lower": belt.lower,
-        "upper": belt.upper,
-    }
-
-
-def _group_content(groups: pd.DataFrame) -> list[dict[str, Any]]:
-    rows: list[Any] = groups.rename(columns={"statistic": "z"}).to_dict("records")
-    return [{"group": name, **row} for name, row in zip(groups.index, rows, strict=True)]
+    if belt is not None:
+        keys = ("status", "contradicted", "resolution", "grid", "estimate", "lower", "upper")
+        content["belt"] = {
+            **{key: getattr(belt, key) for key in keys},
+            "intervals": interval_records(belt.intervals),
+            "departures": [
+                {"start": one.start, "stop": one.stop, "side": one.side} for one in belt.departures
+            ],
+        }
+    if groups is not None:
+        rows: list[Any] = groups.rename(columns={"statistic": "z"}).to_dict("records")
+        content["groups"] = [
+            {"group": name, **row} for name, row in zip(groups.index, rows, strict=True)
+        ]
+    return content

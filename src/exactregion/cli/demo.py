@@ -1,8 +1,7 @@
-"""The O-ring story, in a terminal and two pictures: ``python -m exactregion.cli.demo [DIR]``."""
+"""What 23 flights say about O-rings and cold, for a terminal and in two pictures."""
 
 from __future__ import annotations
 
-import sys
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,17 +14,17 @@ from exactregion.data.files import write_whole
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["PICTURES", "main", "story"]
+__all__ = ["PICTURES", "story"]
 
 PICTURES = ("oring_region.png", "oring_band.png")
-"""Files that the story leaves behind."""
+"""Files that `story` writes."""
 
 PUBLISHED = (15.0429, -0.23216)
 """Maximum likelihood of y ~ temp on these flights, as published many times."""
 
 LAUNCHES = np.array([31.0, 53.0, 65.0, 81.0])
 
-ASKED = {
+MEMBERS = {
     "the published fit": PUBLISHED,
     "half as steep": (6.9, -0.11),
     "twice as steep": (31.0, -0.47),
@@ -34,22 +33,8 @@ ASKED = {
 }
 
 
-def main() -> None:
-    """Print the story, and write its pictures into a folder."""
-    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "exactregion-demo")
-    print(story(folder))
-
-
 def story(folder: Path, *, progress: bool = True) -> str:
-    """Tell what 23 flights say about O-rings and cold, exactly; pictures go into the folder.
-
-    Parameters
-    ----------
-    folder : Path
-        Made if it is not there.
-    progress : bool
-        Show on stderr how far the search is.
-    """
+    """Write the text, and the pictures into the folder."""
     flights = er.datasets.oring()
     region = er.ConfidenceRegion(
         er.models.Logistic(), confidence_level=0.95, rng=0, progress=progress
@@ -87,22 +72,25 @@ def _candidates(flights: pd.DataFrame) -> str:
         "coin toss below 65 °F, else 1 in 20": np.where(X["temp"] < 65, 0.5, 0.05),
     }
     table = er.compare(candidates, X, y, rng=0)
-    lines = ["Could these probabilities be true? (model_test, 999 resamples)"]
-    for name, row in table.iterrows():
-        lines.append(f"  {name:<36} p = {row['pvalue']:.3f}  {_bar(row['pvalue'])}")
-    lines.append("  The published curve was fitted to these very flights, which flatters its")
-    lines.append("  p-value; the others were not, and their p-values are exact.")
-    return "\n".join(lines)
+    rows = [f"  {name:<36} p = {p:.3f}  {_bar(p)}" for name, p in table["pvalue"].items()]
+    return "\n".join(
+        [
+            "Could these probabilities be true? (model_test, 999 resamples)",
+            *rows,
+            "  The published curve was fitted to these very flights, which flatters its",
+            "  p-value; the others were not, and their p-values are exact.",
+        ]
+    )
 
 
 def _family(region: er.ConfidenceRegion) -> str:
-    pvalues = region.pvalue(list(ASKED.values()))
-    at_launch = region.model_.probabilities(list(ASKED.values()), [31.0])[:, 0]
+    pvalues = region.pvalue(list(MEMBERS.values()))
+    at_launch = region.model_.probabilities(list(MEMBERS.values()), [31.0])[:, 0]
     lines = [
         "Which curves fit? P(damage) = 1 / (1 + exp(-(a + b·temp)))",
         f"  {'':<24} {'a':>6} {'b':>7} {'P(31 °F)':>9}  p-value",
     ]
-    for (name, (a, b)), p, risk in zip(ASKED.items(), pvalues, at_launch, strict=True):
+    for (name, (a, b)), p, risk in zip(MEMBERS.items(), pvalues, at_launch, strict=True):
         verdict = "" if p > 1 - region.coverage_ else "  outside"
         chance = f"{risk:.3f}" if risk < 0.9995 else "> 0.999"
         lines.append(f"  {name:<24} {a:>6.2f} {b:>7.3f} {chance:>9}  {p:.3f} {_bar(p)}{verdict}")
@@ -144,7 +132,3 @@ def _files(region: er.ConfidenceRegion, flights: pd.DataFrame, folder: Path) -> 
 
 def _bar(pvalue: float, width: int = 16) -> str:
     return "█" * max(1, round(width * pvalue))
-
-
-if __name__ == "__main__":
-    main()

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from exactregion.cli import completion
-from exactregion.cli.options import flag
-from exactregion.cli.output import Page, note, print_json
-from exactregion.cli.targets import check_folder, check_packages, check_target
-from exactregion.cli.values import check_choice, check_seed
+from exactregion.cli import options as opt
+from exactregion.cli.output import (
+    Page,
+    check_folder,
+    check_packages,
+    check_target,
+    note,
+    print_json,
+)
 from exactregion.data.files import write_whole
 
 __all__ = ["DATASETS_EXAMPLES", "DEMO_EXAMPLES", "PAPER_EXAMPLES", "datasets", "demo", "paper"]
@@ -30,27 +32,24 @@ DEMO_EXAMPLES = """
 Example:
   exactregion demo --out oring-story"""
 
-Force = Annotated[bool, flag("--force", "Replace files that exist.")]
-Quiet = Annotated[bool, flag("--quiet", "No progress and no notes on stderr.")]
+FOLDER = "Folder for the files; made if need be."
+FORCE = opt.flag("--force", "Replace files that exist.")
+QUIET = opt.flag("--quiet", "No progress and no notes on stderr.")
 
 
+def _names() -> list[str]:
+    from exactregion import datasets as known
+
+    return known.__all__
+
+
+@opt.with_options
 def datasets(
-    name: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="NAME",
-            help="Print this one as CSV.",
-            autocompletion=completion.data_sets,
-            show_default=False,
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write it to a file instead.", show_default=False),
-    ] = None,
-    force: Force = False,
-    json: Annotated[bool, flag("--json", "List them as one JSON object.")] = False,
-    quiet: Quiet = False,
+    name: str | None = opt.argument("NAME", "Print this one as CSV.", None, opt.offer(_names)),
+    out: Path | None = opt.option(None, "FILE", "Write it to a file instead."),
+    force: bool = FORCE,
+    json: bool = opt.flag("--json", "List them as one JSON object."),
+    quiet: bool = QUIET,
 ) -> None:
     """List the data sets that come along, or print one as CSV."""
     from exactregion import datasets as known
@@ -58,7 +57,7 @@ def datasets(
     if name is None:
         _list_datasets(json=json)
         return
-    check_choice("NAME", name, known.__all__)
+    opt.check_choice("NAME", name, known.__all__)
     if out is not None:
         check_target("--out", out, force=force)
     text = getattr(known, name)().to_csv(index=False, lineterminator="\n")
@@ -91,17 +90,16 @@ def _list_datasets(*, json: bool) -> None:
             for one in found
         }
     )
-    page.say("exactregion datasets NAME prints one as CSV.")
+    page.paragraph("exactregion datasets NAME prints one as CSV.")
     page.show()
 
 
+@opt.with_options
 def paper(
-    out: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Folder for the files; made if need be.")
-    ] = Path("exactregion-paper"),
-    seed: Annotated[int, typer.Option(metavar="NUMBER", help="Of data and draws.")] = 0,
-    force: Force = False,
-    quiet: Quiet = False,
+    out: Path = opt.option(None, "FOLDER", FOLDER, Path("exactregion-paper")),
+    seed: int = opt.option(None, "NUMBER", "Of data and draws.", 0),
+    force: bool = FORCE,
+    quiet: bool = QUIET,
 ) -> None:
     """Repeat the experiment of the paper: its figure and its numbers.
 
@@ -109,22 +107,21 @@ def paper(
     """
     from exactregion.paper import paper as experiment
 
-    check_seed(seed)
+    opt.Draws(seed=seed)  # checks the seed
     check_packages("--plot", "The figure")
     check_folder(out, experiment.FILES, force=force)
     files = experiment.run(out, seed, progress=lambda text: note(f"{text} …", quiet=quiet))
     sys.stdout.write("".join(f"{file}\n" for file in files))
 
 
+@opt.with_options
 def demo(
-    out: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Folder for the pictures; made if need be.")
-    ] = Path("exactregion-demo"),
-    force: Force = False,
-    quiet: Quiet = False,
+    out: Path = opt.option(None, "FOLDER", FOLDER, Path("exactregion-demo")),
+    force: bool = FORCE,
+    quiet: bool = QUIET,
 ) -> None:
-    """Tell what 23 flights say about O-rings and cold, in the terminal and two pictures."""
-    from exactregion.cli import demo as tale
+    """Show what 23 flights say about O-rings and cold, in the terminal and two pictures."""
+    from exactregion.cli import demo as oring
 
-    check_folder(out, tale.PICTURES, force=force)
-    sys.stdout.write(tale.story(out, progress=not quiet) + "\n")
+    check_folder(out, oring.PICTURES, force=force)
+    sys.stdout.write(oring.story(out, progress=not quiet) + "\n")

@@ -2,42 +2,25 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from exactregion.cli.asked import Columns, ask
-from exactregion.cli.at import inputs_of
-from exactregion.cli.ending import Ending, beginning
-from exactregion.cli.families import FAMILIES, Family, family_of
-from exactregion.cli.options import (
-    RESULTS,
-    Confidence,
-    Data,
-    Draws,
-    FailBelow,
-    Formula,
-    Inputs,
-    Jobs,
-    Outcome,
-    Output,
-    Reading,
-    flag,
-    with_options,
-)
-from exactregion.cli.output import Page
-from exactregion.cli.regions import Answers, Wishes, fitted_region
-from exactregion.cli.targets import Targets
-from exactregion.cli.values import check_draws, read_alpha, read_level, statistic_name
-from exactregion.data.tables import check_file
+from exactregion.cli import options as opt
+from exactregion.cli.data import Data, facts_of, read_data
+from exactregion.cli.output import INTERVAL_KEYS, Page, Results, interval, interval_records
+from exactregion.cli.places import inputs_of, read_places, read_threshold, values_text
+from exactregion.data.table import check_file
+from exactregion.engine.progress import showing
 from exactregion.errors import InvalidValueError
-from exactregion.plotting.wording import percent
+from exactregion.models import MODELS
+from exactregion.plotting.wording import answer_of_region, guarantee_of_region, percent
 
 if TYPE_CHECKING:
     from exactregion.region import ConfidenceRegion
 
-__all__ = ["FIT_EXAMPLES", "SHOW_EXAMPLES", "fit", "show"]
+__all__ = ["FIT_EXAMPLES", "SHOW_EXAMPLES", "fit", "fit_region", "show", "statistic_name"]
 
 FIT_EXAMPLES = """
 Examples:
@@ -50,103 +33,67 @@ Example:
   exactregion fit oring.csv --formula "y ~ temp" --save oring.npz
   exactregion show oring.npz --at temp=31,53,65"""
 
-Joint = Annotated[
-    bool,
-    flag(
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is computed of a region besides its intervals."""
+
+    joint: bool = opt.flag(
         "--joint",
         "Intervals that hold all at once too; wider than those that hold one by one.",
-        RESULTS,
-    ),
-]
-
-Half = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="INPUT",
-        help="Interval for the value of this input where the probability is 1/2. Others are at "
-        "their median, or as you say: dose,sex=male.",
-        rich_help_panel=RESULTS,
-    ),
-]
-
-At = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="INPUT=VALUE",
-        help="Bounds of the probability there: temp=31, or sex=male,dose=1,2,4. Others are at "
-        "their median. May be repeated.",
-        rich_help_panel=RESULTS,
-    ),
-]
+        opt.RESULTS,
+    )
+    ed50: list[str] | None = opt.option(
+        opt.RESULTS,
+        "INPUT",
+        "Interval for the value of this input where the probability is 1/2. Others are at their "
+        "median, or as you say: dose,sex=male.",
+    )
+    at: list[str] | None = opt.option(
+        opt.RESULTS,
+        "INPUT=VALUE",
+        "Bounds of the probability there: temp=31, or sex=male,dose=1,2,4. Others are at their "
+        "median. May be repeated.",
+    )
 
 
-@with_options
+@opt.with_options
 def fit(
-    file: Data,
     *,
-    formula: Formula = None,
-    outcome: Outcome,
-    inputs: Inputs = None,
-    family: Family,
-    draws: Draws,
-    confidence: Confidence = "0.95",
-    jobs: Jobs = None,
-    joint: Joint = False,
-    ed50: Half = None,
-    at: At = None,
-    save: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Keep the region for exactregion show, or for Python: .npz.",
-            rich_help_panel=RESULTS,
-        ),
-    ] = None,
-    fail_below: FailBelow = None,
-    output: Output,
-    reading: Reading,
+    file: str = opt.FILE,
+    columns: opt.Columns,
+    family: opt.Family,
+    search: opt.Search,
+    wanted: Wanted,
+    save: Path | None = opt.option(
+        opt.RESULTS, "FILE", "Keep the region for exactregion show, or for Python: .npz."
+    ),
+    output: opt.Output,
+    reading: opt.Reading,
 ) -> None:
     """Find the members of a family of curves that fit the outcomes.
 
     Gives an interval for each parameter, bounds of the probability anywhere, and an ED50; the
     region may be empty, which rejects the whole family.
     """
-    check_draws(draws)
-    level = read_level(confidence)
-    family_of(family)
-    ending = Ending(output, Targets(output, save), read_alpha(fail_below, draws.resamples))
-    asked = ask(file, Columns(outcome, inputs, formula), reading, quiet=output.quiet)
-    if not asked.inputs:
+    level = opt.read_level(search.confidence)
+    family.to_model()
+    results = Results(output, output.alpha(search.resamples), save)
+    data = read_data(file, columns, reading, quiet=output.quiet)
+    if not data.inputs:
         raise InvalidValueError("--inputs must name the inputs, or --formula all columns.")
-    region = fitted_region(
-        asked,
-        outcome,
-        family,
-        draws,
-        confidence_level=level,
-        n_jobs=jobs,
-    )
-    page = Page()
-    page.heading(f"Which {_family(region)} curves fit?")
-    page.facts({**asked.facts(), "region": _region_text(region)})
-    head = {**beginning("fit", file), **asked.content(), **_settings(region)}
-    _answer(region, Wishes(joint, ed50 or (), at or ()), page, head, ending)
+    region = fit_region(data, columns, family, search, confidence_level=level, n_jobs=search.jobs)
+    head = {"file": file, **data.to_dict()}
+    _describe(region, wanted, head, results, command="fit")
 
 
-@with_options
+@opt.with_options
 def show(
-    file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="REGION", help="File that fit --save wrote: .npz.", show_default=False
-        ),
-    ],
     *,
-    jobs: Jobs = None,
-    joint: Joint = False,
-    ed50: Half = None,
-    at: At = None,
-    output: Output,
+    file: Path = opt.argument("REGION", "File that fit --save wrote: .npz."),
+    jobs: int | None = opt.JOBS,
+    wanted: Wanted,
+    output: opt.Output,
 ) -> None:
     """Look again at a region that fit --save kept.
 
@@ -154,64 +101,149 @@ def show(
     """
     import exactregion as er
 
-    ending = Ending(output, Targets(output))
     check_file(file)
     region = er.load(file)
     region.n_jobs = jobs
+    results = Results(output, output.alpha(region.n_resamples))
     sample = region.fitted_.sample
-    successes, trials = int(sample.successes.sum()), sample.inputs.total
-    page = Page()
-    page.heading(f"Which {_family(region)} curves fit?")
-    facts = {"rows": f"{len(sample):,}", "outcome": f"{successes:,} of {trials:,}"}
-    if region.design_ is not None:
-        facts["formula"] = region.design_.formula
-    else:
-        facts["inputs"] = ", ".join(sample.inputs.names)
-    page.facts({**facts, "region": _region_text(region)})
     head = {
-        **beginning("show", str(file)),
+        "file": str(file),
         "n": len(sample),
-        "successes": successes,
-        "trials": trials,
+        "successes": int(sample.successes.sum()),
+        "trials": sample.inputs.total,
         "inputs": list(inputs_of(region).columns),
         "formula": None if region.design_ is None else region.design_.formula,
-        **_settings(region),
     }
-    _answer(region, Wishes(joint, ed50 or (), at or ()), page, head, ending)
+    _describe(region, wanted, head, results, command="show")
 
 
-def _answer(
-    region: ConfidenceRegion, wishes: Wishes, page: Page, head: dict[str, Any], ending: Ending
+def fit_region(
+    data: Data, columns: opt.Columns, family: opt.Family, draws: opt.Draws, **settings: Any
+) -> ConfidenceRegion:
+    """Fit a region to data, by a formula if there is one or if inputs are words."""
+    import exactregion as er
+
+    settings |= {
+        "model": family.to_model(),
+        **draws.settings,
+        "pos_label": data.positive,
+        "statistic": draws.statistic or "combined",
+    }
+    formula = data.to_formula(columns)
+    if formula is not None:
+        return er.ConfidenceRegion.from_formula(formula, data.frame, **settings)
+    return er.ConfidenceRegion(**settings).fit(data.frame[data.inputs], data.y)
+
+
+def statistic_name(written: object) -> str:
+    """Name a statistic as --statistic does.
+
+    Examples
+    --------
+    >>> statistic_name("Discrepancy(kernel='gaussian')")
+    'discrepancy'
+    """
+    return str(written).partition("(")[0].lower()
+
+
+def _describe(
+    region: ConfidenceRegion,
+    wanted: Wanted,
+    head: dict[str, Any],
+    results: Results,
+    *,
+    command: str,
 ) -> None:
-    answers = Answers(region, wishes)
-    answers.find(show=ending.output.talks)
-    answers.tell(page)
-    content = {**head, **answers.content()}
-    ending.finish(
+    """Compute what is wanted of a region, then print and write it."""
+    # what the options say is checked before the search
+    places = read_places(region, wanted.at or ())
+    thresholds = [read_threshold(region, text) for text in wanted.ed50 or ()]
+    with showing("region", show=results.output.progress):
+        pvalue = float(region.pvalue(region.estimate_))
+        intervals = region.intervals()
+        joint = region.intervals(joint=True) if wanted.joint else None
+        ed50 = [region.functional(threshold.solve, threshold.name) for threshold in thresholds]
+        band = None if places is None else region.band(places.frame)
+
+    kind = type(region.model_)
+    family = next((name for name, known in MODELS.items() if known is kind), kind.__name__)
+    statistic, level = statistic_name(region.statistic), percent(region.coverage_)
+    seed = region.rng if isinstance(region.rng, int) else None
+    made = f"{level}, {statistic}, {region.n_resamples:,} resamples"
+    page = Page()
+    page.heading(f"Which {family} curves fit?")
+    page.facts({**facts_of(head), "region": made if seed is None else f"{made}, seed {seed}"})
+    rows: list[tuple[str, ...]] = [
+        (str(name), *interval(row)) for name, row in intervals.iterrows()
+    ]
+    rows += [(found.name, *interval(vars(found))) for found in ed50]
+    columns = ["parameter", "estimate", f"{level} interval"]
+    if joint is not None:
+        columns.append("all at once")
+        cells = [interval(row)[1] for _, row in joint.iterrows()] + [""] * len(ed50)
+        rows = [(*row, cell) for row, cell in zip(rows, cells, strict=True)]
+    page.table(columns, rows)
+    if thresholds:
+        page.paragraph("\n".join(threshold.explanation for threshold in thresholds))
+    at: list[dict[str, Any]] | None = None
+    if places is not None and band is not None:
+        ends = list(zip(band.estimate, band.lower, band.upper, strict=True))
+        at = [
+            {
+                "at": {**places.others, **place},
+                **dict(zip(("estimate", "lower", "upper"), row, strict=True)),
+                "resolution": band.resolution,
+            }
+            for place, row in zip(places.given, ends, strict=True)
+        ]
+        page.table(
+            ["probability at", "estimate", f"{level} band, all at once"],
+            [
+                (
+                    values_text(place),
+                    f"{p:.3f}",
+                    "empty" if math.isnan(low) else f"[{low:.3f}, {high:.3f}]",
+                )
+                for place, (p, low, high) in zip(places.given, ends, strict=True)
+            ],
+        )
+        if places.others:
+            page.paragraph(
+                "Inputs that are not named have their median, or most frequent value: "
+                f"{values_text(places.others)}."
+            )
+    page.paragraph(answer_of_region(region))
+    page.paragraph(guarantee_of_region(region))
+
+    content = {
+        **head,
+        "model": family,
+        "confidence_level": region.confidence_level,
+        "statistic": statistic,
+        "resamples": region.n_resamples,
+        "seed": seed,
+        "coverage": region.coverage_,
+        "status": region.status_,
+        "pvalue": pvalue,
+        "estimate": dict(zip(region.parameter_names_, region.estimate_, strict=True)),
+        "intervals": interval_records(intervals),
+        "joint_intervals": None if joint is None else interval_records(joint),
+        "ed50": [
+            {
+                "input": threshold.input,
+                "others": threshold.others,
+                **{key: getattr(found, key) for key in INTERVAL_KEYS},
+            }
+            for threshold, found in zip(thresholds, ed50, strict=True)
+        ]
+        or None,
+        "band": at,
+    }
+    results.finish(
         page,
         content,
+        command=command,
         result=region,
-        pvalue=answers.pvalue,
+        pvalue=pvalue,
         decided="the largest p-value of a member is",
     )
-
-
-def _region_text(region: ConfidenceRegion) -> str:
-    seed = "" if region.rng is None else f", seed {region.rng}"
-    statistic = statistic_name(region.statistic)
-    return f"{percent(region.coverage_)}, {statistic}, {region.n_resamples:,} resamples{seed}"
-
-
-def _family(region: ConfidenceRegion) -> str:
-    name = type(region.model_).__name__
-    return FAMILIES.get(name, name)
-
-
-def _settings(region: ConfidenceRegion) -> dict[str, Any]:
-    return {
-        "model": _family(region),
-        "confidence_level": region.confidence_level,
-        "statistic": statistic_name(region.statistic),
-        "resamples": region.n_resamples,
-        "seed": region.rng if isinstance(region.rng, int) else None,
-    }

@@ -1,278 +1,360 @@
-"""Options that commands share, in groups; a command takes a group as one argument.
+"""Options of the commands: what Typer shows, what the shell completes, what values they take.
 
-A group is a dataclass whose fields are options. `with_options` spreads the fields over the
-signature that Typer reads, and puts them together again for the command.
+Options that commands share come in groups. A group is a dataclass whose fields are options;
+`with_options` spreads the fields over the signature that Typer reads, and puts them together again
+for the command.
 """
 
 from __future__ import annotations
 
+import csv
 import functools
-import inspect
-from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import Field, dataclass, field, fields, is_dataclass
+from fractions import Fraction
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from exactregion.cli import completion
+from exactregion.data.table import did_you_mean
+from exactregion.errors import InvalidValueError
+from exactregion.models import MODELS, Model
 from exactregion.statistics import STATISTIC_NAMES
 
 __all__ = [
     "COLUMNS",
     "FAMILY",
+    "FILE",
+    "JOBS",
     "METHOD",
-    "READING",
     "RESULTS",
-    "Confidence",
-    "Data",
+    "Columns",
     "Draws",
-    "FailBelow",
-    "Formula",
-    "Inputs",
-    "Jobs",
+    "Family",
     "Outcome",
     "Output",
-    "Probability",
     "Reading",
+    "Search",
+    "argument",
+    "check_choice",
+    "complete_columns",
     "flag",
+    "offer",
+    "option",
+    "read_level",
+    "read_numbers",
     "with_options",
 ]
 
-COLUMNS = "Columns"
-FAMILY = "Family"
-METHOD = "Method"
+COLUMNS, FAMILY, METHOD, RESULTS = "Columns", "Family", "Method", "Results"
 READING = "Reading the file"
-RESULTS = "Results"
+"""Panels of the help."""
+
+# --- completion by the shell --------------------------------------------------------------------
+
+
+def offer(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
+    """Make a completion that offers those names which begin as the word does."""
+
+    def complete(incomplete: str) -> list[str]:
+        return [name for name in names() if name.startswith(incomplete)]
+
+    return complete
+
+
+def complete_columns(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Offer the columns of the CSV file that stands before on the line."""
+    names: list[str] = []
+    # an option whose value is still missing keeps Typer from telling arguments apart
+    words = [ctx.params.get("file"), *ctx.args]
+    file = next((Path(word) for word in words if word and Path(word).is_file()), None)
+    if file is not None:
+        with (
+            suppress(OSError, UnicodeDecodeError, csv.Error, StopIteration, TypeError),
+            file.open(encoding="utf-8-sig", newline="") as lines,
+        ):
+            names = next(csv.reader(lines, delimiter=ctx.params.get("delimiter") or ","))
+    before, comma, last = incomplete.rpartition(",")
+    return [before + comma + name for name in names if name.startswith(last)]
+
+
+# --- options ------------------------------------------------------------------------------------
+
+
+def option(
+    panel: str | None, metavar: str, text: str, default: Any = None, complete: Any = None
+) -> Any:
+    """Make an option with a value, in a panel of the help; columns are completed by the shell."""
+    if metavar.startswith("COLUMN"):
+        complete = complete_columns
+    shown = typer.Option(metavar=metavar, help=text, rich_help_panel=panel, autocompletion=complete)
+    return field(default=default, metadata={"typer": shown})
 
 
 def flag(name: str, text: str, panel: str | None = None) -> Any:
-    """Make an option without a value.
-
-    Parameters
-    ----------
-    name, text, panel : str
-        Its name, what it does, and the panel of the help it stands in.
-    """
-    return typer.Option(name, help=text, metavar="", rich_help_panel=panel)
+    """Make an option without a value."""
+    shown = typer.Option(name, help=text, metavar="", rich_help_panel=panel)
+    return field(default=False, metadata={"typer": shown})
 
 
-Data: TypeAlias = Annotated[
-    str,
-    typer.Argument(
-        metavar="FILE",
-        help="CSV or Parquet file with a header; - reads CSV from standard input.",
-        show_default=False,
-    ),
-]
+def argument(metavar: str, text: str, default: Any = ..., complete: Any = None) -> Any:
+    """Make an argument without a name, such as a file."""
+    shown = typer.Argument(metavar=metavar, help=text, show_default=False, autocompletion=complete)
+    return field(default=default, metadata={"typer": shown})
 
-Inputs: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="COLUMN,…",
-        help="Inputs, with commas between them or the option repeated.",
-        rich_help_panel=COLUMNS,
-        autocompletion=completion.columns,
-    ),
-]
 
-Formula: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        metavar="TEXT",
-        help='Outcome and inputs in one: "damage ~ temp"; with counts: "dead + alive ~ dose".',
-        rich_help_panel=COLUMNS,
-    ),
-]
-
-Probability: TypeAlias = Annotated[
-    str,
-    typer.Option(
-        metavar="COLUMN",
-        help="Column with the predicted probabilities.",
-        rich_help_panel=COLUMNS,
-        autocompletion=completion.columns,
-        show_default=False,
-    ),
-]
+FILE = argument("FILE", "CSV or Parquet file with a header; - reads CSV from standard input.")
+JOBS = option(METHOD, "NUMBER", "Threads; the answer is the same with any number.")
 
 
 @dataclass(frozen=True)
 class Outcome:
     """The column with the outcome, and how to read it."""
 
-    outcome: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Column with the outcome: 0/1, true/false, or two classes.",
-            rich_help_panel=COLUMNS,
-            autocompletion=completion.columns,
-        ),
-    ] = None
-    trials: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Column with numbers of trials; the outcome then counts successes.",
-            rich_help_panel=COLUMNS,
-            autocompletion=completion.columns,
-        ),
-    ] = None
-    positive: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CLASS",
-            help="The class whose probability is meant, such as Yes.",
-            rich_help_panel=COLUMNS,
-        ),
-    ] = None
+    outcome: str | None = option(
+        COLUMNS, "COLUMN", "Column with the outcome: 0/1, true/false, or two classes."
+    )
+    trials: str | None = option(
+        COLUMNS, "COLUMN", "Column with numbers of trials; the outcome then counts successes."
+    )
+    positive: str | None = option(
+        COLUMNS, "CLASS", "The class whose probability is meant, such as Yes."
+    )
+
+    @property
+    def event(self) -> str:
+        """What a success is, where outcomes are labels."""
+        return f"{self.outcome} = {1 if self.positive is None else self.positive}"
 
 
 @dataclass(frozen=True)
-class Reading:
-    """How to read the file."""
+class Columns(Outcome):
+    """Outcome and inputs, by column or by formula."""
 
-    delimiter: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TEXT",
-            help="What separates cells: ',' by default, tab in .tsv files.",
-            rich_help_panel=READING,
-            show_default=False,
-        ),
-    ] = None
-    decimal: Annotated[
-        str,
-        typer.Option(
-            metavar="TEXT", help="What separates decimals: '.' or ','.", rich_help_panel=READING
-        ),
-    ] = "."
-    drop_missing: Annotated[
-        bool,
-        flag("--drop-missing", "Leave out rows with missing values in the columns used.", READING),
-    ] = False
+    inputs: list[str] | None = option(
+        COLUMNS, "COLUMN,…", "Inputs, with commas between them or the option repeated."
+    )
+    formula: str | None = option(
+        COLUMNS,
+        "TEXT",
+        'Outcome and inputs in one: "damage ~ temp"; with counts: "dead + alive ~ dose".',
+    )
+
+
+@dataclass(frozen=True)
+class Family:
+    """The family of models, and what is known of it."""
+
+    model: str = option(
+        FAMILY,
+        "NAME",
+        f"{', '.join(list(MODELS)[:-1])} or {list(MODELS)[-1]}.",
+        "logistic",
+        offer(lambda: MODELS),
+    )
+    guess: str | None = option(
+        FAMILY, "RATE", "Of psychometric: guess rate, or free. 0.5 by default."
+    )
+    lapse: str | None = option(FAMILY, "RATE", "Of psychometric: lapse rate, or free, the default.")
+    locations: str | None = option(
+        FAMILY, "A,B", "Of laplace and gaussian: centres of the positive and the negative class."
+    )
+
+    def to_model(self) -> Model:
+        """Make the model; an error for options that it does not take."""
+        check_choice("--model", self.model, MODELS)
+        settings: dict[str, Any] = {}
+        for name in ("guess", "lapse", "locations"):
+            text = getattr(self, name)
+            if text is None:
+                continue
+            takers = [key for key, kind in MODELS.items() if name in signature(kind).parameters]
+            if self.model not in takers:
+                raise InvalidValueError(f"--{name} goes with --model {' or '.join(takers)} only.")
+            settings[name] = text
+            with suppress(ValueError):  # other text is "free", or an error of the model
+                numbers = tuple(float(part) for part in text.split(","))
+                settings[name] = numbers if len(numbers) > 1 else numbers[0]
+        return MODELS[self.model](**settings)
 
 
 @dataclass(frozen=True)
 class Draws:
-    """What is random, and how it is looked at."""
+    """The statistic, and what is random."""
 
-    statistic: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help=f"{', '.join(STATISTIC_NAMES[:-1])} or {STATISTIC_NAMES[-1]}; "
-            "the default suits the command.",
-            rich_help_panel=METHOD,
-            autocompletion=completion.statistics,
-            show_default=False,
-        ),
-    ] = None
-    resamples: Annotated[
-        int,
-        typer.Option(metavar="NUMBER", help="Number of data sets drawn.", rich_help_panel=METHOD),
-    ] = 999
-    seed: Annotated[
-        int,
-        typer.Option(
-            metavar="NUMBER",
-            help="Of the draws: the same file and seed give the same answer.",
-            rich_help_panel=METHOD,
-        ),
-    ] = 0
+    statistic: str | None = option(
+        METHOD,
+        "NAME",
+        f"{', '.join(STATISTIC_NAMES[:-1])} or {STATISTIC_NAMES[-1]}; the default suits the "
+        "command.",
+        complete=offer(lambda: STATISTIC_NAMES),
+    )
+    resamples: int = option(METHOD, "NUMBER", "Number of data sets drawn.", 999)
+    seed: int = option(
+        METHOD, "NUMBER", "Of the draws: the same file and seed give the same answer.", 0
+    )
+
+    def __post_init__(self) -> None:
+        """Check the values before any work."""
+        from exactregion.resampling import check_n_resamples
+
+        check_n_resamples(self.resamples)
+        if self.seed < 0:
+            raise InvalidValueError(
+                f"--seed must be a whole number, 0 or more. Got {self.seed} instead."
+            )
+        if self.statistic is not None:
+            check_choice("--statistic", self.statistic, STATISTIC_NAMES)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The arguments of the library."""
+        return {"n_resamples": self.resamples, "rng": self.seed}
+
+    def describe(self, statistic: str) -> str:
+        """Describe statistic and draws in words."""
+        return f"{statistic}, {self.resamples:,} resamples, seed {self.seed}"
+
+    def to_dict(self) -> dict[str, int]:
+        """Describe the draws for programs."""
+        return {"resamples": self.resamples, "seed": self.seed}
 
 
-Confidence: TypeAlias = Annotated[
-    str,
-    typer.Option(metavar="LEVEL", help="Such as 0.95 or 95%.", rich_help_panel=METHOD),
-]
+@dataclass(frozen=True)
+class Search(Draws):
+    """The level of a region, and how it is searched."""
 
-Jobs: TypeAlias = Annotated[
-    int | None,
-    typer.Option(
-        metavar="NUMBER",
-        help="Threads; the answer is the same with any number.",
-        rich_help_panel=METHOD,
-        show_default=False,
-    ),
-]
-
-FailBelow: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        metavar="ALPHA",
-        help="Exit with code 1 if the p-value is at or below ALPHA.",
-        rich_help_panel=RESULTS,
-    ),
-]
+    confidence: str = option(METHOD, "LEVEL", "Such as 0.95 or 95%.", "0.95")
+    jobs: int | None = JOBS
 
 
 @dataclass(frozen=True)
 class Output:
     """Where results go."""
 
-    json: Annotated[
-        bool,
-        flag("--json", "Print one JSON object.", RESULTS),
-    ] = False
-    plot: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Draw a picture: .png, .pdf or .svg.", rich_help_panel=RESULTS
-        ),
-    ] = None
-    report: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write a page to look at in a browser: .html.",
-            rich_help_panel=RESULTS,
-        ),
-    ] = None
-    force: Annotated[bool, flag("--force", "Replace files that exist.", RESULTS)] = False
-    quiet: Annotated[
-        bool,
-        flag("--quiet", "No progress and no notes on stderr.", RESULTS),
-    ] = False
+    fail_below: str | None = option(
+        RESULTS, "ALPHA", "Exit with code 1 if the p-value is at or below ALPHA."
+    )
+    json: bool = flag("--json", "Print one JSON object.", RESULTS)
+    plot: Path | None = option(RESULTS, "FILE", "Draw a picture: .png, .pdf or .svg.")
+    report: Path | None = option(RESULTS, "FILE", "Write a page to look at in a browser: .html.")
+    force: bool = flag("--force", "Replace files that exist.", RESULTS)
+    quiet: bool = flag("--quiet", "No progress and no notes on stderr.", RESULTS)
 
     @property
-    def talks(self) -> bool:
+    def progress(self) -> bool:
         """Whether progress is shown."""
         return not (self.quiet or self.json)
 
+    def alpha(self, resamples: int, n_tests: int = 1) -> float | None:
+        """Read the level; one below the smallest p-value, adjusted for tests, is an error."""
+        if self.fail_below is None:
+            return None
+        alpha = read_level(self.fail_below, "--fail-below")
+        smallest = n_tests / (resamples + 1)
+        if alpha < smallest * (1 - 1e-9):
+            needed = int(-(-n_tests // alpha)) - 1
+            raise InvalidValueError(
+                f"--fail-below {alpha:g} can never happen: the smallest p-value with --resamples "
+                f"{resamples} is {smallest:g}. Use --resamples {needed} or more."
+            )
+        return alpha
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How to read the file."""
+
+    delimiter: str | None = option(
+        READING, "TEXT", "What separates cells: ',' by default, tab in .tsv files."
+    )
+    decimal: str = option(READING, "TEXT", "What separates decimals: '.' or ','.", ".")
+    drop_missing: bool = flag(
+        "--drop-missing", "Leave out rows with missing values in the columns used.", READING
+    )
+
 
 def with_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Spread the options of groups over the signature of a command."""
-    hints = get_type_hints(command, include_extras=True)
-    parameters: list[inspect.Parameter] = []
-    groups: dict[str, Any] = {}
-    for name, parameter in inspect.signature(command).parameters.items():
-        kind = hints[name]
-        if not is_dataclass(kind):
-            parameters.append(parameter.replace(annotation=kind))
-            continue
-        groups[name] = kind
-        inner = get_type_hints(kind, include_extras=True)
-        parameters += [
-            inspect.Parameter(
-                field.name,
-                inspect.Parameter.KEYWORD_ONLY,
-                annotation=inner[field.name],
-                default=field.default,
+    """Spread the options of groups over the signature of a command, as Typer reads it."""
+    hints = get_type_hints(command)
+    groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
+    parameters: list[Parameter] = []
+
+    def add(name: str, kind: Any, made: Field[Any]) -> None:
+        parameters.append(
+            Parameter(
+                name,
+                Parameter.KEYWORD_ONLY,
+                annotation=Annotated[kind, made.metadata["typer"]],
+                default=Parameter.empty if made.default is ... else made.default,
             )
-            for field in fields(kind)
-        ]
+        )
+
+    for name, parameter in signature(command).parameters.items():
+        if name not in groups:
+            add(name, hints[name], parameter.default)
+            continue
+        inner = get_type_hints(groups[name])
+        for made in fields(groups[name]):
+            add(made.name, inner[made.name], made)
 
     @functools.wraps(command)
-    def spread(**options: Any) -> None:
+    def spread(**values: Any) -> None:
         gathered = {
-            name: group(**{field.name: options.pop(field.name) for field in fields(group)})
+            name: group(**{made.name: values.pop(made.name) for made in fields(group)})
             for name, group in groups.items()
         }
-        command(**options, **gathered)
+        command(**values, **gathered)
 
-    keyword_only = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters]
-    spread.__signature__ = inspect.Signature(keyword_only)  # type: ignore[attr-defined]
-    spread.__annotations__ = {p.name: p.annotation for p in keyword_only}
+    spread.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    spread.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return spread
+
+
+# --- values of options --------------------------------------------------------------------------
+
+
+def read_level(text: str, option: str = "--confidence") -> float:
+    """Read a level: 0.95 and 95% are the same; so is 95, since no confidence is below a half.
+
+    Examples
+    --------
+    >>> read_level("0.95"), read_level("95"), read_level("99.99 %")
+    (0.95, 0.95, 0.9999)
+    """
+    number = text.strip().removesuffix("%").strip()
+    try:
+        value = Fraction(number)  # so that 99.99% is 0.9999
+    except (ValueError, ZeroDivisionError):
+        value = Fraction(0)
+    if text.strip().endswith("%") or (option == "--confidence" and 50 <= value < 100):
+        value /= 100
+    if not 0 < value < 1:
+        example = "0.95" if option == "--confidence" else "0.05"
+        raise InvalidValueError(
+            f"{option} must be a share such as {example}, between 0 and 1, or a percentage with "
+            f"its sign. Got {text!r} instead."
+        )
+    return float(value)
+
+
+def read_numbers(text: str, option: str) -> list[float]:
+    """Read numbers with commas between them."""
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError as error:
+        raise InvalidValueError(
+            f"{option} must be numbers with commas between them. Got {text!r} instead."
+        ) from error
+
+
+def check_choice(option: str, value: str, choices: Iterable[str]) -> None:
+    """Check that a name is one of those there are."""
+    if value not in choices:
+        raise InvalidValueError(
+            f"{option} must be one of {', '.join(choices)}. Got {value!r} instead."
+            f"{did_you_mean(value, choices)}"
+        )

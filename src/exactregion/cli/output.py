@@ -1,148 +1,89 @@
-"""Results on stdout, as text for people or JSON for programs; notes on stderr."""
+"""Results on stdout, as text for people or JSON for programs; notes on stderr; files."""
 
 from __future__ import annotations
 
 import codecs
+import importlib.util
+import io
 import json
 import math
+import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import typer
+from rich import box
+from rich.cells import cell_len
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
 
-from exactregion.cli.errors import printable
+from exactregion._version import __version__
+from exactregion.cli.options import Output
+from exactregion.data.files import write_whole
+from exactregion.engine.progress import showing
+from exactregion.errors import InvalidValueError, MissingDependencyError
 from exactregion.plotting.wording import interval_text, number
 
 if TYPE_CHECKING:
     import pandas as pd
-    from rich.console import RenderableType
 
 __all__ = [
     "INTERVAL_KEYS",
     "Page",
+    "Results",
+    "check_folder",
+    "check_packages",
+    "check_target",
     "finite",
     "interval",
     "interval_records",
     "note",
     "plain_streams",
     "print_json",
+    "printable",
     "shorten",
 ]
 
 NARROWEST = 12
 """Names in a table keep this much room, however wide the numbers are."""
 
-ROOM = 400
-"""More than any table takes."""
+UNLIMITED = 400
+"""Wider than any table, so that Rich cuts no numbers."""
 
 WIDEST = 100
 """Lines of text are not longer than this even in a wide terminal."""
 
 INTERVAL_KEYS = ("estimate", "lower", "upper", "status", "resolution")
-"""What programs are told of an interval."""
+"""What JSON has of an interval."""
 
 PLAIN = {"−": "-", "∞": "inf", "≤": "<=", "≥": ">=", "…": "...", "θ": "theta", "·": "|", "–": "-"}
 
+SUFFIXES = {"--plot": (".png", ".pdf", ".svg"), "--report": (".html", ".htm"), "--save": (".npz",)}
+PACKAGES = {"--plot": ("matplotlib",), "--report": ("bokeh", "jinja2")}
 
-class Page:
-    """What a command tells people, from top to bottom."""
+DPI = 150
 
-    def __init__(self) -> None:
-        self._parts: list[RenderableType | _Grid] = []
-
-    def heading(self, text: str) -> None:
-        """Add a line that stands out.
-
-        Parameters
-        ----------
-        text : str
-            The line.
-        """
-        from rich.text import Text
-
-        self._parts += [Text(printable(text), style="bold"), ""]
-
-    def facts(self, facts: Mapping[str, str]) -> None:
-        """Add facts, each on a line with its name.
-
-        Parameters
-        ----------
-        facts : mapping of str to str
-            Name and fact.
-        """
-        from rich.table import Table
-        from rich.text import Text
-
-        table = Table.grid(padding=(0, 2), pad_edge=False)
-        table.add_column(no_wrap=True)
-        table.add_column(ratio=1)
-        for name, fact in facts.items():
-            table.add_row(Text(f"  {name}", style="dim"), Text(printable(fact)))
-        self._parts += [table, ""]
-
-    def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """Add a table: names in the first column, then numbers.
-
-        Parameters
-        ----------
-        columns : sequence of str
-            Headings.
-        rows : sequence of sequences of str
-            A text for each column.
-        """
-        self._parts += [_Grid(columns, rows), ""]
-
-    def say(self, text: str) -> None:
-        """Add a paragraph.
-
-        Parameters
-        ----------
-        text : str
-            Sentences.
-        """
-        from rich.text import Text
-
-        self._parts += [Text(printable(text)), ""]
-
-    def show(self) -> None:
-        """Print all of it on stdout."""
-        from rich.console import Console
-
-        console = Console(highlight=False, markup=False, emoji=False)
-        width = min(console.width, WIDEST)
-        with console.capture() as captured:
-            for part in self._parts:
-                console.width = ROOM if isinstance(part, _Grid) else width
-                console.print(part.drawn(width) if isinstance(part, _Grid) else part)
-        lines = captured.get().rstrip().split("\n")
-        sys.stdout.write("".join(f"{line.rstrip()}\n" for line in lines))
+ROUNDING = 1e-12
+"""Adjusted p-values are products, whose last digit may be off."""
 
 
-@dataclass(frozen=True)
-class _Grid:
-    """A table whose numbers are always shown in full; names give way."""
+# --- text ---------------------------------------------------------------------------------------
 
-    columns: Sequence[str]
-    rows: Sequence[Sequence[str]]
 
-    def drawn(self, width: int) -> RenderableType:
-        from rich import box
-        from rich.cells import cell_len
-        from rich.table import Table
-        from rich.text import Text
+def printable(text: str) -> str:
+    r"""Replace characters that would control a terminal.
 
-        numbers = list(zip(self.columns[1:], *(row[1:] for row in self.rows), strict=True))
-        taken = sum(max(map(cell_len, cells)) + 3 for cells in numbers) + 2
-        room = max(NARROWEST, width - taken)
-        table = Table(box=box.SIMPLE_HEAD, show_edge=False)
-        for place, name in enumerate(self.columns):
-            justify: Literal["left", "right"] = "right" if place else "left"
-            table.add_column(Text(shorten(name, room)), justify=justify, no_wrap=True)
-        for first, *others in self.rows:
-            table.add_row(Text(shorten(first, room)), *(Text(printable(cell)) for cell in others))
-        return table
+    Examples
+    --------
+    >>> printable("a\x1b[31mb")
+    'a�[31mb'
+    """
+    return "".join(c if c.isprintable() or c == "\n" else "�" for c in text)
 
 
 def shorten(name: str, width: int) -> str:
@@ -160,67 +101,98 @@ def shorten(name: str, width: int) -> str:
     return f"{name[:left]}…{name[len(name) - (width - left) + 2 :]}"
 
 
-def interval_records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Tell programs of the intervals of parameters."""
-    return [
-        {"parameter": name, **{key: row[key] for key in INTERVAL_KEYS}}
-        for name, row in table.iterrows()
-    ]
-
-
-def interval(row: Any) -> tuple[str, str]:
-    """Write estimate and interval of one row of `ConfidenceRegion.intervals`.
-
-    Parameters
-    ----------
-    row : mapping or Series
-        With estimate, lower, upper and status.
-    """
-    low, high, estimate = float(row["lower"]), float(row["upper"]), float(row["estimate"])
-    if row["status"] == "empty":
-        return number(estimate), "empty"
-    width = high - low
-    if not math.isfinite(width):
-        ends = [abs(end - estimate) for end in (low, high) if math.isfinite(end)]
-        width = 2 * max(ends, default=abs(estimate))
-    return number(estimate, width), interval_text(low, high, width)
-
-
 def note(text: str, *, quiet: bool) -> None:
-    """Say something beside the results, on stderr.
-
-    Parameters
-    ----------
-    text : str
-        A sentence.
-    quiet : bool
-        Say nothing.
-    """
+    """Write a sentence to stderr, beside the results."""
     if not quiet:
         sys.stderr.write(printable(text) + "\n")
 
 
-def print_json(content: Mapping[str, Any]) -> None:
-    """Print one JSON object on stdout; what is not finite becomes null.
+def plain_streams() -> None:
+    """Let streams without Unicode show plain letters instead of failing."""
 
-    Parameters
-    ----------
-    content : mapping
-        Numbers, texts, lists and mappings of them.
-    """
+    def replace(error: UnicodeError) -> tuple[str, int]:
+        if not isinstance(error, UnicodeEncodeError):
+            raise error
+        text = error.object[error.start : error.end]
+        return "".join(PLAIN.get(character, "?") for character in text), error.end
+
+    codecs.register_error("exactregion", replace)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="exactregion")
+
+
+class Page:
+    """Text for people, from top to bottom."""
+
+    def __init__(self) -> None:
+        self._parts: list[RenderableType | _Grid] = []
+
+    def heading(self, text: str) -> None:
+        """Add a line that stands out."""
+        self._parts += [Text(printable(text), style="bold"), ""]
+
+    def paragraph(self, text: str) -> None:
+        """Add sentences."""
+        self._parts += [Text(printable(text)), ""]
+
+    def facts(self, facts: Mapping[str, str]) -> None:
+        """Add facts, each on a line with its name."""
+        table = Table.grid(padding=(0, 2), pad_edge=False)
+        table.add_column(no_wrap=True)
+        table.add_column(ratio=1)
+        for name, fact in facts.items():
+            table.add_row(Text(f"  {name}", style="dim"), Text(printable(fact)))
+        self._parts += [table, ""]
+
+    def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """Add a table: names in the first column, then numbers, which are never cut."""
+        self._parts += [_Grid(columns, rows), ""]
+
+    def show(self) -> None:
+        """Print the page on stdout."""
+        console = Console(highlight=False, markup=False, emoji=False)
+        width = min(console.width, WIDEST)
+        with console.capture() as captured:
+            for part in self._parts:
+                console.width = UNLIMITED if isinstance(part, _Grid) else width
+                console.print(part.drawn(width) if isinstance(part, _Grid) else part)
+        lines = captured.get().rstrip().split("\n")
+        sys.stdout.write("".join(f"{line.rstrip()}\n" for line in lines))
+
+
+@dataclass(frozen=True)
+class _Grid:
+    """A table whose numbers are always shown in full; names are cut instead."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+    def drawn(self, width: int) -> RenderableType:
+        numbers = list(zip(self.columns[1:], *(row[1:] for row in self.rows), strict=True))
+        taken = sum(max(map(cell_len, cells)) + 3 for cells in numbers) + 2
+        room = max(NARROWEST, width - taken)
+        table = Table(box=box.SIMPLE_HEAD, show_edge=False)
+        table.add_column(Text(shorten(self.columns[0], room)), no_wrap=True)
+        for name in self.columns[1:]:
+            table.add_column(Text(shorten(name, room)), justify="right", no_wrap=True)
+        for first, *others in self.rows:
+            table.add_row(Text(shorten(first, room)), *(Text(printable(cell)) for cell in others))
+        return table
+
+
+# --- JSON ---------------------------------------------------------------------------------------
+
+
+def print_json(content: Mapping[str, Any]) -> None:
+    """Print one JSON object on stdout; what is not finite becomes null."""
     unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
     text = json.dumps(finite(content), indent=2, ensure_ascii=not unicode, allow_nan=False)
     sys.stdout.write(text + "\n")
 
 
 def finite(content: Any) -> Any:
-    """Turn numbers into what JSON has; NaN and infinities into None.
-
-    Parameters
-    ----------
-    content : object
-        Anything made of mappings, sequences, arrays, numbers and texts.
-    """
+    """Turn what NumPy has into what JSON has; NaN and infinities into None."""
     if isinstance(content, Mapping):
         return {str(key): finite(value) for key, value in content.items()}
     if isinstance(content, np.generic):
@@ -232,16 +204,129 @@ def finite(content: Any) -> Any:
     return content
 
 
-def plain_streams() -> None:
-    """Let streams that know no Unicode show a plain letter instead of stopping."""
-    codecs.register_error("exactregion", _plain)
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="exactregion")
+def interval_records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Turn a table of intervals of parameters into records."""
+    return [
+        {"parameter": name, **{key: row[key] for key in INTERVAL_KEYS}}
+        for name, row in table.iterrows()
+    ]
 
 
-def _plain(error: UnicodeError) -> tuple[str, int]:
-    if not isinstance(error, UnicodeEncodeError):
-        raise error
-    text = error.object[error.start : error.end]
-    return "".join(PLAIN.get(character, "?") for character in text), error.end
+def interval(row: Any) -> tuple[str, str]:
+    """Write estimate and interval of a row with estimate, lower, upper and status."""
+    low, high, estimate = float(row["lower"]), float(row["upper"]), float(row["estimate"])
+    if row["status"] == "empty":
+        return number(estimate), "empty"
+    width = high - low
+    if not math.isfinite(width):
+        ends = [abs(end - estimate) for end in (low, high) if math.isfinite(end)]
+        width = 2 * max(ends, default=abs(estimate))
+    return number(estimate, width), interval_text(low, high, width)
+
+
+# --- files --------------------------------------------------------------------------------------
+
+
+def check_target(option: str, path: Path, *, force: bool) -> None:
+    """Check that a file can be written, before the work that goes into it."""
+    suffixes = SUFFIXES.get(option, ())
+    if suffixes and path.suffix.lower() not in suffixes:
+        listed = " or ".join(filter(None, [", ".join(suffixes[:-1]), suffixes[-1]]))
+        raise InvalidValueError(f"{option} must end in {listed}. Got {str(path)!r} instead.")
+    check_packages(option, option)
+    if path.is_dir():
+        raise InvalidValueError(f"{option} must be a file. {str(path)!r} is a folder.")
+    if not path.parent.is_dir():
+        raise InvalidValueError(f"{option}: there is no folder {str(path.parent)!r}.")
+    _check_writable(option, path.parent, [path], force=force)
+
+
+def check_folder(folder: Path, names: Iterable[str], *, force: bool) -> None:
+    """Check that files can be written into the folder of --out, which need not exist yet."""
+    if folder.exists() and not folder.is_dir():
+        raise InvalidValueError(f"--out must be a folder. {str(folder)!r} is a file.")
+    existing = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    _check_writable("--out", existing, [folder / name for name in names], force=force)
+
+
+def _check_writable(option: str, folder: Path, files: Iterable[Path], *, force: bool) -> None:
+    for file in files:
+        if file.exists() and not force:
+            raise InvalidValueError(
+                f"{option}: the file {str(file)!r} exists. Add --force to replace it, or choose "
+                "another name."
+            )
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InvalidValueError(f"{option}: the folder {str(folder)!r} cannot be written to.")
+
+
+def check_packages(option: str, what: str) -> None:
+    """Check that the packages behind --plot or --report are installed."""
+    if any(importlib.util.find_spec(package) is None for package in PACKAGES.get(option, ())):
+        raise MissingDependencyError(
+            f"{what} needs a package more: pip install exactregion[{option.removeprefix('--')}]"
+        )
+
+
+@dataclass(frozen=True)
+class Results:
+    """Where the results of a command go: files are checked first, then written."""
+
+    output: Output
+    alpha: float | None = None
+    save: Path | None = None
+
+    def __post_init__(self) -> None:
+        """Check the files that are to be written."""
+        for name, path in (*vars(self.output).items(), ("save", self.save)):
+            if isinstance(path, Path):
+                check_target(f"--{name}", path, force=self.output.force)
+
+    def finish(
+        self,
+        page: Page,
+        content: dict[str, Any],
+        *,
+        command: str,
+        result: Any,
+        pvalue: float,
+        decided: str,
+    ) -> None:
+        """Print the results, write the files, and exit with 1 if --fail-below says so.
+
+        `page` is for people, `content` for programs. `result` draws, reports and saves itself; it
+        is None if there are several. `decided` says what `pvalue` is.
+        """
+        rejected = None if self.alpha is None else pvalue <= self.alpha * (1 + ROUNDING)
+        if self.output.json:
+            head = {"version": __version__, "command": command}
+            print_json({**head, **content, "fail_below": self.alpha, "rejected": rejected})
+        else:
+            if rejected is not None:
+                word = "Rejected" if rejected else "Not rejected"
+                page.paragraph(
+                    f"{word} at the level {self.alpha:g} of --fail-below: {decided} {pvalue:.4g}."
+                )
+            page.show()
+        sys.stdout.flush()
+        self._write(result)
+        if rejected:
+            raise typer.Exit(1)
+
+    def _write(self, result: Any) -> None:
+        plot, report = self.output.plot, self.output.report
+        if self.save is not None:
+            result.save(self.save)
+        with showing("picture", show=self.output.progress and hasattr(result, "parameter_names_")):
+            if plot is not None:
+                import matplotlib as mpl
+
+                mpl.use("Agg")
+                picture = io.BytesIO()
+                result.plot().figure_.savefig(picture, format=plot.suffix[1:].lower(), dpi=DPI)
+                write_whole(plot, lambda file: file.write(picture.getvalue()))
+            if report is not None:
+                result.report(report)
+        for path in (self.save, plot, report):
+            if path is not None:
+                note(f"Wrote {path}", quiet=self.output.quiet)

@@ -61,9 +61,9 @@ class Design:
         if inputs & outputs:
             both = sorted(inputs & outputs)
             raise InvalidValueError(
-                "The right side of the 'formula' parameter must not use the outcome: the guarantee "
-                "needs inputs that do not depend on it. "
-                f"Got {formula!r} with {both} on both sides instead."
+                "must not use the outcome on the right side: inputs must not "
+                f"depend on it. Got {formula!r} with {both} on both sides instead.",
+                parameter="formula",
             )
         used = frame[[name for name in frame.columns if name in inputs | outputs]]
         check_present(used, "data")
@@ -190,8 +190,9 @@ def _numbers(made: Any, formula: str) -> pd.DataFrame:
     if bad.any():
         row, column = np.argwhere(bad)[0]
         raise InvalidValueError(
-            f"The terms of the 'formula' parameter must be finite. Got {matrix.iloc[row, column]} "
-            f"in row {row} of {matrix.columns[column]!r} instead ({int(bad.sum())} such in all)."
+            f"must have terms that are finite. Got {matrix.iloc[row, column]} in row {row} of "
+            f"{matrix.columns[column]!r} instead ({int(bad.sum())} such in all).",
+            parameter="formula",
         )
     return matrix
 
@@ -203,8 +204,9 @@ def _outcomes(left: Any, frame: pd.DataFrame, formula: str) -> Any:
         return sides[0]
     if len(sides) != 2 or any(side is None for side in sides):
         raise InvalidValueError(
-            "The left side of the 'formula' parameter must be one column of labels, or two, "
-            f"successes + failures. Got {formula!r} instead."
+            "must have one column of labels on the left side, or two, successes + failures. "
+            f"Got {formula!r} instead.",
+            parameter="formula",
         )
     import pandas as pd
 

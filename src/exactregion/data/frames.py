@@ -153,8 +153,9 @@ def _encode(column: nw.Series[Any], name: str) -> Encoded:
     is_text = dtype in (nw.String, nw.Categorical, nw.Enum)
     if not is_text and not (dtype == nw.Object and all(isinstance(e, str) for e in present)):
         raise InvalidTypeError(
-            f"The columns of the {name!r} parameter must be numbers, text, categories or dates. "
-            f"Got {label!r} ({dtype}) instead: turn this column into one of these, or leave it out."
+            f"must have columns of numbers, text, categories or dates. Got {label!r} ({dtype}) "
+            "instead: turn this column into one of these, or leave it out.",
+            parameter=name,
         )
     return _indicators(label, entries, name)
 
@@ -170,9 +171,10 @@ def _indicators(label: str, entries: list[Any], name: str) -> Encoded:
     levels = sorted(set(entries), key=lambda level: (str(type(level)), level))
     if len(levels) > MAX_LEVELS:
         raise InvalidValueError(
-            f"A text column of the {name!r} parameter must have at most {MAX_LEVELS} levels. Got "
-            f"{len(levels)} in column {label!r} instead: leave this column out. (If the candidate "
-            "needs it, pass the probabilities that the candidate gives.)"
+            f"must have at most {MAX_LEVELS} levels in a text column. Got {len(levels)} in column "
+            f"{label!r} instead: leave this column out. (If the candidate needs it, pass the "
+            "probabilities that the candidate gives.)",
+            parameter=name,
         )
     shown = levels[1:] if len(levels) == 2 else levels
     return [

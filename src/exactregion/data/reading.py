@@ -363,7 +363,7 @@ def find_classes(
         return -1, 1
     raise InvalidValueError(
         f"must say which class of {name} is the positive one, of "
-        f"{found}. Got None instead. (Only -1/+1, 0/1 and booleans need no pos_label.)",
+        f"{found}. Got None instead. (Only -1/+1, 0/1 and booleans need none.)",
         parameter="pos_label",
     )
 

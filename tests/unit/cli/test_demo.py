@@ -5,7 +5,7 @@ import re
 import pytest
 
 import exactregion as er
-from exactregion.cli.demo import ASKED, story
+from exactregion.cli.demo import MEMBERS, story
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +23,7 @@ def test_story_fits_80_columns(told):
 def test_story_shows_the_pvalues_of_the_region(told):
     flights = er.datasets.oring()
     region = er.ConfidenceRegion("logistic", rng=0).fit(flights["temp"], flights["y"])
-    for name, theta in ASKED.items():
+    for name, theta in MEMBERS.items():
         line = next(line for line in told[0].splitlines() if line.startswith(f"  {name}"))
         assert float(re.findall(r"\d\.\d{3}", line.split("█")[0])[-1]) == region.pvalue(theta)
         assert ("outside" in line) != region.contains(theta)

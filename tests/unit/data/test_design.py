@@ -190,7 +190,7 @@ def test_successes_and_failures(formula):
     "formula", ["ill + dose + score ~ age", "ill:dose ~ age", "1 ~ age", "C(sex) ~ age"]
 )
 def test_what_is_no_left_side(formula):
-    with pytest.raises(InvalidValueError, match=r"left side of the 'formula'.*successes"):
+    with pytest.raises(InvalidValueError, match=r"on the left side, or two, successes"):
         design(formula)
 
 

@@ -132,7 +132,7 @@ def test_ids_and_prose_are_refused():
     frame = FRAME.assign(id=[f"patient {k}" for k in range(N)])
     with pytest.raises(
         InvalidValueError,
-        match=r"text column of the 'X' .* at most 50 levels. Got 60 in column 'id' instead: leave",
+        match=r"'X' .* at most 50 levels in a text column. Got 60 in column 'id' instead: leave",
     ):
         run(frame)
     assert (

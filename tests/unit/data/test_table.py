@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from exactregion.data.tables import did_you_mean, read_table, shown_names
+from exactregion.data.table import did_you_mean, read_table, shown_names
 from exactregion.errors import ExactRegionError, FileAccessError, FileFormatError, InvalidValueError
 
 
@@ -76,7 +76,12 @@ WRONG_FILES = {
     "zero bytes": (b"a,b\n1,\x002\n", "neither text nor Parquet"),
     "spreadsheet": (b"PK\x03\x04rest", "looks like a spreadsheet"),
     "cut gzip": (gzip.compress(b"a,b\n1,2\n")[:-9], "cannot be unpacked"),
-    "open quote": (b'a,b\n1,2\n"3,4\n5,6\n', "line 3: a quotation mark is not closed"),
+    "semicolons and a comma": (
+        b'a,b;c;d\n1;"2,3",4,5;6\n',
+        "in row 1 (line 2), where the header has 2. It looks separated by ';'",
+    ),
+    "open quote": (b'a,b\n1,2\n"3,4\n5,6\n', "after line 2: a quotation mark is not closed"),
+    "short row after an empty cell": (b"a,b\n1,\n3\n", "has 1 cell in row 2 (line 3)"),
     "too few cells": (b"a,b\n1,2\n3\n", "has 1 cell in row 2 (line 3), where the header has 2"),
     "too many cells": (b"a,b\n1,2,3\n", "has 3 cells in row 1 (line 2)"),
 }
@@ -116,9 +121,9 @@ def test_nothing_is_left_when_all_rows_have_missing_values(read):
 def test_words_where_numbers_must_be(read):
     table = read("a,b\nx,true\ny,false\n")
     with pytest.raises(InvalidValueError, match=r"row 1 \(line 2\) has 'x'"):
-        table.require_numbers("a")
+        table.take(["a"], numbers=["a"])
     with pytest.raises(InvalidValueError, match="Got true and false instead"):
-        table.require_numbers("b")
+        table.take(["b"], numbers=["b"])
 
 
 def test_decimals_of_the_other_kind_are_named(read):
@@ -166,7 +171,7 @@ def test_parquet(tmp_path):
         with pytest.raises(InvalidValueError, match=r"'day' must hold numbers\. Got timestamp"):
             table.take(["day"])
         with pytest.raises(InvalidValueError, match="row 1 has 'u'"):
-            table.require_numbers("s")
+            table.take(["s"], numbers=["s"])
 
 
 def test_parquet_in_name_only(read, tmp_path):
@@ -190,10 +195,3 @@ def test_names_in_messages():
     assert did_you_mean("zzz", ["temp"]) == ""
     many = [f"c{number}" for number in range(20)]
     assert shown_names(many).endswith("'c11' and 8 more")
-
-
-def test_chunks_are_put_together(read, monkeypatch):
-    monkeypatch.setattr("exactregion.data.tables.reading.CHUNK", 3)
-    table = read("x\n" + "\n".join(map(str, range(10))))
-    assert table.take(["x"])["x"].tolist() == list(range(10))
-    assert table.where(10) == "row 10 (line 11)"
