@@ -18,12 +18,40 @@ PAGES = [
 ]
 
 
+class Checker(doctest.OutputChecker):
+    """Compares outputs; ends of intervals may differ by 3 % of the largest number in their line.
+
+    They are found by search, whose steps depend on the last bits of sums, which are not the same
+    on all processors.
+    """
+
+    NUMBER = re.compile(r"-?\d+\.\d+")
+
+    def check_output(self, want, got, optionflags):
+        if super().check_output(want, got, optionflags):
+            return True
+        if (
+            "lower" not in want
+            or self.NUMBER.sub("#", want).split() != self.NUMBER.sub("#", got).split()
+        ):
+            return False
+        lines = zip(*([line for line in text.splitlines() if line.strip()] for text in (want, got)))
+        return all(self.is_close(*pair) for pair in lines)
+
+    def is_close(self, want, got):
+        numbers = [[float(number) for number in self.NUMBER.findall(line)] for line in (want, got)]
+        allowed = 0.03 * max(map(abs, numbers[0]), default=0.0)
+        return all(abs(one - other) <= allowed for one, other in zip(*numbers, strict=True))
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_examples_run_and_give_what_is_shown(page):
-    """Blocks marked pycon are one session a page; tests/docs sees to the others."""
+    """Blocks marked pycon are one session per page; tests/docs runs the others."""
     text = "\n".join(blocks_of(page))
     session = doctest.DocTestParser().get_doctest(text, {}, page.name, str(page), 0)
-    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
+    runner = doctest.DocTestRunner(
+        Checker(), optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    )
     assert runner.run(session).failed == 0
 
 

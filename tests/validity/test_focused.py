@@ -28,7 +28,7 @@ def test_batch_size_changes_nothing():
             "logistic", statistic=on_parameter(2), n_resamples=39, rng=1, batch=batch
         )
         .fit(X, y)
-        ._statistics(thetas)
+        .fitted_.statistics(thetas)
         for batch in (1, 2**40)
     ]
     assert np.array_equal(*Z)

@@ -157,10 +157,16 @@ class FittedRegion:
     def ranks(
         self, theta: FloatArray, statistic: Statistic | None = None
     ) -> tuple[IntArray, FloatArray]:
-        """Compute the rank and the original's Z at each θ (T, d), by this or another statistic."""
+        """Compute the rank at each θ (T, d), and the original's Z over the mean of the m data sets.
+
+        Far from the region all ranks are m; the ratio tells a search which θ is nearer.
+        """
         Z = self.statistics(theta, statistic)
         advance(len(theta))
-        return rank_of(Z, self.resampling.seat), Z[:, self.resampling.seat]
+        original = Z[:, self.resampling.seat]
+        finite = np.isfinite(Z)
+        mean = np.where(finite, Z, 0.0).sum(axis=1) / np.maximum(finite.sum(axis=1), 1)
+        return rank_of(Z, self.resampling.seat), original / np.where(mean > 0, mean, 1.0)
 
     def rank_function(self, statistic: Statistic | None = None) -> RankFunction:
         """Return `ranks` as a function of θ alone that counts its evaluations."""

@@ -76,4 +76,4 @@ def test_the_estimate_of_near_step_data_is_modest(seed):
     assert np.isfinite(region.estimate_).all()
     assert np.abs(region.estimate_).max() < 1e4
     assert 0 <= region.estimate_[2] <= 1
-    assert region.status_ == "unbounded"  # a step fits
+    assert region.status_ in ("unbounded", "disconnected")  # a step fits: never "bounded"

@@ -158,7 +158,7 @@ def test_what_is_no_probability_is_named_by_the_rows_of_the_user(bad, message):
         (
             np.column_stack([1 - P, P]),
             InvalidValueError,
-            r"'candidate'.*Got shape \(40, 2\).*\[:, 1",
+            r"'candidate'.*Got \(40, 2\).*\[:, 1",
         ),
         ("model", InvalidTypeError, "'candidate'.*array of probabilities.*Got str"),
         (None, InvalidValueError, "'candidate'"),
