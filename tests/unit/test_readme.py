@@ -35,7 +35,8 @@ class Checker(doctest.OutputChecker):
             or self.NUMBER.sub("#", want).split() != self.NUMBER.sub("#", got).split()
         ):
             return False
-        lines = zip(*([line for line in text.splitlines() if line.strip()] for text in (want, got)))
+        texts = [[line for line in text.splitlines() if line.strip()] for text in (want, got)]
+        lines = zip(*texts, strict=True)
         return all(self.is_close(*pair) for pair in lines)
 
     def is_close(self, want, got):

@@ -22,7 +22,7 @@ import typer
 from exactregion.data.table import did_you_mean
 from exactregion.errors import InvalidValueError
 from exactregion.models import MODELS, Model
-from exactregion.statistics import STATISTIC_NAMES
+from exactregion.statistics import names_of_statistics
 
 __all__ = [
     "COLUMNS",
@@ -188,9 +188,8 @@ class Draws:
     statistic: str | None = option(
         METHOD,
         "NAME",
-        f"{', '.join(STATISTIC_NAMES[:-1])} or {STATISTIC_NAMES[-1]}; the default suits the "
-        "command.",
-        complete=offer(lambda: STATISTIC_NAMES),
+        f"One of {', '.join(names_of_statistics())}; the default suits the command.",
+        complete=offer(names_of_statistics),
     )
     resamples: int = option(METHOD, "NUMBER", "Number of data sets drawn.", 999)
     seed: int = option(
@@ -207,7 +206,7 @@ class Draws:
                 f"--seed must be a whole number, 0 or more. Got {self.seed} instead."
             )
         if self.statistic is not None:
-            check_choice("--statistic", self.statistic, STATISTIC_NAMES)
+            check_choice("--statistic", self.statistic, names_of_statistics())
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from exactregion.models.linear import LinearModel
 from exactregion.plotting import wording
 from exactregion.plotting.wording import shortened
 from exactregion.resampling import integer_seed
-from exactregion.statistics import STATISTIC_NAMES, as_statistic
+from exactregion.statistics import as_statistic, names_of_statistics
 from exactregion.testing.result import ExactTestResult
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def _tidy(text: str) -> str:
 
 def _statistic(statistic: str) -> str:
     """Write a statistic by its name where it has no settings of its own."""
-    usual = {repr(as_statistic(name)): name for name in STATISTIC_NAMES}
+    usual = {repr(as_statistic(name)): name for name in names_of_statistics()}
     return _tidy(usual.get(statistic, statistic))
 
 

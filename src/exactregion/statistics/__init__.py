@@ -11,7 +11,6 @@ from exactregion.statistics.base import (
     names_of_statistics,
 )
 from exactregion.statistics.combined import Combined, Multiscale, Omnibus
-from exactregion.statistics.focused import Focused
 from exactregion.statistics.kernel import Discrepancy, Embedding
 from exactregion.statistics.measures import FromCentre, FromMean, Whitened
 from exactregion.statistics.neighborhood import Neighborhood
@@ -20,14 +19,12 @@ from exactregion.statistics.spiegelhalter import Spiegelhalter
 
 __all__ = [
     "STATISTICS",
-    "STATISTIC_NAMES",
     "Candidates",
     "Combined",
     "Curvature",
     "Custom",
     "Discrepancy",
     "Embedding",
-    "Focused",
     "FromCentre",
     "FromMean",
     "InputSummary",
@@ -42,9 +39,6 @@ __all__ = [
     "as_statistic",
     "names_of_statistics",
 ]
-
-STATISTIC_NAMES = tuple(names_of_statistics())
-"""The statistics of the library that have a name."""
 
 
 def as_statistic(statistic: object) -> Statistic:

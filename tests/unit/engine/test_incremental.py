@@ -21,11 +21,11 @@ from exactregion.statistics import (
     Combined,
     Discrepancy,
     Embedding,
-    Focused,
     Neighborhood,
     Omnibus,
     Score,
 )
+from exactregion.statistics.focused import Focused
 
 FOCUSED = Focused(lambda theta: np.eye(theta.shape[1])[1] + 0.1 * theta)
 

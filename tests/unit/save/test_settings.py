@@ -78,7 +78,6 @@ WITHOUT_DEFAULTS = {
 WITH_FUNCTIONS = {
     "CallableKernel": lambda: kernels.CallableKernel(min),
     "Custom": lambda: statistics.Custom(min),
-    "Focused": lambda: statistics.Focused(min),
     "Function": lambda: models.Function(min, names=("a",)),
 }
 
