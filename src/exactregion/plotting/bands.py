@@ -34,7 +34,8 @@ _NOTES = {
 class BandDisplay(canvas.Display):
     """Bounds of P(Y=1|x) along one input, with the estimate and the data.
 
-    Use `from_band`, or `Band.plot`, to make one.
+    Use `from_band`, or `Band.plot`, to make one. Arguments of `plot` are those of
+    `matplotlib.axes.Axes.fill_between`.
 
     Parameters
     ----------
@@ -63,10 +64,6 @@ class BandDisplay(canvas.Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        The axes drawn on.
-    figure_ : matplotlib Figure
-        Their figure.
     band_ : matplotlib PolyCollection or BarContainer
         The band.
     line_ : matplotlib Line2D
@@ -124,9 +121,7 @@ class BandDisplay(canvas.Display):
             Name of the input; by default that of the data's column, or "x".
         pos_label : object, optional
             The positive class of the data's y.
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
-        **kwargs
+        ax, **kwargs
             For `plot`.
         """
         canvas.check_matplotlib(f"{cls.__name__}.from_band")
@@ -174,17 +169,7 @@ class BandDisplay(canvas.Display):
         """Whether every row of the data is a single trial."""
         return self.trials is not None and bool((self.trials == 1).all())
 
-    def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
-        """Draw the picture.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
-        **kwargs
-            For the band, `matplotlib.axes.Axes.fill_between`.
-        """
-        ax = self._start(ax, 5.6, 3.8)
+    def _draw(self, ax: Axes, **kwargs: Any) -> None:
         self._draw_band(**kwargs)
         if self.levels is None:
             self._draw_undecided()
@@ -198,12 +183,11 @@ class BandDisplay(canvas.Display):
         canvas.add_legend(ax)
         if self.status != "bounded":
             canvas.add_note(ax, "", _NOTES[self.status])
-        return self
 
     def _draw_band(self, **kwargs: Any) -> None:
         kind = "simultaneous" if self.joint else "individual"
         label = f"{wording.percent(self.coverage)} {kind} band"
-        style = {"color": canvas.BLUE, "alpha": 0.25, "linewidth": 0, "label": label, **kwargs}
+        style = {**canvas.BAND_STYLE, "label": label, **kwargs}
         is_empty = self.status == "empty"
         if not is_empty and self.levels is None:
             self.band_ = self.ax_.fill_between(self.x, self.lower, self.upper, **style)

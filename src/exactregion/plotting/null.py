@@ -26,7 +26,8 @@ to scale, it would press them into a quarter of the picture."""
 class NullDisplay(canvas.Display):
     """Histogram of the alternatives' statistics with the original's marked.
 
-    Use `from_result`, or `ExactTestResult.plot`, to make one.
+    Use `from_result`, or `ExactTestResult.plot`, to make one. Arguments of `plot` are those of
+    `matplotlib.axes.Axes.hist`.
 
     Parameters
     ----------
@@ -38,13 +39,6 @@ class NullDisplay(canvas.Display):
         (m - rank + 1) / m.
     rank : int
         Rank of the original among all m.
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-        The axes drawn on.
-    figure_ : matplotlib Figure
-        Their figure.
 
     Examples
     --------
@@ -74,9 +68,7 @@ class NullDisplay(canvas.Display):
             Returned by `model_test` or `calibration_test`.
         draw : bool
             Whether to draw at once; if not, matplotlib is not needed.
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
-        **kwargs
+        ax, **kwargs
             For `plot`.
         """
         display = cls(
@@ -124,17 +116,7 @@ class NullDisplay(canvas.Display):
         )
         return edges, smaller, larger
 
-    def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
-        """Draw the picture.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
-        **kwargs
-            For the histogram, `matplotlib.axes.Axes.hist`.
-        """
-        ax = self._start(ax, 5.6, 3.4)
+    def _draw(self, ax: Axes, **kwargs: Any) -> None:
         edges, *counts = self.histogram(kwargs.pop("bins", None))
         looks = (("smaller than observed", canvas.PALE), ("at least as large", canvas.BLUE))
         shown = [(count, *look) for count, look in zip(counts, looks, strict=True) if count.any()]
@@ -151,7 +133,6 @@ class NullDisplay(canvas.Display):
         canvas.add_legend(ax)
         m = len(self.null_distribution) + 1
         canvas.add_note(ax, f"Exact p-value {self.pvalue:.4g} (rank {self.rank} of {m})", "")
-        return self
 
     @property
     def _finite(self) -> FloatArray:
@@ -165,10 +146,7 @@ class NullDisplay(canvas.Display):
         width = (high - low) / (bins or int(np.clip(np.sqrt(len(values)), 5, 32)))
         if not low < self.statistic < high:
             return np.arange(low, high + 1.5 * width, width)
-        before, after = (
-            np.ceil((self.statistic - low) / width),
-            np.ceil((high - self.statistic) / width),
-        )
+        before, after = np.ceil([(self.statistic - low) / width, (high - self.statistic) / width])
         return self.statistic + width * np.arange(-before, after + 1.5)
 
     def _draw_observed(self, ax: Axes) -> None:

@@ -117,11 +117,9 @@ def _plane(region: ConfidenceRegion) -> Plane:
 
 
 def _line_plane(display: PValueDisplay, m: int) -> Plane:
-    values, pvalues = display.values, display.pvalues
+    name, values, pvalues = display.names[0], display.values, display.pvalues
     low, high = float(values[0]), float(values[-1])
-    plot = new_figure(
-        "plane", x=(display.name, (low, high)), y=("p-value", (0.0, 1.05)), height=HEIGHT
-    )
+    plot = new_figure("plane", x=(name, (low, high)), y=("p-value", (0.0, 1.05)), height=HEIGHT)
     keys = []
     if len(display.ends):
         left, right = np.clip(display.ends, low, high).T
@@ -133,18 +131,17 @@ def _line_plane(display: PValueDisplay, m: int) -> Plane:
     keys.append(Key("line-blue", "p-value"))
     theta = values[:, None]
     plot.tags = [*plot.tags, _points_source(theta, np.column_stack([values, pvalues]), pvalues, m)]
-    best = [display.estimate, float(np.interp(display.estimate, values, pvalues))]
-    keys += _draw_points(plot, best, display.status == "empty")
+    keys += _draw_points(plot, display.place(display.estimate), display.status == "empty")
     figure = Figure(
         "plane",
-        f"Exact p-value of each value of {display.name}, with the region shaded. The slider below "
+        f"Exact p-value of each value of {name}, with the region shaded. The slider below "
         "moves the value that is shown.",
         plot,
         keys,
         "The higher the line, the better the value fits the outcomes. The region contains the "
         f"values with a {_level_text(display.levels)}.",
     )
-    slider = {"label": display.name, "size": len(values), "start": len(values) // 2}
+    slider = {"label": name, "size": len(values), "start": len(values) // 2}
     return Plane(figure, theta, np.array([[low, high]]), [slider])
 
 
