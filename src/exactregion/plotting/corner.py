@@ -111,15 +111,11 @@ class CornerDisplay(canvas.RegionDisplay):
         ----------
         region : ConfidenceRegion
             Fitted, with two or more parameters.
-        truth : array-like of shape (d,), optional
-            The true parameters, drawn as a star.
         rays : int
             Number of rays along which the boundary is found, besides those of the search; most of
             them towards the edges of the projections.
-        draw : bool
-            Whether to draw at once; if not, matplotlib is not needed.
-        ax, **kwargs
-            For `plot`.
+        truth, draw, ax, **kwargs
+            As for `RankDisplay.from_region`.
         """
         fits = len(region.parameter_names_) > 1
         common = cls._common(region, "two or more parameters", fits, truth, draw)
@@ -182,8 +178,7 @@ class CornerDisplay(canvas.RegionDisplay):
         if self.status != "empty":
             left, right = np.clip([lower, upper], low, high)
             ax.plot([left, right], [0.4, 0.4], solid_capstyle="butt", **INTERVAL_STYLE)
-            ends = [(left, lower, "<"), (right, upper, ">")]
-            for place, end, arrow in ends:
+            for place, end, arrow in ((left, lower, "<"), (right, upper, ">")):
                 marker = "|" if np.isfinite(end) else arrow
                 ax.plot(place, 0.4, marker=marker, markersize=8, color=canvas.BLUE, clip_on=False)
             ax.text(0.5, 0.62, wording.interval_text(lower, upper, high - low), **style)
@@ -296,7 +291,6 @@ def _inner_ticks(low: float, high: float) -> FloatArray:
     from matplotlib.ticker import MaxNLocator
 
     edge = 0.12 * (high - low)
-    ticks = np.empty(0)
     for number in (3, 4, 5):
         ticks = np.asarray(MaxNLocator(number).tick_values(low, high), dtype=np.float64)
         ticks = ticks[(ticks > low + edge) & (ticks < high - edge)]

@@ -95,19 +95,10 @@ class NullDisplay(canvas.Display):
         return not self.statistic <= high + FARTHEST * (high - low)
 
     def histogram(self, bins: Any = None) -> tuple[FloatArray, IntArray, IntArray]:
-        """Count the finite statistics of the alternatives in bins.
+        """Return edges of bins, and the alternatives in each: smaller, and at least as large.
 
-        Parameters
-        ----------
-        bins : int or sequence of float, optional
-            Number of bins, or their edges. Bins of equal width are placed so that the observed
-            statistic is an edge, where it lies among the others.
-
-        Returns
-        -------
-        edges : ndarray of shape (b + 1,)
-        smaller, larger : ndarrays of shape (b,)
-            Alternatives smaller than the observed statistic, and at least as large.
+        `bins` is their number, or their edges. Bins of equal width are placed so that the observed
+        statistic is an edge, where it lies among the others.
         """
         values, edges = self._finite, self._edges(bins)
         extreme = values >= self.statistic

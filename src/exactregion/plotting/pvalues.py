@@ -85,18 +85,8 @@ class PValueDisplay(canvas.RegionDisplay):
         ----------
         region : ConfidenceRegion
             Fitted, with one parameter.
-        truth : float or array-like of shape (1,), optional
-            The true value, drawn as a star.
-        box : array-like of shape (1, 2), optional
-            (low, high) of the parameter; around the region by default.
-        points : int
-            Values at which the function is computed, besides those near the ends.
-        levels : int, optional
-            The ends are those on a grid with 2^levels + 1 points; 12 by default.
-        draw : bool
-            Whether to draw at once; if not, matplotlib is not needed.
-        ax, **kwargs
-            For `plot`.
+        truth, box, points, levels, draw, ax, **kwargs
+            As for `RankDisplay.from_region`; `levels` is 12 by default.
         """
         fits = len(region.parameter_names_) == 1
         common = cls._common(region, "one parameter", fits, truth, draw)

@@ -125,8 +125,7 @@ class RankDisplay(canvas.RegionDisplay):
         common = cls._common(region, "two parameters", fits, truth, draw)
         if upright and box is not None:
             raise InvalidValueError(
-                "cannot be combined with upright=True, which chooses the axes. Leave one of them "
-                "out.",
+                "cannot be combined with upright=True, which chooses the axes. Leave one out.",
                 parameter="box",
             )
         shear = _shear(region.outline()) if upright else 0.0
@@ -148,11 +147,10 @@ class RankDisplay(canvas.RegionDisplay):
     def axis_names(self) -> tuple[str, str]:
         """What the axes show."""
         first, second = self.names
-        if not self.shear:
-            return first, second
-        sign = "−" if self.shear > 0 else "+"
-        first, factor = wording.shortened(first, 22), wording.shortened(second, 22)
-        return f"{first} {sign} {abs(self.shear):g} · {factor}", second
+        if self.shear:
+            sign, factor = "−" if self.shear > 0 else "+", wording.shortened(second, 22)
+            first = f"{wording.shortened(first, 22)} {sign} {abs(self.shear):g} · {factor}"
+        return first, second
 
     def places(self, theta: FloatArray) -> FloatArray:
         """Return where parameters (…, 2) are drawn."""
@@ -171,9 +169,8 @@ class RankDisplay(canvas.RegionDisplay):
     def _draw(self, ax: Axes, **kwargs: Any) -> None:
         self._draw_heat(**kwargs)
         handles = self._draw_boundary() + self._draw_points(ax, self.places)
-        ax.set(xlabel=self.axis_names[0], ylabel=self.axis_names[1])
-        ax.set_xlim(self.axes[0][0], self.axes[0][-1])
-        ax.set_ylim(self.axes[1][0], self.axes[1][-1])
+        (xlabel, ylabel), (x, y) = self.axis_names, self.axes
+        ax.set(xlabel=xlabel, ylabel=ylabel, xlim=x[[0, -1]], ylim=y[[0, -1]])
         ax.locator_params(nbins=6)
         canvas.add_legend(ax, handles=handles)
         pieces, _ = ndimage.label(self.member, structure=np.ones((3, 3)))

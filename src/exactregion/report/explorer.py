@@ -9,14 +9,7 @@ import numpy as np
 from bokeh.models import CDSView, ColumnDataSource, IndexFilter, PlainText
 
 from exactregion._typing import FloatArray
-from exactregion.plotting import (
-    BandDisplay,
-    CornerDisplay,
-    PValueDisplay,
-    RankDisplay,
-    wording,
-)
-from exactregion.plotting.inputs import bands_along_inputs
+from exactregion.plotting import CornerDisplay, PValueDisplay, RankDisplay, wording
 from exactregion.report.figures import (
     add_glyph,
     add_line,
@@ -26,6 +19,7 @@ from exactregion.report.figures import (
     new_figure,
     paint,
 )
+from exactregion.report.inputs import InputBand, bands_along_inputs
 from exactregion.report.page import Explorer, Figure, Key
 
 if TYPE_CHECKING:
@@ -254,7 +248,7 @@ def _level_text(levels: tuple[float, float]) -> str:
 
 
 def _band_figure(
-    region: ConfidenceRegion, display: BandDisplay, theta: FloatArray, number: int
+    region: ConfidenceRegion, display: InputBand, theta: FloatArray, number: int
 ) -> Figure:
     """Draw the band along one input, with room for the curve that is pointed at."""
     few = display.levels is not None
@@ -295,7 +289,7 @@ def _band_figure(
     )
 
 
-def _draw_band(plot: Any, display: BandDisplay) -> list[Key]:
+def _draw_band(plot: Any, display: InputBand) -> list[Key]:
     """Draw the band, the data and the curve of the estimate."""
     is_empty, few, keys = display.status == "empty", display.levels is not None, []
     roles = {"fill_color": "blue"}
@@ -319,8 +313,9 @@ def _draw_band(plot: Any, display: BandDisplay) -> list[Key]:
     return [*keys, Key(look, wording.estimate_name(is_empty))]
 
 
-def _draw_data(plot: Any, display: BandDisplay) -> Key:
-    x, y, trials = display.marks(MOST_ROWS)
+def _draw_data(plot: Any, display: InputBand) -> Key:
+    spread = 0.0 if display.levels is None else 0.025 * float(np.ptp(display.x))
+    x, y, trials = display.marks(MOST_ROWS, spread)
     rows = 0 if display.trials is None else int((display.trials > 0).sum())
     part = "" if len(x) == rows else f", {len(x):,} of {rows:,} rows"
     if display.is_labels:

@@ -8,9 +8,9 @@ import numpy as np
 
 from exactregion.engine.progress import showing
 from exactregion.plotting import wording
-from exactregion.plotting.inputs import MOST_INPUTS
 from exactregion.report.explorer import explore
 from exactregion.report.facts import code_of, region_facts
+from exactregion.report.inputs import MOST_INPUTS
 from exactregion.report.page import Page, Section, Table, Words
 
 if TYPE_CHECKING:
