@@ -118,11 +118,9 @@ class BandDisplay(canvas.Display):
         canvas.check_matplotlib(f"{cls.__name__}.from_band")
         x = _varying_column(band.X)
         order = np.argsort(x, kind="stable")
-        shown: dict[str, Any] = {}
-        if data is not None:
-            column, data_x, successes, trials = _read_data(data, pos_label)
-            shown = {"data_x": data_x, "successes": successes, "trials": trials}
-            name = column if name is None else name
+        shown = {} if data is None else _read_data(data, pos_label)
+        if name is not None:
+            shown["name"] = name
         display = cls(
             x[order],
             band.lower[order],
@@ -131,7 +129,6 @@ class BandDisplay(canvas.Display):
             coverage=band.coverage,
             joint=band.joint,
             status=band.status,
-            name="x" if name is None else name,
             **shown,
         )
         return display.plot(ax, **kwargs)
@@ -221,7 +218,8 @@ def _varying_column(X: FloatArray) -> FloatArray:
     return table[:, varying[0]]
 
 
-def _read_data(data: Any, pos_label: object) -> tuple[str | None, FloatArray, IntArray, IntArray]:
+def _read_data(data: Any, pos_label: object) -> dict[str, Any]:
+    """Check the data to draw, and return them by the names of the fields of a BandDisplay."""
     if not isinstance(data, tuple | list) or len(data) != 2:
         raise InvalidTypeError(
             f"must be a pair (x, y). Got {type(data).__name__} instead.", parameter="data"
@@ -240,5 +238,9 @@ def _read_data(data: Any, pos_label: object) -> tuple[str | None, FloatArray, In
             "The x and y of the 'data' parameter must have the same number of rows. "
             f"Got {len(table)} and {len(outcomes.trials)} instead."
         )
-    name = names[0] if names else None
-    return name, table[:, 0], outcomes.successes, outcomes.trials
+    return {
+        "name": names[0] if names else "x",
+        "data_x": table[:, 0],
+        "successes": outcomes.successes,
+        "trials": outcomes.trials,
+    }

@@ -161,7 +161,9 @@ class BeltDisplay(canvas.Display):
         return cast("Axes", top)
 
     def _draw(self, ax: Axes, **kwargs: Any) -> None:
-        self._draw_belt(**kwargs)
+        ax.plot([0, 1], [0, 1], color=canvas.GREY, linewidth=1, linestyle=":", label="calibrated")
+        if self.status != "empty":
+            self._draw_belt(**kwargs)
         self._draw_departures()
         if self.histogram_ax_ is not None:
             self._draw_histogram(self.histogram_ax_)
@@ -178,15 +180,10 @@ class BeltDisplay(canvas.Display):
         canvas.add_note(ax, title, note)
 
     def _draw_belt(self, **kwargs: Any) -> None:
-        ax = self.ax_
-        ax.plot([0, 1], [0, 1], color=canvas.GREY, linewidth=1, linestyle=":", label="calibrated")
-        if self.status == "empty":
-            return
         style = {**canvas.BAND_STYLE, "label": f"{wording.percent(self.coverage)} belt", **kwargs}
-        self.band_ = ax.fill_between(self.grid, self.lower, self.upper, **style)
-        (self.line_,) = ax.plot(
-            self.grid, self.estimate, color=canvas.BLUE, linewidth=1.6, label="most compatible"
-        )
+        self.band_ = self.ax_.fill_between(self.grid, self.lower, self.upper, **style)
+        look: dict[str, Any] = {"color": canvas.BLUE, "linewidth": 1.6, "label": "most compatible"}
+        (self.line_,) = self.ax_.plot(self.grid, self.estimate, **look)
 
     def _draw_departures(self) -> None:
         """Mark the diagonal where it is outside the belt."""

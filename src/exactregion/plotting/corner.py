@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["CornerDisplay"]
 
-RAYS = 400
 PANEL = 1.65
 """Side of a panel in inches."""
 
@@ -100,7 +99,7 @@ class CornerDisplay(canvas.RegionDisplay):
         region: ConfidenceRegion,
         *,
         truth: npt.ArrayLike | None = None,
-        rays: int = RAYS,
+        rays: int = 400,
         draw: bool = True,
         ax: Axes | None = None,
         **kwargs: Any,

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["PValueDisplay"]
 
-CURVE_POINTS = 401
-
 
 @dataclass(eq=False, repr=False)
 class PValueDisplay(canvas.RegionDisplay):
@@ -73,7 +71,7 @@ class PValueDisplay(canvas.RegionDisplay):
         *,
         truth: npt.ArrayLike | None = None,
         box: Any = None,
-        points: int = CURVE_POINTS,
+        points: int = 401,
         levels: int | None = None,
         draw: bool = True,
         ax: Axes | None = None,
@@ -123,10 +121,8 @@ class PValueDisplay(canvas.RegionDisplay):
     def _draw_levels(self) -> list[Artist]:
         shown = [level for level in self.levels if 0 < level < 1]
         style: dict[str, Any] = {"color": canvas.INK, "linewidth": 0.9, "linestyle": (0, (4, 3))}
-        lines = [self.ax_.axhline(level, **style) for level in shown]
-        for line in lines[:1]:
-            line.set_label("level " + ", ".join(f"{level:.3g}" for level in shown))
-        return lines[:1]
+        style["label"] = "level " + ", ".join(f"{level:.3g}" for level in shown)
+        return [self.ax_.axhline(level, **style) for level in shown][:1]
 
     def _draw_pieces(self) -> list[Artist]:
         """Shade what is accepted, and mark the outermost ends with their values."""

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["RankDisplay"]
 
-HEAT_POINTS = 81
-
 THIN = 0.9
 """Correlation of the parameters from which an upright picture is sheared: less correlated regions
 fill enough of their box to be pointed at."""
@@ -92,7 +90,7 @@ class RankDisplay(canvas.RegionDisplay):
         *,
         truth: npt.ArrayLike | None = None,
         box: Any = None,
-        points: int = HEAT_POINTS,
+        points: int = 81,
         levels: int | None = None,
         upright: bool = False,
         draw: bool = True,

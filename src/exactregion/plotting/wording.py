@@ -23,6 +23,7 @@ __all__ = [
     "guarantee_of_region",
     "guarantee_of_test",
     "interval_text",
+    "listed",
     "number",
     "percent",
     "pvalue_text",
@@ -139,7 +140,7 @@ def answer_of_region(region: ConfidenceRegion) -> str:
         )
     if region.status_ == "unbounded":
         return (
-            f"The {level} region of {_listed(names)} is unbounded: in at least one direction the "
+            f"The {level} region of {listed(names)} is unbounded: in at least one direction the "
             "outcomes set no limit, as where the inputs separate the classes without error."
         )
     best = ", ".join(
@@ -209,5 +210,6 @@ def _plural(word: str, count: int) -> str:
     return word if count == 1 else f"{word}s"
 
 
-def _listed(names: tuple[str, ...]) -> str:
+def listed(names: tuple[str, ...]) -> str:
+    """Write names as "a, b and c"."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
