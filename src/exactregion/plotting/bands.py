@@ -34,7 +34,7 @@ _NOTES = {
 class BandDisplay(canvas.Display):
     """Bounds of P(Y=1|x) along one input, with the estimate and the data.
 
-    Use `from_band`, or `Band.plot`, to make one. Arguments of `plot` are those of
+    Use `from_band`, or `Band.plot`, to make one. Further arguments of `plot` are those of
     `matplotlib.axes.Axes.fill_between`.
 
     Parameters

@@ -29,7 +29,7 @@ class BeltDisplay(canvas.Display):
     """Bounds of the calibration curve, the diagonal, and a histogram of the predictions.
 
     Use `from_belt`, `from_predictions` or `from_estimator`, or `CalibrationBelt.plot`, to make one.
-    Arguments of `plot` are those of `matplotlib.axes.Axes.fill_between`.
+    Further arguments of `plot` are those of `matplotlib.axes.Axes.fill_between`.
 
     Parameters
     ----------

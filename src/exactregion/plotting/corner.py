@@ -51,7 +51,7 @@ class CornerDisplay(canvas.RegionDisplay):
     Each panel below the diagonal shows the convex hull of members found, projected on its two
     parameters; the panels on the diagonal show the joint intervals. Use `from_region`, or
     `ConfidenceRegion.plot`, to make one. `plot` divides the axes that it is given into panels, and
-    its arguments are those of `matplotlib.axes.Axes.fill`.
+    its further arguments are those of `matplotlib.axes.Axes.fill`.
 
     Parameters
     ----------

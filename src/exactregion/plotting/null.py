@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, fields
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -26,8 +26,8 @@ to scale, it would press them into a quarter of the picture."""
 class NullDisplay(canvas.Display):
     """Histogram of the alternatives' statistics with the original's marked.
 
-    Use `from_result`, or `ExactTestResult.plot`, to make one. Arguments of `plot` are those of
-    `matplotlib.axes.Axes.hist`.
+    Use `from_result`, or `ExactTestResult.plot`, to make one. Further arguments of `plot` are those
+    of `matplotlib.axes.Axes.hist`.
 
     Parameters
     ----------
@@ -71,12 +71,7 @@ class NullDisplay(canvas.Display):
         ax, **kwargs
             For `plot`.
         """
-        display = cls(
-            result.null_distribution,
-            statistic=result.statistic,
-            pvalue=result.pvalue,
-            rank=result.rank,
-        )
+        display = cls(**{one.name: getattr(result, one.name) for one in fields(cls)})
         return display.plot(ax, **kwargs) if draw else display
 
     @property

@@ -26,8 +26,8 @@ __all__ = ["PValueDisplay"]
 class PValueDisplay(canvas.RegionDisplay):
     """The p-value of each value of one parameter, with the values that the region accepts.
 
-    Use `from_region`, or `ConfidenceRegion.plot`, to make one. Arguments of `plot` are those of
-    `matplotlib.axes.Axes.plot`.
+    Use `from_region`, or `ConfidenceRegion.plot`, to make one. Further arguments of `plot` are
+    those of `matplotlib.axes.Axes.plot`.
 
     Parameters
     ----------

@@ -34,8 +34,8 @@ fill enough of their box to be pointed at."""
 class RankDisplay(canvas.RegionDisplay):
     """p-values over the plane of two parameters, with the region's boundary.
 
-    Use `from_region`, or `ConfidenceRegion.plot`, to make one. Arguments of `plot` are those of
-    `matplotlib.axes.Axes.tripcolor`.
+    Use `from_region`, or `ConfidenceRegion.plot`, to make one. Further arguments of `plot` are
+    those of `matplotlib.axes.Axes.tripcolor`.
 
     Parameters
     ----------

@@ -243,7 +243,7 @@ def _finished(
     keys.append(Key("dot-vermilion", "pointed at"))
     low, high = display.levels
     accepted = f"p-value above {low:.4g}" + ("" if high >= 1 else f", and not above {high:.4g}")
-    reading = f"{reading} The region contains those with a {accepted}."
+    reading = f"{reading} The region contains the settings with a {accepted}."
     return Figure("plane", label, plot, keys, reading)
 
 
