@@ -34,7 +34,8 @@ _NOTES = {
 class BandDisplay(canvas.Display):
     """Bounds of P(Y=1|x) along one input, with the estimate and the data.
 
-    Use `from_band`, or `Band.plot`, to make one.
+    Use `from_band`, or `Band.plot`, to make one. Further arguments of `plot` are those of
+    `matplotlib.axes.Axes.fill_between`.
 
     Parameters
     ----------
@@ -54,20 +55,10 @@ class BandDisplay(canvas.Display):
         Outcomes at these; trials are all 1 for labels.
     name : str
         Name of the input.
-    levels : tuple of str, optional
-        Values of the input in words, where it takes only a few: bars are drawn at these.
-    held : str
-        At which values other inputs are held; empty if there are none.
-    X : array or frame, optional
-        The inputs at `x` as the family takes them.
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        The axes drawn on.
-    figure_ : matplotlib Figure
-        Their figure.
-    band_ : matplotlib PolyCollection or BarContainer
+    band_ : matplotlib PolyCollection
         The band.
     line_ : matplotlib Line2D
         The estimate.
@@ -97,9 +88,6 @@ class BandDisplay(canvas.Display):
     successes: IntArray | None = None
     trials: IntArray | None = None
     name: str = "x"
-    levels: tuple[str, ...] | None = None
-    held: str = ""
-    X: Any = None
 
     @classmethod
     def from_band(
@@ -124,19 +112,15 @@ class BandDisplay(canvas.Display):
             Name of the input; by default that of the data's column, or "x".
         pos_label : object, optional
             The positive class of the data's y.
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
-        **kwargs
+        ax, **kwargs
             For `plot`.
         """
         canvas.check_matplotlib(f"{cls.__name__}.from_band")
         x = _varying_column(band.X)
         order = np.argsort(x, kind="stable")
-        shown: dict[str, Any] = {}
-        if data is not None:
-            column, data_x, successes, trials = _read_data(data, pos_label)
-            shown = {"data_x": data_x, "successes": successes, "trials": trials}
-            name = column if name is None else name
+        shown = {} if data is None else _read_data(data, pos_label)
+        if name is not None:
+            shown["name"] = name
         display = cls(
             x[order],
             band.lower[order],
@@ -145,26 +129,28 @@ class BandDisplay(canvas.Display):
             coverage=band.coverage,
             joint=band.joint,
             status=band.status,
-            name="x" if name is None else name,
             **shown,
         )
         return display.plot(ax, **kwargs)
 
-    def marks(self, most: int | None = None) -> tuple[FloatArray, FloatArray, IntArray]:
+    def marks(
+        self, most: int | None = None, spread: float = 0.0
+    ) -> tuple[FloatArray, FloatArray, IntArray]:
         """Return x, height and trials of a mark for each row, or for `most` rows drawn at random.
 
         Rows of one trial have marks above 1 or below 0, at slightly different heights so that equal
         inputs show; others have them at their share of successes. Rows without trials have none.
+        With a `spread`, x differ by up to this from the inputs.
         """
-        if self.data_x is None or self.successes is None or self.trials is None:
+        if self.data_x is None or self.successes is None or self.trials is None:  # all or none
             return np.empty(0), np.empty(0), np.empty(0, dtype=np.int64)
         rng = np.random.default_rng(0)
         rows = np.flatnonzero((self.trials > 0) & np.isfinite(self.data_x))
         if most is not None and len(rows) > most:
             rows = np.sort(rng.choice(rows, most, replace=False))
         x, hits, trials = self.data_x[rows], self.successes[rows], self.trials[rows]
-        if self.levels is not None:
-            x = x + 0.025 * np.ptp(self.x) * rng.uniform(-1, 1, len(x))
+        if spread:
+            x = x + spread * rng.uniform(-1, 1, len(x))
         if not self.is_labels:
             return x, hits / trials, trials
         return x, np.where(hits == 1, 1.04, -0.04) + JITTER * rng.uniform(-1, 1, len(x)), trials
@@ -174,47 +160,26 @@ class BandDisplay(canvas.Display):
         """Whether every row of the data is a single trial."""
         return self.trials is not None and bool((self.trials == 1).all())
 
-    def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
-        """Draw the picture.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
-        **kwargs
-            For the band, `matplotlib.axes.Axes.fill_between`.
-        """
-        ax = self._start(ax, 5.6, 3.8)
+    def _draw(self, ax: Axes, **kwargs: Any) -> None:
         self._draw_band(**kwargs)
-        if self.levels is None:
-            self._draw_undecided()
+        self._draw_undecided()
         self._draw_data()
+        ax.margins(x=0.02)
         ax.set(xlabel=self.name, ylabel="P(Y = 1 | x)", ylim=(-0.08, 1.08))
         ax.set_yticks(np.linspace(0, 1, 6))
-        ax.margins(x=0.02 if self.levels is None else 0.15)
-        if self.levels is not None:
-            ax.set_xticks(self.x, self.levels)
         canvas.remove_spines(ax)
         canvas.add_legend(ax)
         if self.status != "bounded":
             canvas.add_note(ax, "", _NOTES[self.status])
-        return self
 
     def _draw_band(self, **kwargs: Any) -> None:
-        kind = "simultaneous" if self.joint else "individual"
-        label = f"{wording.percent(self.coverage)} {kind} band"
-        style = {"color": canvas.BLUE, "alpha": 0.25, "linewidth": 0, "label": label, **kwargs}
-        is_empty = self.status == "empty"
-        if not is_empty and self.levels is None:
+        is_empty, kind = self.status == "empty", "simultaneous" if self.joint else "individual"
+        if not is_empty:
+            label = f"{wording.percent(self.coverage)} {kind} band"
+            style = {**canvas.BAND_STYLE, "label": label, **kwargs}
             self.band_ = self.ax_.fill_between(self.x, self.lower, self.upper, **style)
-        elif not is_empty:
-            size = {"height": self.upper - self.lower, "width": 0.08 * np.ptp(self.x)}
-            self.band_ = self.ax_.bar(self.x, bottom=self.lower, **size, **style)
-        look: dict[str, Any] = {"color": canvas.BLUE, "label": wording.estimate_name(is_empty)}
-        if self.levels is None:
-            look |= {"linestyle": "--" if is_empty else "-", "linewidth": 1.6}
-        else:
-            look |= {"linestyle": "none", "marker": "o"}
+        look: dict[str, Any] = {"color": canvas.BLUE, "linestyle": "--" if is_empty else "-"}
+        look |= {"linewidth": 1.6, "label": wording.estimate_name(is_empty)}
         (self.line_,) = self.ax_.plot(self.x, self.estimate, **look)
 
     def _draw_undecided(self) -> None:
@@ -231,28 +196,20 @@ class BandDisplay(canvas.Display):
         if not len(x):
             return
         total = int(trials.sum())
+        style: dict[str, Any]
         if self.is_labels:
-            style: dict[str, Any] = {"linestyle": "none", "marker": "|", "color": canvas.INK}
-            style |= {"markersize": 6, "markeredgewidth": 1.0}
-            style["alpha"] = 0.75 if len(x) < 300 else 0.35  # so that dense ticks keep a shade
-            self.ax_.plot(x, height, label=f"data (n = {total})", **style)
-            return
-        self.ax_.scatter(
-            x,
-            height,
-            s=12 + 68 * trials / trials.max(),
-            facecolor="white",
-            edgecolor=canvas.INK,
-            linewidth=0.9,
-            zorder=4,
-            clip_on=False,
-            label=f"observed shares (n = {total})",
-        )
+            alpha = 0.75 if len(x) < 300 else 0.35  # so that dense ticks keep a shade
+            style = {"linestyle": "none", "marker": "|", "markersize": 6, "color": canvas.INK}
+            self.ax_.plot(x, height, label=f"data (n = {total})", alpha=alpha, **style)
+        else:
+            sizes = 12 + 68 * trials / trials.max()
+            style = {"facecolor": "white", "edgecolor": canvas.INK, "zorder": 4, "clip_on": False}
+            self.ax_.scatter(x, height, s=sizes, label=f"observed shares (n = {total})", **style)
 
 
 def _varying_column(X: FloatArray) -> FloatArray:
     table = X.reshape(len(X), -1)
-    varying = np.flatnonzero((table != table[:1]).any(axis=0)) if len(table) else np.empty(0, int)
+    varying = np.flatnonzero((table != table[:1]).any(axis=0))
     if len(varying) != 1:
         raise InvalidValueError(
             "A band can be drawn if its inputs differ in exactly one column. "
@@ -261,7 +218,8 @@ def _varying_column(X: FloatArray) -> FloatArray:
     return table[:, varying[0]]
 
 
-def _read_data(data: Any, pos_label: object) -> tuple[str | None, FloatArray, IntArray, IntArray]:
+def _read_data(data: Any, pos_label: object) -> dict[str, Any]:
+    """Check the data to draw, and return them by the names of the fields of a BandDisplay."""
     if not isinstance(data, tuple | list) or len(data) != 2:
         raise InvalidTypeError(
             f"must be a pair (x, y). Got {type(data).__name__} instead.", parameter="data"
@@ -280,5 +238,9 @@ def _read_data(data: Any, pos_label: object) -> tuple[str | None, FloatArray, In
             "The x and y of the 'data' parameter must have the same number of rows. "
             f"Got {len(table)} and {len(outcomes.trials)} instead."
         )
-    name = names[0] if names else None
-    return name, table[:, 0], outcomes.successes, outcomes.trials
+    return {
+        "name": names[0] if names else "x",
+        "data_x": table[:, 0],
+        "successes": outcomes.successes,
+        "trials": outcomes.trials,
+    }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, fields
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
@@ -29,6 +29,7 @@ class BeltDisplay(canvas.Display):
     """Bounds of the calibration curve, the diagonal, and a histogram of the predictions.
 
     Use `from_belt`, `from_predictions` or `from_estimator`, or `CalibrationBelt.plot`, to make one.
+    Further arguments of `plot` are those of `matplotlib.axes.Axes.fill_between`.
 
     Parameters
     ----------
@@ -51,12 +52,8 @@ class BeltDisplay(canvas.Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        The axes with the belt.
     histogram_ax_ : matplotlib Axes or None
         The axes with the predictions; None if the belt was drawn on axes that were given.
-    figure_ : matplotlib Figure
-        Their figure.
     band_ : matplotlib PolyCollection
         The belt.
     line_ : matplotlib Line2D
@@ -98,9 +95,7 @@ class BeltDisplay(canvas.Display):
             Returned by `calibration_belt`.
         draw : bool
             Whether to draw at once; if not, matplotlib is not needed.
-        ax : matplotlib Axes, optional
-            Where to draw the belt, without a histogram; a new figure with both by default.
-        **kwargs
+        ax, **kwargs
             For `plot`.
         """
         display = cls(**{one.name: getattr(belt, one.name) for one in fields(cls)})
@@ -117,7 +112,7 @@ class BeltDisplay(canvas.Display):
         y_true, y_prob
             Outcomes and predictions, as for `calibration_belt`.
         ax : matplotlib Axes, optional
-            Where to draw.
+            For `plot`.
         **settings
             For `calibration_belt`: ``confidence_level``, ``rng`` and others.
         """
@@ -136,10 +131,8 @@ class BeltDisplay(canvas.Display):
             Fitted on other data.
         X, y
             Held-out inputs and outcomes.
-        ax : matplotlib Axes, optional
-            Where to draw.
-        **settings
-            For `calibration_belt`: ``confidence_level``, ``rng`` and others.
+        ax, **settings
+            For `from_predictions`.
         """
         canvas.check_matplotlib(f"{cls.__name__}.from_estimator")
         rows = Sample.from_data(np.arange(len(y)), y, pos_label=settings.get("pos_label"))
@@ -147,13 +140,7 @@ class BeltDisplay(canvas.Display):
         return cls.from_predictions(y, predictions, ax=ax, **settings)
 
     def histogram(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Count outcomes that happened, and those that did not, in bins of the predictions.
-
-        Returns
-        -------
-        edges : ndarray of shape (b + 1,)
-        happened, others : ndarrays of shape (b,)
-        """
+        """Return edges of bins, and outcomes that happened and that did not in each."""
         edges = np.linspace(0, 1, BINS + 1)
         happened, others = (
             np.histogram(self.y_prob, edges, weights=weights)[0]
@@ -162,54 +149,41 @@ class BeltDisplay(canvas.Display):
         return edges, happened, others
 
     def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
-        """Draw the picture.
+        """Draw the belt on the axes given, or belt and histogram in a new figure."""
+        self.histogram_ax_: Axes | None = None
+        return super().plot(ax, **kwargs)
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw the belt, without a histogram; a new figure with both by default.
-        **kwargs
-            For the belt, `matplotlib.axes.Axes.fill_between`.
-        """
-        canvas.check_matplotlib(f"{type(self).__name__}.plot")
-        self.histogram_ax_: Axes | None
-        self.ax_, self.histogram_ax_ = _new_axes() if ax is None else (ax, None)
-        self.figure_ = canvas.figure_of(self.ax_)
-        self._draw_belt(**kwargs)
+    def _new_axes(self) -> Axes:
+        import matplotlib.pyplot as plt
+
+        figure = plt.figure(figsize=(5.0, 5.8), layout="constrained")
+        top, self.histogram_ax_ = figure.subplots(2, 1, sharex=True, height_ratios=(4, 1))
+        return cast("Axes", top)
+
+    def _draw(self, ax: Axes, **kwargs: Any) -> None:
+        ax.plot([0, 1], [0, 1], color=canvas.GREY, linewidth=1, linestyle=":", label="calibrated")
+        if self.status != "empty":
+            self._draw_belt(**kwargs)
         self._draw_departures()
         if self.histogram_ax_ is not None:
             self._draw_histogram(self.histogram_ax_)
-        bottom = self.histogram_ax_ or self.ax_
-        bottom.set_xlabel("predicted probability")
-        self.ax_.set(xlim=(0, 1), ylim=(0, 1), ylabel="probability of the outcome")
-        canvas.remove_spines(self.ax_)
-        canvas.add_legend(self.ax_, loc="upper left")
+        (self.histogram_ax_ or ax).set_xlabel("predicted probability")
+        ax.set(xlim=(0, 1), ylim=(0, 1), ylabel="probability of the outcome")
+        canvas.remove_spines(ax)
+        canvas.add_legend(ax, loc="upper left")
         title = f"Calibration: exact p-value {self.pvalue:.4g} (n = {int(self.trials.sum()):,})"
-        canvas.add_note(self.ax_, title, self._note())
-        return self
-
-    def _note(self) -> str:
+        note = ""
         if self.status == "empty":
-            return f"empty: no {wording.RECALIBRATION} of the logits fits"
-        if len(self.departures) == 1:
-            return wording.departure_text(self.departures[0])
-        return ""
+            note = f"empty: no {wording.RECALIBRATION} of the logits fits"
+        elif len(self.departures) == 1:
+            note = wording.departure_text(self.departures[0])
+        canvas.add_note(ax, title, note)
 
     def _draw_belt(self, **kwargs: Any) -> None:
-        ax = self.ax_
-        ax.plot([0, 1], [0, 1], color=canvas.GREY, linewidth=1, linestyle=":", label="calibrated")
-        if self.status == "empty":
-            return
-        style = {
-            "color": canvas.BLUE,
-            "alpha": 0.25,
-            "linewidth": 0,
-            "label": f"{wording.percent(self.coverage)} belt",
-        }
-        self.band_ = ax.fill_between(self.grid, self.lower, self.upper, **{**style, **kwargs})
-        (self.line_,) = ax.plot(
-            self.grid, self.estimate, color=canvas.BLUE, linewidth=1.6, label="most compatible"
-        )
+        style = {**canvas.BAND_STYLE, "label": f"{wording.percent(self.coverage)} belt", **kwargs}
+        self.band_ = self.ax_.fill_between(self.grid, self.lower, self.upper, **style)
+        look: dict[str, Any] = {"color": canvas.BLUE, "linewidth": 1.6, "label": "most compatible"}
+        (self.line_,) = self.ax_.plot(self.grid, self.estimate, **look)
 
     def _draw_departures(self) -> None:
         """Mark the diagonal where it is outside the belt."""
@@ -233,12 +207,3 @@ class BeltDisplay(canvas.Display):
         ax.text(0.995, 0.99, "happened", va="top", color=canvas.BLUE, **style)
         ax.text(0.995, 0.01, "did not", va="bottom", color=canvas.GREY, **style)
         canvas.remove_spines(ax)
-
-
-def _new_axes() -> tuple[Axes, Axes]:
-    import matplotlib.pyplot as plt
-
-    _, (top, bottom) = plt.subplots(
-        2, 1, figsize=(5.0, 5.8), sharex=True, height_ratios=(4, 1), layout="constrained"
-    )
-    return top, bottom

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from exactregion._typing import FloatArray
 from exactregion.errors import InvalidTypeError, InvalidValueError, MissingDependencyError
+from exactregion.plotting import wording
 from exactregion.region.grid import box_around
 from exactregion.region.outline import Outline
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -27,6 +30,7 @@ GREY = "#6E6E6E"
 INK = "#1A1A1A"
 PALE = "#C3CCD3"
 
+BAND_STYLE: dict[str, Any] = {"color": BLUE, "alpha": 0.25, "linewidth": 0}
 TRUTH_STYLE: dict[str, Any] = {
     "linestyle": "none",
     "marker": "*",  # as in the paper
@@ -42,14 +46,103 @@ class Display:
     """Arrays of one picture: the constructor stores them without matplotlib, `plot` draws them."""
 
     ax_: Any
-    figure_: Figure
+    """The matplotlib Axes drawn on."""
 
-    def _start(self, ax: Axes | None, width: float, height: float) -> Axes:
-        """Choose the axes: those given, or new ones of this size in inches."""
+    figure_: Figure
+    """Their matplotlib Figure."""
+
+    def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
+        """Draw the picture.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        **kwargs
+            For the method of the Axes that the class names.
+        """
         check_matplotlib(f"{type(self).__name__}.plot")
-        ax = new_axes(width, height) if ax is None else ax
-        self.ax_, self.figure_ = ax, figure_of(ax)
-        return ax
+        ax = self._new_axes() if ax is None else ax
+        figure = ax.get_figure()
+        if figure is None:
+            raise InvalidValueError("must be axes of a figure. Got none instead.", parameter="ax")
+        self.ax_, self.figure_ = ax, figure.figure  # of a subfigure, the figure it is part of
+        self._draw(ax, **kwargs)
+        return self
+
+    @property
+    def _size(self) -> tuple[float, float]:
+        """Width and height of a new figure in inches."""
+        return 5.6, 3.6
+
+    def _new_axes(self) -> Axes:
+        import matplotlib.pyplot as plt
+
+        return plt.subplots(figsize=self._size, layout="constrained")[1]
+
+    def _draw(self, ax: Axes, **kwargs: Any) -> None:
+        raise NotImplementedError
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class RegionDisplay(Display):
+    """What all pictures of a region with d parameters have."""
+
+    names: tuple[str, ...]
+    """Names of the parameters."""
+
+    estimate: FloatArray
+    """The most compatible point found, of shape (d,)."""
+
+    coverage: float
+    """P(the region contains the true parameters), exactly."""
+
+    levels: tuple[float, float] = (0.0, 1.0)
+    """A point is in the region if its p-value is above the first and not above the second."""
+
+    status: str = "bounded"
+    """Bounded, unbounded, disconnected or empty; cut if the region touches the edge of the grid,
+    though the search found an end."""
+
+    truth: FloatArray | None = None
+    """The true parameters, of shape (d,), where they are known."""
+
+    @classmethod
+    def _common(
+        cls, region: ConfidenceRegion, words: str, fits: bool, truth: Any, draw: bool
+    ) -> dict[str, Any]:
+        """Check what `from_region` was given, and return what all pictures of a region have."""
+        check_matplotlib(f"{cls.__name__}.from_region", draw)
+        names, ranks = region.parameter_names_, region.accepted_ranks_
+        if not fits:
+            raise InvalidValueError(
+                f"{cls.__name__} needs a family with {words}. Got {len(names)} instead: "
+                "use region.plot(), which chooses the picture."
+            )
+        return {
+            "names": names,
+            "truth": None if truth is None else check_truth(truth, len(names)),
+            "estimate": region.estimate_,
+            "coverage": region.coverage_,
+            "levels": ((ranks.m - ranks.high) / ranks.m, (ranks.m - ranks.low + 1) / ranks.m),
+            "status": region.status_,
+        }
+
+    def _draw_points(self, ax: Axes, place: Callable[[Any], Any], **kwargs: Any) -> list[Artist]:
+        """Mark estimate and truth at their places on the axes."""
+        style: dict[str, Any] = {"linestyle": "none", "color": INK, "zorder": 5}
+        is_empty = self.status == "empty"
+        if is_empty:  # the estimate is not a member
+            style |= {"marker": "x", "markersize": 7, "markeredgewidth": 1.6}
+        else:
+            style |= {"marker": "o", "markersize": 6.5, "markerfacecolor": "white"}
+        marks = [(self.estimate, wording.estimate_name(is_empty), style)]
+        if self.truth is not None:
+            marks.append((self.truth, "truth", TRUTH_STYLE))
+        drawn: list[Artist] = []
+        for value, label, look in marks:
+            drawn += ax.plot(*place(value), label=label, **look, **kwargs)
+        return drawn
 
 
 def check_matplotlib(caller: str, needed: bool = True) -> None:
@@ -65,19 +158,20 @@ def check_matplotlib(caller: str, needed: bool = True) -> None:
         ) from error
 
 
-def new_axes(width: float, height: float) -> Axes:
-    """Make a figure of this size in inches with one set of axes."""
-    import matplotlib.pyplot as plt
-
-    return plt.subplots(figsize=(width, height), layout="constrained")[1]
-
-
-def figure_of(ax: Axes) -> Figure:
-    """Return the figure that holds these axes; of a subfigure, the figure it is part of."""
-    figure = ax.get_figure()
-    if figure is None:
-        raise InvalidValueError("must be axes of a figure. Got none instead.", parameter="ax")
-    return figure.figure
+def check_truth(truth: npt.ArrayLike, d: int) -> FloatArray:
+    """Check the true parameters."""
+    try:
+        values = np.atleast_1d(np.asarray(truth, dtype=np.float64))
+    except (TypeError, ValueError) as error:
+        raise InvalidTypeError(
+            f"must hold numbers. Got {truth!r} instead.", parameter="truth"
+        ) from error
+    if values.shape != (d,) or not np.isfinite(values).all():
+        raise InvalidValueError(
+            f"must have {d} finite numbers, one per parameter. Got {truth!r} instead.",
+            parameter="truth",
+        )
+    return values
 
 
 def remove_spines(ax: Axes, *names: str) -> None:
@@ -86,18 +180,9 @@ def remove_spines(ax: Axes, *names: str) -> None:
         ax.spines[name].set_visible(False)
 
 
-def estimate_style(is_empty: bool) -> dict[str, Any]:
-    """Return the marker of the estimate: a white disc, or a cross where it is not a member."""
-    style: dict[str, Any] = {"linestyle": "none", "color": INK, "zorder": 5}
-    if is_empty:
-        return style | {"marker": "x", "markersize": 7, "markeredgewidth": 1.6}
-    return style | {"marker": "o", "markersize": 6.5, "markerfacecolor": "white"}
-
-
 def add_legend(ax: Axes, **kwargs: Any) -> None:
     """Add a legend in small print on an almost opaque background."""
-    style: dict[str, Any] = {"fontsize": "small", "framealpha": 0.9, "edgecolor": "none"}
-    ax.legend(**{"loc": "best", **style, **kwargs})
+    ax.legend(fontsize="small", framealpha=0.9, edgecolor="none", **kwargs)
 
 
 def add_note(ax: Axes, title: str, note: str) -> None:
@@ -116,69 +201,25 @@ def add_note(ax: Axes, title: str, note: str) -> None:
         )
 
 
-def check_number(display: str, region: ConfidenceRegion, words: str, fits: bool) -> None:
-    """Raise an error if the region does not have the number of parameters that a Display needs."""
-    if not fits:
-        raise InvalidValueError(
-            f"{display} needs a family with {words}. Got {len(region.parameter_names_)} instead: "
-            "use region.plot(), which chooses the picture."
-        )
-
-
-def accepted_pvalues(region: ConfidenceRegion) -> tuple[float, float]:
-    """Return (low, high) such that θ is in the region if low < p-value <= high."""
-    ranks = region.accepted_ranks_
-    return (ranks.m - ranks.high) / ranks.m, (ranks.m - ranks.low + 1) / ranks.m
-
-
 def joint_status(by_rays: str, by_grid: str) -> str:
-    """Combine the status seen along rays with that of a grid: the more unusual one is said.
-
-    A grid shows only that the region touches its edge ("cut"), not whether it ends farther out.
-    """
-    if by_rays == "unbounded":
-        return by_rays
+    """Combine the status seen along rays with that of a grid: the more unusual one is said."""
+    # a grid shows only that the region touches its edge, not whether it ends farther out
     seen = {by_rays, "cut" if by_grid == "unbounded" else by_grid}
-    return next(
-        (status for status in ("cut", "disconnected", "bounded") if status in seen), "empty"
-    )
+    order = ("unbounded", "cut", "disconnected", "bounded", "empty")
+    return next(status for status in order if status in seen)
 
 
 def near_lengths(ends: FloatArray, multiple: float, default: float) -> float:
-    """Return a multiple of the median length of rays that end; the default if none does.
-
-    Rays that end very late, or never, would make the rest of a picture too small to see.
-    """
+    """Return a multiple of the median length of rays that end; the default if none does."""
+    # rays that end very late, or never, would make the rest of a picture too small to see
     finite = ends[np.isfinite(ends)]
     return multiple * float(np.median(finite)) if len(finite) else default
 
 
 def box_of(outline: Outline, margin: float = 0.2) -> FloatArray:
-    """Return (low, high) of each parameter for a picture, shape (d, 2).
-
-    Around the region; of an unbounded one the part around the estimate.
-    """
+    """Return (low, high) of each parameter around the region, or the estimate if unbounded."""
     if outline.rays is None or outline.status != "unbounded":
         return box_around(outline, margin)
     outer = outline.rays.outer
     near = np.minimum(outer, near_lengths(outer, 3.0, 10.0))
     return box_around(replace(outline, rays=replace(outline.rays, outer=near)), margin)
-
-
-def check_truth(truth: npt.ArrayLike | None, region: ConfidenceRegion) -> FloatArray | None:
-    """Check the true parameters, where they are given."""
-    if truth is None:
-        return None
-    d = len(region.parameter_names_)
-    try:
-        values = np.atleast_1d(np.asarray(truth, dtype=np.float64))
-    except (TypeError, ValueError) as error:
-        raise InvalidTypeError(
-            f"must hold numbers. Got {truth!r} instead.", parameter="truth"
-        ) from error
-    if values.shape != (d,) or not np.isfinite(values).all():
-        raise InvalidValueError(
-            f"must have {d} finite numbers, one per parameter. Got {truth!r} instead.",
-            parameter="truth",
-        )
-    return values

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -11,9 +12,10 @@ import numpy.typing as npt
 from exactregion._typing import FloatArray
 from exactregion.errors import InvalidValueError
 from exactregion.plotting import canvas, wording
-from exactregion.plotting.rays import boundary_members, points_along_rays
 from exactregion.ranking import pvalue_of
 from exactregion.region.outline import Outline
+from exactregion.region.rays import radius_of, trace
+from exactregion.region.window import Window
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -23,21 +25,33 @@ if TYPE_CHECKING:
 
 __all__ = ["CornerDisplay"]
 
-RAYS = 400
 PANEL = 1.65
 """Side of a panel in inches."""
 
 MARGIN = 0.08
 """Share of the extent left free around the region."""
 
+PAST_EDGE = 12.0
+"""Rays that never leave the region are cut at this multiple of the median length of those that do:
+well outside of the picture, which shows 3."""
+
+LENGTHS = (0.35, 0.7, 1.0)
+"""Where rays are evaluated inside the region, as shares of their length."""
+
+BEYOND = (1.0, 1.25)
+"""Where they are evaluated outside, as multiples of the first rejected length."""
+
+INTERVAL_STYLE: dict[str, Any] = {"color": canvas.BLUE, "linewidth": 2.2}
+
 
 @dataclass(eq=False, repr=False)
-class CornerDisplay(canvas.Display):
+class CornerDisplay(canvas.RegionDisplay):
     """Projections of a region on all pairs of parameters, with the joint intervals.
 
     Each panel below the diagonal shows the convex hull of members found, projected on its two
     parameters; the panels on the diagonal show the joint intervals. Use `from_region`, or
-    `ConfidenceRegion.plot`, to make one.
+    `ConfidenceRegion.plot`, to make one. `plot` divides the axes that it is given into panels, and
+    its further arguments are those of `matplotlib.axes.Axes.fill`.
 
     Parameters
     ----------
@@ -48,30 +62,18 @@ class CornerDisplay(canvas.Display):
         Joint interval of each parameter, infinite where it has no end.
     limits : ndarray of shape (d, 2)
         What the picture shows of each parameter.
-    names : tuple of str
-        Names of the parameters.
-    estimate : ndarray of shape (d,)
-        The most compatible point found.
-    coverage : float
-        P(the region contains the true parameters), exactly.
-    status : {"bounded", "unbounded", "disconnected", "empty"}
-        What kind of set the region is.
-    truth : ndarray of shape (d,), optional
-        The true parameters, where they are known.
     theta : ndarray of shape (T, d), optional
         Parameters inside and outside, from most to least compatible. The report shows them, since
         its readers can point at them; `plot` does not.
     pvalues : ndarray of shape (T,), optional
         Their p-values.
-    levels : (float, float)
-        Of these, members have a p-value above the first and not above the second.
+    names, estimate, coverage, levels, status, truth
+        Of the region, see below.
 
     Attributes
     ----------
     ax_ : ndarray of shape (d, d)
         The axes drawn on; None above the diagonal.
-    figure_ : matplotlib Figure
-        Their figure.
 
     Examples
     --------
@@ -88,14 +90,8 @@ class CornerDisplay(canvas.Display):
     intervals: FloatArray
     limits: FloatArray
     _: KW_ONLY
-    names: tuple[str, ...]
-    estimate: FloatArray
-    coverage: float
-    status: str = "bounded"
-    truth: FloatArray | None = None
     theta: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
     pvalues: FloatArray = field(default_factory=lambda: np.empty(0))
-    levels: tuple[float, float] = (0.0, 1.0)
 
     @classmethod
     def from_region(
@@ -103,7 +99,7 @@ class CornerDisplay(canvas.Display):
         region: ConfidenceRegion,
         *,
         truth: npt.ArrayLike | None = None,
-        rays: int = RAYS,
+        rays: int = 400,
         draw: bool = True,
         ax: Axes | None = None,
         **kwargs: Any,
@@ -114,65 +110,34 @@ class CornerDisplay(canvas.Display):
         ----------
         region : ConfidenceRegion
             Fitted, with two or more parameters.
-        truth : array-like of shape (d,), optional
-            The true parameters, drawn as a star.
         rays : int
             Number of rays along which the boundary is found, besides those of the search; most of
             them towards the edges of the projections.
-        draw : bool
-            Whether to draw at once; if not, matplotlib is not needed.
-        ax : matplotlib Axes, optional
-            Axes to divide into panels; a new figure by default.
-        **kwargs
-            For `plot`.
+        truth, draw, ax, **kwargs
+            As for `RankDisplay.from_region`.
         """
-        canvas.check_matplotlib(f"{cls.__name__}.from_region", draw)
-        names = region.parameter_names_
-        canvas.check_number(cls.__name__, region, "two or more parameters", len(names) > 1)
-        true = canvas.check_truth(truth, region)
+        fits = len(region.parameter_names_) > 1
+        common = cls._common(region, "two or more parameters", fits, truth, draw)
         outline = region.outline()
         intervals = region.intervals(joint=True)[["lower", "upper"]].to_numpy(dtype=np.float64)
-        theta = np.vstack([outline.estimate, points_along_rays(outline)])
+        theta = np.vstack([outline.estimate, _points_along_rays(outline)])
         pvalues = pvalue_of(region.rank(theta), region.accepted_ranks_.m)
         order = np.argsort(-pvalues, kind="stable")
         display = cls(
-            boundary_members(region, outline, rays),
+            _boundary_members(region, outline, rays),
             intervals,
-            _limits(outline, intervals, true),
-            names=names,
-            estimate=outline.estimate,
-            coverage=region.coverage_,
-            status=outline.status,
-            truth=true,
+            _limits(outline, intervals, common["truth"]),
             theta=theta[order],
             pvalues=pvalues[order],
-            levels=canvas.accepted_pvalues(region),
+            **common,
         )
         return display.plot(ax, **kwargs) if draw else display
 
-    def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
-        """Draw the picture.
+    @property
+    def _size(self) -> tuple[float, float]:
+        return PANEL * len(self.names) + 0.7, PANEL * len(self.names) + 0.5
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Axes to divide into panels; a new figure by default.
-        **kwargs
-            For the projections, `matplotlib.axes.Axes.fill`.
-        """
-        self._make_panels(ax)
-        for row in range(len(self.names)):
-            self._draw_interval(row)
-            for column in range(row):
-                self._draw_pair(row, column, **kwargs)
-        self._label()
-        self._draw_legend()
-        return self
-
-    def _make_panels(self, ax: Axes | None) -> None:
-        d = len(self.names)
-        ax = self._start(ax, PANEL * d + 0.7, PANEL * d + 0.5)
-        parent = ax.figure  # a subfigure, perhaps
+    def _draw(self, ax: Axes, **kwargs: Any) -> None:
         place = ax.get_subplotspec()
         if place is None:
             raise InvalidValueError(
@@ -181,81 +146,62 @@ class CornerDisplay(canvas.Display):
                 parameter="ax",
             )
         ax.set_axis_off()
+        d = len(self.names)
         spec = place.subgridspec(d, d, wspace=0.08, hspace=0.08)
         self.ax_ = np.full((d, d), None, dtype=object)
-        for row in range(d):
-            for column in range(row + 1):
-                self.ax_[row, column] = parent.add_subplot(spec[row, column])
+        for row, column in np.argwhere(np.tri(d)):
+            panel = self.ax_[row, column] = ax.figure.add_subplot(spec[row, column])
+            panel.tick_params(labelsize="small")
+            panel.set(xlim=self.limits[column], xlabel=self.names[column])
+            panel.set_xticks(_inner_ticks(*self.limits[column]))
+            if row == column:
+                points = self._draw_interval(panel, row)
+            else:
+                self._draw_pair(panel, row, column, **kwargs)
+            panel.label_outer()
+        self.figure_.align_ylabels(list(self.ax_[1:, 0]))
+        self.figure_.align_xlabels(list(self.ax_[-1]))
+        self._draw_legend(points)
 
-    def _draw_interval(self, index: int) -> None:
-        ax: Axes = self.ax_[index, index]
+    def _draw_interval(self, ax: Axes, index: int) -> list[Artist]:
+        """Draw the interval of one parameter, and return the points marked in it."""
         low, high = self.limits[index]
         lower, upper = self.intervals[index]
-        ax.set(xlim=(low, high), ylim=(0, 1), yticks=[])
+        ax.set(ylim=(0, 1), yticks=[])
         canvas.remove_spines(ax, "top", "right", "left")
+        if index < len(self.names) - 1:
+            canvas.remove_spines(ax, "bottom")
+            ax.tick_params(bottom=False)
         style: dict[str, Any] = {"ha": "center", "fontsize": "small", "transform": ax.transAxes}
         ax.text(0.5, 0.84, self.names[index], fontweight="bold", **style)
         if self.status != "empty":
-            shown = np.clip([lower, upper], low, high)
-            ax.plot(shown, [0.4, 0.4], color=canvas.BLUE, linewidth=2.2, solid_capstyle="butt")
-            ends = [
-                (shown[0], "|" if np.isfinite(lower) else "<"),
-                (shown[1], "|" if np.isfinite(upper) else ">"),
-            ]
-            for end, marker in ends:
-                ax.plot(end, 0.4, marker=marker, markersize=8, color=canvas.BLUE, clip_on=False)
+            left, right = np.clip([lower, upper], low, high)
+            ax.plot([left, right], [0.4, 0.4], solid_capstyle="butt", **INTERVAL_STYLE)
+            for place, end, arrow in ((left, lower, "<"), (right, upper, ">")):
+                marker = "|" if np.isfinite(end) else arrow
+                ax.plot(place, 0.4, marker=marker, markersize=8, color=canvas.BLUE, clip_on=False)
             ax.text(0.5, 0.62, wording.interval_text(lower, upper, high - low), **style)
-        ax.plot(self.estimate[index], 0.4, **canvas.estimate_style(self.status == "empty"))
-        if self.truth is not None:
-            ax.plot(self.truth[index], 0.4, **canvas.TRUTH_STYLE)
+        return self._draw_points(ax, lambda theta: (theta[index], 0.4))
 
-    def _draw_pair(self, row: int, column: int, **kwargs: Any) -> None:
-        ax: Axes = self.ax_[row, column]
+    def _draw_pair(self, ax: Axes, row: int, column: int, **kwargs: Any) -> None:
+        ax.set(ylim=self.limits[row], ylabel=self.names[row])
+        ax.set_yticks(_inner_ticks(*self.limits[row]))
         pair = [column, row]
         if len(self.members) > 2:
-            style = {"facecolor": canvas.BLUE, "alpha": 0.25, "edgecolor": canvas.BLUE}
-            outline = _hull(self.members[:, pair])
-            ax.fill(outline[:, 0], outline[:, 1], **{**style, **kwargs})
-        ax.plot(*self.estimate[pair], **canvas.estimate_style(self.status == "empty"))
-        if self.truth is not None:
-            ax.plot(*self.truth[pair], **canvas.TRUTH_STYLE)
-        ax.set(xlim=self.limits[column], ylim=self.limits[row])
+            style = {"facecolor": canvas.BLUE, "alpha": 0.25, "edgecolor": canvas.BLUE, **kwargs}
+            ax.fill(*_hull(self.members[:, pair]).T, **style)
+        self._draw_points(ax, lambda theta: theta[pair])
 
-    def _label(self) -> None:
-        d = len(self.names)
-        for row in range(d):
-            for column in range(row + 1):
-                ax: Axes = self.ax_[row, column]
-                ax.tick_params(labelsize="small")
-                ax.set_xticks(_inner_ticks(*self.limits[column]))
-                if row < d - 1:
-                    ax.tick_params(labelbottom=False, bottom=row != column)
-                    ax.spines["bottom"].set_visible(row != column)
-                else:
-                    ax.set_xlabel(self.names[column])
-                if row == column:
-                    continue
-                ax.set_yticks(_inner_ticks(*self.limits[row]))
-                if column:
-                    ax.tick_params(labelleft=False)
-                else:
-                    ax.set_ylabel(self.names[row])
-        self.figure_.align_ylabels(list(self.ax_[1:, 0]))
-        self.figure_.align_xlabels(list(self.ax_[-1]))
-
-    def _draw_legend(self) -> None:
+    def _draw_legend(self, points: list[Artist]) -> None:
         """Draw the legend, with the title, above the diagonal, where there is room."""
         from matplotlib.lines import Line2D
         from matplotlib.patches import Patch
 
-        is_empty = self.status == "empty"
-        label, style = wording.estimate_name(is_empty), canvas.estimate_style(is_empty)
-        handles: list[Artist] = [Line2D([], [], label=label, **style)]
-        if not is_empty:
-            handles.insert(0, Patch(color=canvas.BLUE, alpha=0.25, label="projection"))
-            handles.insert(1, Line2D([], [], color=canvas.BLUE, lw=2.2, label="joint interval"))
-        if self.truth is not None:
-            handles.append(Line2D([], [], label="truth", **canvas.TRUTH_STYLE))
+        handles: list[Artist] = []
+        if self.status != "empty":
+            handles.append(Patch(color=canvas.BLUE, alpha=0.25, label="projection"))
+            handles.append(Line2D([], [], label="joint interval", **INTERVAL_STYLE))
+        handles += points
         bridged = "the hulls bridge the gaps" if self.status == "disconnected" else ""
         note = wording.region_note(self.status, bridged)
         if note:
@@ -286,12 +232,64 @@ def _limits(outline: Outline, intervals: FloatArray, truth: FloatArray | None) -
     return limits + np.column_stack([-pad, pad])
 
 
+def _boundary_members(region: ConfidenceRegion, outline: Outline, rays: int) -> FloatArray:
+    """Find members at the boundary, most of them where the projections have their edges."""
+    if outline.rays is None:
+        return np.empty((0, len(outline.estimate)))
+    window, d = outline.window, len(outline.estimate)
+    found = [outline.rays]
+    if rays:
+        along, step = _towards_edges(window, rays), radius_of(region.coverage_, d) / 2
+        found.append(trace(region.contains, window, along, first_step=step, look_beyond=False))
+    along, inner, outer, at_bound = (
+        np.concatenate([getattr(one, name) for one in found])
+        for name in ("directions", "inner", "outer", "at_bound")
+    )
+    endless = np.isinf(outer) & ~at_bound
+    cut = canvas.near_lengths(outer, PAST_EDGE, 4 * PAST_EDGE)
+    length = np.where(endless, np.minimum(inner, cut), inner)
+    theta = window.theta(along * length[:, None])
+    kept = ~endless
+    if endless.any():
+        kept[endless] = region.contains(theta[endless])
+    return np.vstack([outline.estimate, theta[kept]])
+
+
+def _points_along_rays(outline: Outline) -> FloatArray:
+    """Return points inside and outside, along the rays of the search."""
+    window, rays = outline.window, outline.rays
+    if rays is None:
+        steps = np.random.default_rng(0).standard_normal((300, len(outline.estimate)))
+        return window.theta(2 * steps)
+    far = canvas.near_lengths(rays.outer, 3.0, 10.0)
+    ended = np.isfinite(rays.outer) & (rays.outer < 1.5 * far)
+    inside = [(rays.directions, share * np.minimum(rays.inner, far)) for share in LENGTHS]
+    outside = [(rays.directions[ended], multiple * rays.outer[ended]) for multiple in BEYOND]
+    points = [window.theta(along * length[:, None]) for along, length in inside + outside]
+    return np.unique(np.vstack(points), axis=0)
+
+
+def _towards_edges(window: Window, number: int) -> FloatArray:
+    """Return directions whose ends have the edges of the projections, were the region an ellipsoid.
+
+    The projection of a ball of z on two parameters is B z, with B = U S Vᵀ their two rows of the
+    axes: an ellipse whose edge, U S u for u on the circle, is that of z = V u.
+    """
+    pairs = list(combinations(range(len(window.origin)), 2))
+    angles = np.linspace(0, 2 * np.pi, max(12, number // len(pairs)), endpoint=False)
+    circle = np.stack([np.cos(angles), np.sin(angles)])
+    stacks = []
+    for pair in pairs:
+        _, _, vt = np.linalg.svd(window.axes[list(pair)], full_matrices=False)
+        stacks.append(circle.T @ vt)
+    return np.vstack(stacks)
+
+
 def _inner_ticks(low: float, high: float) -> FloatArray:
     """Choose a few ticks away from the ends, so that labels of neighbours keep apart."""
     from matplotlib.ticker import MaxNLocator
 
     edge = 0.12 * (high - low)
-    ticks = np.empty(0)
     for number in (3, 4, 5):
         ticks = np.asarray(MaxNLocator(number).tick_values(low, high), dtype=np.float64)
         ticks = ticks[(ticks > low + edge) & (ticks < high - edge)]

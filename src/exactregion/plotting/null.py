@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, fields
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -26,7 +26,8 @@ to scale, it would press them into a quarter of the picture."""
 class NullDisplay(canvas.Display):
     """Histogram of the alternatives' statistics with the original's marked.
 
-    Use `from_result`, or `ExactTestResult.plot`, to make one.
+    Use `from_result`, or `ExactTestResult.plot`, to make one. Further arguments of `plot` are those
+    of `matplotlib.axes.Axes.hist`.
 
     Parameters
     ----------
@@ -38,13 +39,6 @@ class NullDisplay(canvas.Display):
         (m - rank + 1) / m.
     rank : int
         Rank of the original among all m.
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-        The axes drawn on.
-    figure_ : matplotlib Figure
-        Their figure.
 
     Examples
     --------
@@ -74,17 +68,10 @@ class NullDisplay(canvas.Display):
             Returned by `model_test` or `calibration_test`.
         draw : bool
             Whether to draw at once; if not, matplotlib is not needed.
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
-        **kwargs
+        ax, **kwargs
             For `plot`.
         """
-        display = cls(
-            result.null_distribution,
-            statistic=result.statistic,
-            pvalue=result.pvalue,
-            rank=result.rank,
-        )
+        display = cls(**{one.name: getattr(result, one.name) for one in fields(cls)})
         return display.plot(ax, **kwargs) if draw else display
 
     @property
@@ -103,19 +90,10 @@ class NullDisplay(canvas.Display):
         return not self.statistic <= high + FARTHEST * (high - low)
 
     def histogram(self, bins: Any = None) -> tuple[FloatArray, IntArray, IntArray]:
-        """Count the finite statistics of the alternatives in bins.
+        """Return edges of bins, and the alternatives in each: smaller, and at least as large.
 
-        Parameters
-        ----------
-        bins : int or sequence of float, optional
-            Number of bins, or their edges. Bins of equal width are placed so that the observed
-            statistic is an edge, where it lies among the others.
-
-        Returns
-        -------
-        edges : ndarray of shape (b + 1,)
-        smaller, larger : ndarrays of shape (b,)
-            Alternatives smaller than the observed statistic, and at least as large.
+        `bins` is their number, or their edges. Bins of equal width are placed so that the observed
+        statistic is an edge, where it lies among the others.
         """
         values, edges = self._finite, self._edges(bins)
         extreme = values >= self.statistic
@@ -124,17 +102,7 @@ class NullDisplay(canvas.Display):
         )
         return edges, smaller, larger
 
-    def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
-        """Draw the picture.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
-        **kwargs
-            For the histogram, `matplotlib.axes.Axes.hist`.
-        """
-        ax = self._start(ax, 5.6, 3.4)
+    def _draw(self, ax: Axes, **kwargs: Any) -> None:
         edges, *counts = self.histogram(kwargs.pop("bins", None))
         looks = (("smaller than observed", canvas.PALE), ("at least as large", canvas.BLUE))
         shown = [(count, *look) for count, look in zip(counts, looks, strict=True) if count.any()]
@@ -151,7 +119,6 @@ class NullDisplay(canvas.Display):
         canvas.add_legend(ax)
         m = len(self.null_distribution) + 1
         canvas.add_note(ax, f"Exact p-value {self.pvalue:.4g} (rank {self.rank} of {m})", "")
-        return self
 
     @property
     def _finite(self) -> FloatArray:
@@ -165,10 +132,7 @@ class NullDisplay(canvas.Display):
         width = (high - low) / (bins or int(np.clip(np.sqrt(len(values)), 5, 32)))
         if not low < self.statistic < high:
             return np.arange(low, high + 1.5 * width, width)
-        before, after = (
-            np.ceil((self.statistic - low) / width),
-            np.ceil((high - self.statistic) / width),
-        )
+        before, after = np.ceil([(self.statistic - low) / width, (high - self.statistic) / width])
         return self.statistic + width * np.arange(-before, after + 1.5)
 
     def _draw_observed(self, ax: Axes) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -21,14 +21,13 @@ if TYPE_CHECKING:
 
 __all__ = ["PValueDisplay"]
 
-CURVE_POINTS = 401
-
 
 @dataclass(eq=False, repr=False)
-class PValueDisplay(canvas.Display):
+class PValueDisplay(canvas.RegionDisplay):
     """The p-value of each value of one parameter, with the values that the region accepts.
 
-    Use `from_region`, or `ConfidenceRegion.plot`, to make one.
+    Use `from_region`, or `ConfidenceRegion.plot`, to make one. Further arguments of `plot` are
+    those of `matplotlib.axes.Axes.plot`.
 
     Parameters
     ----------
@@ -39,26 +38,11 @@ class PValueDisplay(canvas.Display):
     ends : ndarray of shape (pieces, 2)
         First rejected values below and above each accepted piece; infinite where a piece goes on
         past the values.
-    name : str
-        Name of the parameter.
-    estimate : float
-        The most compatible value found.
-    coverage : float
-        P(the region contains the true value), exactly.
-    levels : (float, float)
-        A value is accepted if its p-value is above the first and not above the second.
-    status : {"bounded", "unbounded", "cut", "disconnected", "empty"}
-        What kind of set the region is; cut if it touches the edge of the grid, though the search
-        found an end.
-    truth : float, optional
-        The true value, where it is known.
+    names, estimate, coverage, levels, status, truth
+        Of the region, see below.
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        The axes drawn on.
-    figure_ : matplotlib Figure
-        Their figure.
     line_ : matplotlib Line2D
         The p-value function.
 
@@ -79,13 +63,6 @@ class PValueDisplay(canvas.Display):
     values: FloatArray
     pvalues: FloatArray
     ends: FloatArray
-    _: KW_ONLY
-    name: str
-    estimate: float
-    coverage: float
-    levels: tuple[float, float]
-    status: str = "bounded"
-    truth: float | None = None
 
     @classmethod
     def from_region(
@@ -94,7 +71,7 @@ class PValueDisplay(canvas.Display):
         *,
         truth: npt.ArrayLike | None = None,
         box: Any = None,
-        points: int = CURVE_POINTS,
+        points: int = 401,
         levels: int | None = None,
         draw: bool = True,
         ax: Axes | None = None,
@@ -106,28 +83,14 @@ class PValueDisplay(canvas.Display):
         ----------
         region : ConfidenceRegion
             Fitted, with one parameter.
-        truth : float or array-like of shape (1,), optional
-            The true value, drawn as a star.
-        box : array-like of shape (1, 2), optional
-            (low, high) of the parameter; around the region by default.
-        points : int
-            Values at which the function is computed, besides those near the ends.
-        levels : int, optional
-            The ends are those on a grid with 2^levels + 1 points; 12 by default.
-        draw : bool
-            Whether to draw at once; if not, matplotlib is not needed.
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
-        **kwargs
-            For `plot`.
+        truth, box, points, levels, draw, ax, **kwargs
+            As for `RankDisplay.from_region`; `levels` is 12 by default.
         """
-        canvas.check_matplotlib(f"{cls.__name__}.from_region", draw)
-        names = region.parameter_names_
-        canvas.check_number(cls.__name__, region, "one parameter", len(names) == 1)
-        true = canvas.check_truth(truth, region)
+        fits = len(region.parameter_names_) == 1
+        common = cls._common(region, "one parameter", fits, truth, draw)
         box = canvas.box_of(region.outline()) if box is None else box
         even, fine = region.grid(box, points=points), region.grid(box, levels=levels)
-        single = np.array([region.estimate_] if true is None else [region.estimate_, true])
+        single = np.array([common[k] for k in ("estimate", "truth") if common[k] is not None])
         ranked = fine.ranks > 0
         values = np.concatenate([even.axes[0], fine.axes[0][ranked], single[:, 0]])
         ranks = np.concatenate([even.ranks, fine.ranks[ranked], region.rank(single)])
@@ -135,53 +98,31 @@ class PValueDisplay(canvas.Display):
         values, first = np.unique(values[inside], return_index=True)
         ranks = ranks[inside][first]
         ends = _ends(values, region.accepted_ranks_.holds(ranks), *region.model_.bounds[0])
-        display = cls(
-            values,
-            pvalue_of(ranks, region.accepted_ranks_.m),
-            ends,
-            name=names[0],
-            estimate=float(region.estimate_[0]),
-            coverage=region.coverage_,
-            levels=canvas.accepted_pvalues(region),
-            status=canvas.joint_status(
-                region.status_, "disconnected" if len(ends) > 1 else fine.status
-            ),
-            truth=None if true is None else float(true[0]),
-        )
+        by_grid = "disconnected" if len(ends) > 1 else fine.status
+        common["status"] = canvas.joint_status(region.status_, by_grid)
+        display = cls(values, pvalue_of(ranks, region.accepted_ranks_.m), ends, **common)
         return display.plot(ax, **kwargs) if draw else display
 
-    def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
-        """Draw the picture.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
-        **kwargs
-            For the p-value function, `matplotlib.axes.Axes.plot`.
-        """
-        ax = self._start(ax, 5.6, 3.6)
+    def _draw(self, ax: Axes, **kwargs: Any) -> None:
         low, high = self.values[0], self.values[-1]
         style = {"color": canvas.BLUE, "linewidth": 1.3, "label": "p-value"}
         (self.line_,) = ax.plot(self.values, self.pvalues, **{**style, **kwargs})
-        handles = [self.line_, *self._draw_levels(), *self._draw_pieces(), *self._draw_points()]
-        ax.set(xlabel=self.name, ylabel="p-value", xlim=(low, high), ylim=(0, 1.04))
+        handles = [self.line_, *self._draw_levels(), *self._draw_pieces()]
+        handles += self._draw_points(ax, self.place, clip_on=False)
+        ax.set(xlabel=self.names[0], ylabel="p-value", xlim=(low, high), ylim=(0, 1.04))
         canvas.remove_spines(ax)
         canvas.add_legend(ax, handles=handles)
-        title = f"Exact {wording.percent(self.coverage)} confidence set of {self.name}"
+        title = f"Exact {wording.percent(self.coverage)} confidence set of {self.names[0]}"
         detail = wording.set_detail(
             self.status, self.pvalues, self.ends[:, 1] - self.ends[:, 0], "length"
         )
         canvas.add_note(ax, title, wording.region_note(self.status, detail))
-        return self
 
     def _draw_levels(self) -> list[Artist]:
         shown = [level for level in self.levels if 0 < level < 1]
         style: dict[str, Any] = {"color": canvas.INK, "linewidth": 0.9, "linestyle": (0, (4, 3))}
-        lines = [self.ax_.axhline(level, **style) for level in shown]
-        for line in lines[:1]:
-            line.set_label("level " + ", ".join(f"{level:.3g}" for level in shown))
-        return lines[:1]
+        style["label"] = "level " + ", ".join(f"{level:.3g}" for level in shown)
+        return [self.ax_.axhline(level, **style) for level in shown][:1]
 
     def _draw_pieces(self) -> list[Artist]:
         """Shade what is accepted, and mark the outermost ends with their values."""
@@ -207,16 +148,9 @@ class PValueDisplay(canvas.Display):
             )
         return spans[:1]
 
-    def _draw_points(self) -> list[Artist]:
-        is_empty = self.status == "empty"
-        marked = [(self.estimate, wording.estimate_name(is_empty), canvas.estimate_style(is_empty))]
-        if self.truth is not None:
-            marked.append((self.truth, "truth", canvas.TRUTH_STYLE))
-        drawn: list[Artist] = []
-        for value, name, style in marked:
-            height = np.interp(value, self.values, self.pvalues)
-            drawn += self.ax_.plot(value, height, label=name, clip_on=False, **style)
-        return drawn
+    def place(self, theta: FloatArray) -> tuple[float, float]:
+        """Return where a parameter of shape (1,) is drawn: on the curve."""
+        return float(theta[0]), float(np.interp(theta[0], self.values, self.pvalues))
 
 
 def _ends(values: FloatArray, member: BoolArray, low: float, high: float) -> FloatArray:

@@ -25,18 +25,17 @@ if TYPE_CHECKING:
 
 __all__ = ["RankDisplay"]
 
-HEAT_POINTS = 81
-
 THIN = 0.9
 """Correlation of the parameters from which an upright picture is sheared: less correlated regions
 fill enough of their box to be pointed at."""
 
 
 @dataclass(eq=False, repr=False)
-class RankDisplay(canvas.Display):
+class RankDisplay(canvas.RegionDisplay):
     """p-values over the plane of two parameters, with the region's boundary.
 
-    Use `from_region`, or `ConfidenceRegion.plot`, to make one.
+    Use `from_region`, or `ConfidenceRegion.plot`, to make one. Further arguments of `plot` are
+    those of `matplotlib.axes.Axes.tripcolor`.
 
     Parameters
     ----------
@@ -49,30 +48,15 @@ class RankDisplay(canvas.Display):
         Values of the two parameters on the grid of `member`.
     member : ndarray of shape (k, l)
         Membership there.
-    names : (str, str)
-        Names of the parameters.
-    estimate : ndarray of shape (2,)
-        The most compatible point found.
-    coverage : float
-        P(the region contains the true parameters), exactly.
-    levels : (float, float)
-        A point is in the region if its p-value is above the first and not above the second.
-    status : {"bounded", "unbounded", "cut", "disconnected", "empty"}
-        What kind of set the region is; cut if it touches the edge of the grid, though the search
-        found an end.
-    truth : ndarray of shape (2,), optional
-        The true parameters, where they are known.
     shear : float
         The horizontal axis, and the first of `axes`, is first - shear · second.
     regular : (int, int)
         Shape of the regular grid in `theta`.
+    names, estimate, coverage, levels, status, truth
+        Of the region, see below.
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        The axes drawn on.
-    figure_ : matplotlib Figure
-        Their figure.
     image_ : matplotlib TriMesh
         The heat map.
     contour_ : matplotlib LineCollection or None
@@ -96,12 +80,6 @@ class RankDisplay(canvas.Display):
     axes: tuple[FloatArray, FloatArray]
     member: BoolArray
     _: KW_ONLY
-    names: tuple[str, str]
-    estimate: FloatArray
-    coverage: float
-    levels: tuple[float, float]
-    status: str = "bounded"
-    truth: FloatArray | None = None
     shear: float = 0.0
     regular: tuple[int, int] = (0, 0)
 
@@ -112,7 +90,7 @@ class RankDisplay(canvas.Display):
         *,
         truth: npt.ArrayLike | None = None,
         box: Any = None,
-        points: int = HEAT_POINTS,
+        points: int = 81,
         levels: int | None = None,
         upright: bool = False,
         draw: bool = True,
@@ -138,37 +116,28 @@ class RankDisplay(canvas.Display):
             first - shear · second instead of the first.
         draw : bool
             Whether to draw at once; if not, matplotlib is not needed.
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
-        **kwargs
+        ax, **kwargs
             For `plot`.
         """
-        canvas.check_matplotlib(f"{cls.__name__}.from_region", draw)
-        names = region.parameter_names_
-        canvas.check_number(cls.__name__, region, "two parameters", len(names) == 2)
-        true = canvas.check_truth(truth, region)
+        fits = len(region.parameter_names_) == 2
+        common = cls._common(region, "two parameters", fits, truth, draw)
         if upright and box is not None:
             raise InvalidValueError(
-                "cannot be combined with upright=True, which chooses the axes. Leave one of them "
-                "out.",
+                "cannot be combined with upright=True, which chooses the axes. Leave one out.",
                 parameter="box",
             )
         shear = _shear(region.outline()) if upright else 0.0
         even, fine = _grids(region, box, points, levels, shear)
         places, ranks = _evaluated(even, fine)
+        common["status"] = canvas.joint_status(region.status_, fine.status)
         display = cls(
             _sheared(places, -shear),
             pvalue_of(ranks, region.accepted_ranks_.m),
             (fine.axes[0], fine.axes[1]),
             fine.member,
-            names=(names[0], names[1]),
-            estimate=region.estimate_,
-            coverage=region.coverage_,
-            levels=canvas.accepted_pvalues(region),
-            status=canvas.joint_status(region.status_, fine.status),
-            truth=true,
             shear=shear,
             regular=(points, points),
+            **common,
         )
         return display.plot(ax, **kwargs) if draw else display
 
@@ -176,11 +145,10 @@ class RankDisplay(canvas.Display):
     def axis_names(self) -> tuple[str, str]:
         """What the axes show."""
         first, second = self.names
-        if not self.shear:
-            return first, second
-        sign = "−" if self.shear > 0 else "+"
-        first, factor = wording.shortened(first, 22), wording.shortened(second, 22)
-        return f"{first} {sign} {abs(self.shear):g} · {factor}", second
+        if self.shear:
+            sign, factor = "−" if self.shear > 0 else "+", wording.shortened(second, 22)
+            first = f"{wording.shortened(first, 22)} {sign} {abs(self.shear):g} · {factor}"
+        return first, second
 
     def places(self, theta: FloatArray) -> FloatArray:
         """Return where parameters (…, 2) are drawn."""
@@ -194,22 +162,13 @@ class RankDisplay(canvas.Display):
         lines = contour_generator(*self.axes, inside, line_type=LineType.Separate).lines(0.5)
         return [np.asarray(line) for line in lines]
 
-    def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
-        """Draw the picture.
+    _size = 5.6, 4.4
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
-        **kwargs
-            For the heat map, `matplotlib.axes.Axes.tripcolor`.
-        """
-        ax = self._start(ax, 5.6, 4.4)
+    def _draw(self, ax: Axes, **kwargs: Any) -> None:
         self._draw_heat(**kwargs)
-        handles = self._draw_boundary() + self._draw_points()
-        ax.set(xlabel=self.axis_names[0], ylabel=self.axis_names[1])
-        ax.set_xlim(self.axes[0][0], self.axes[0][-1])
-        ax.set_ylim(self.axes[1][0], self.axes[1][-1])
+        handles = self._draw_boundary() + self._draw_points(ax, self.places)
+        (xlabel, ylabel), (x, y) = self.axis_names, self.axes
+        ax.set(xlabel=xlabel, ylabel=ylabel, xlim=x[[0, -1]], ylim=y[[0, -1]])
         ax.locator_params(nbins=6)
         canvas.add_legend(ax, handles=handles)
         pieces, _ = ndimage.label(self.member, structure=np.ones((3, 3)))
@@ -217,15 +176,17 @@ class RankDisplay(canvas.Display):
         detail = wording.set_detail(self.status, self.pvalues, sizes, "area")
         title = f"Exact {wording.percent(self.coverage)} confidence region"
         canvas.add_note(ax, title, wording.region_note(self.status, detail))
-        return self
 
     def _draw_heat(self, **kwargs: Any) -> None:
         from matplotlib.tri import Triangulation
+        from scipy.spatial import Delaunay
 
         style: dict[str, Any] = {"cmap": "Blues", "vmin": 0, "vmax": 1, "rasterized": True}
         places = self.places(self.theta)
+        # triangles are chosen with each axis in units of its extent
+        triangles = Delaunay((places - places.min(axis=0)) / np.ptp(places, axis=0)).simplices
         self.image_ = self.ax_.tripcolor(
-            Triangulation(places[:, 0], places[:, 1], _triangles(places)),
+            Triangulation(places[:, 0], places[:, 1], triangles),
             self.pvalues,
             shading="gouraud",
             **{**style, **kwargs},
@@ -248,15 +209,6 @@ class RankDisplay(canvas.Display):
         )
         self.ax_.add_collection(self.contour_)
         return [self.contour_]
-
-    def _draw_points(self) -> list[Artist]:
-        is_empty = self.status == "empty"
-        label, style = wording.estimate_name(is_empty), canvas.estimate_style(is_empty)
-        drawn: list[Artist] = self.ax_.plot(*self.places(self.estimate), label=label, **style)
-        if self.truth is not None:
-            place = self.places(self.truth)
-            drawn += self.ax_.plot(*place, label="truth", **canvas.TRUTH_STYLE)
-        return drawn
 
 
 def _grids(
@@ -302,12 +254,3 @@ def _evaluated(even: Grid, fine: Grid) -> tuple[FloatArray, IntArray]:
     places = np.vstack(points)
     first = np.sort(np.unique(places, axis=0, return_index=True)[1])
     return places[first], np.concatenate(ranks)[first]
-
-
-def _triangles(places: FloatArray) -> IntArray:
-    """Triangulate points in the plane, each axis in units of its extent."""
-    from scipy.spatial import Delaunay
-
-    low = places.min(axis=0)
-    scaled = (places - low) / (places.max(axis=0) - low)
-    return np.asarray(Delaunay(scaled).simplices, dtype=np.int64)

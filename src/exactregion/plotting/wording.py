@@ -23,6 +23,7 @@ __all__ = [
     "guarantee_of_region",
     "guarantee_of_test",
     "interval_text",
+    "listed",
     "number",
     "percent",
     "pvalue_text",
@@ -39,25 +40,13 @@ RECALIBRATION = "shift and stretch"
 
 
 def percent(share: float) -> str:
-    """Write a share in per cent; less than all is never written as 100%.
-
-    Examples
-    --------
-    >>> percent(0.95), percent(0.955), percent(45 / 49), percent(0.99999)
-    ('95%', '95.5%', '91.84%', '99.999%')
-    """
+    """Write a share in per cent; less than all is never written as 100%."""
     short = f"{100 * share:.4g}%"
     return f"{100 * share:.9g}%" if short == "100%" else short
 
 
 def number(value: float, width: float | None = None) -> str:
-    """Write a number with a true minus sign: to three digits, or three of the width it lies in.
-
-    Examples
-    --------
-    >>> number(-0.23218), number(1234.56, width=20.0), number(float("inf"))
-    ('−0.232', '1234.6', '∞')
-    """
+    """Write a number with a true minus sign: to three digits, or three of the width it lies in."""
     if np.isinf(value):
         return "∞" if value > 0 else "−∞"
     text = f"{value:.3g}"
@@ -68,25 +57,13 @@ def number(value: float, width: float | None = None) -> str:
 
 
 def interval_text(lower: float, upper: float, width: float) -> str:
-    """Write an interval, open where it has no end.
-
-    Examples
-    --------
-    >>> interval_text(-float("inf"), 28.8123, width=80.0)
-    '(−∞, 28.8]'
-    """
+    """Write an interval, open where it has no end."""
     left, right = "[" if np.isfinite(lower) else "(", "]" if np.isfinite(upper) else ")"
     return f"{left}{number(lower, width)}, {number(upper, width)}{right}"
 
 
 def shortened(text: str, longest: int = 48) -> str:
-    """Cut a long text, as for an axis.
-
-    Examples
-    --------
-    >>> shortened("a name that is much too long", longest=10)
-    'a name th…'
-    """
+    """Cut a long text, as for an axis."""
     text = " ".join(text.split())
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
@@ -111,13 +88,7 @@ def region_note(status: str, detail: str = "") -> str:
 
 
 def set_detail(status: str, pvalues: FloatArray, sizes: FloatArray, measure: str) -> str:
-    """Add numbers to the note: the largest p-value of an empty set, or the pieces of another.
-
-    Examples
-    --------
-    >>> set_detail("disconnected", np.ones(3), np.array([90.0, 6.0, 4.0]), "area")
-    '3 pieces, the largest with 90% of the area'
-    """
+    """Add numbers to the note: the largest p-value of an empty set, or the pieces of another."""
     if status == "empty":
         return f"p ≤ {pvalues.max():.3g} at all points"
     if status != "disconnected" or len(sizes) < 2:
@@ -129,17 +100,8 @@ def set_detail(status: str, pvalues: FloatArray, sizes: FloatArray, measure: str
     return f"{len(sizes)} pieces, the largest with {share:g}% of the {measure}"
 
 
-# --- sentences: the answer, and what holds of it ------------------------------------------------
-
-
 def pvalue_text(pvalue: float) -> str:
-    """Write a p-value as how often chance alone does as much.
-
-    Examples
-    --------
-    >>> pvalue_text(0.05), pvalue_text(0.003), pvalue_text(0.42), pvalue_text(1.0)
-    ('1 time in 20', '1 time in 333', '42 times in 100', 'always')
-    """
+    """Write a p-value as how often chance alone does as much."""
     if pvalue >= 0.995:
         return "always"
     if pvalue > 0.1:
@@ -178,7 +140,7 @@ def answer_of_region(region: ConfidenceRegion) -> str:
         )
     if region.status_ == "unbounded":
         return (
-            f"The {level} region of {_listed(names)} is unbounded: in at least one direction the "
+            f"The {level} region of {listed(names)} is unbounded: in at least one direction the "
             "outcomes set no limit, as where the inputs separate the classes without error."
         )
     best = ", ".join(
@@ -248,5 +210,6 @@ def _plural(word: str, count: int) -> str:
     return word if count == 1 else f"{word}s"
 
 
-def _listed(names: tuple[str, ...]) -> str:
+def listed(names: tuple[str, ...]) -> str:
+    """Write names as "a, b and c"."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -84,20 +84,32 @@ def _meaning(belt: CalibrationBelt) -> list[str]:
 
 
 def _figure(display: BeltDisplay) -> Figure:
-    top = new_figure(
-        "belt",
-        x=("", (0.0, 1.0)),
-        y=("probability of the outcome", (0.0, 1.0)),
-        height=430,
-    )
+    y = ("probability of the outcome", (0.0, 1.0))
+    top = new_figure("belt", x=("", (0.0, 1.0)), y=y, height=430)
     top.xaxis[0].axis_label = None
-    is_empty = display.status == "empty"
-    keys = [] if is_empty else _draw_belt(top, display)
-    keys += _draw_diagonal(top, display)
     below, bars = _histogram(display, top.x_range)
+    grid, level = display.grid, wording.percent(display.coverage)
+    pointers, keys = [bars], []
+    if display.status != "empty":
+        area = {"x": grid, "y1": display.lower, "y2": display.upper}
+        add_glyph(top, "varea", area, {"fill_color": "blue"}, fill_alpha=0.25)
+        for bound in (display.lower, display.upper):
+            add_line(top, grid, bound, "blue", line_alpha=0.6)
+        add_line(top, grid, display.estimate, "blue", line_width=2)
+        nothing: dict[str, Any] = {"x0": [], "x1": [], "y0": [], "y1": []}
+        add_glyph(top, "segment", nothing, {"line_color": "ink"}, name="mark", line_width=2)
+        pointers = [_pointer(display), bars]
+        keys = [Key("area-blue", f"{level} belt"), Key("line-blue", "most compatible curve")]
+    add_diagonal(top)
+    keys.append(Key("dash-muted", "calibrated"))
+    if display.departures:
+        ends = [[departure.start, departure.stop] for departure in display.departures]
+        off, roles = {"xs": ends, "ys": ends}, {"line_color": "vermilion"}
+        add_glyph(top, "multi_line", off, roles, line_width=4, line_cap="round")
+        keys.append(Key("line-vermilion", "diagonal outside the belt"))
     return Figure(
         "belt",
-        f"Calibration belt at {wording.percent(display.coverage)} over predicted probabilities, "
+        f"Calibration belt at {level} over predicted probabilities, "
         "with a histogram of the predictions below.",
         column(top, below, sizing_mode="stretch_width", spacing=0),
         [
@@ -109,34 +121,8 @@ def _figure(display: BeltDisplay) -> Figure:
         "Where the belt lies above it, outcomes are more frequent than predicted; where below, "
         "less frequent. The histogram shows the predictions, up for outcomes that happened and "
         "down for those that did not.",
-        [bars] if is_empty else [_pointer(display), bars],
+        pointers,
     )
-
-
-def _draw_belt(plot: Any, display: BeltDisplay) -> list[Key]:
-    area = {"x": display.grid, "y1": display.lower, "y2": display.upper}
-    add_glyph(plot, "varea", area, {"fill_color": "blue"}, fill_alpha=0.25)
-    for bound in (display.lower, display.upper):
-        add_line(plot, display.grid, bound, "blue", line_alpha=0.6)
-    add_line(plot, display.grid, display.estimate, "blue", line_width=2)
-    nothing: dict[str, Any] = {"x0": [], "x1": [], "y0": [], "y1": []}
-    add_glyph(plot, "segment", nothing, {"line_color": "ink"}, name="mark", line_width=2)
-    return [
-        Key("area-blue", f"{wording.percent(display.coverage)} belt"),
-        Key("line-blue", "most compatible curve"),
-    ]
-
-
-def _draw_diagonal(plot: Any, display: BeltDisplay) -> list[Key]:
-    add_diagonal(plot)
-    keys = [Key("dash-muted", "calibrated")]
-    if display.departures:
-        ends = [[departure.start, departure.stop] for departure in display.departures]
-        off = {"xs": ends, "ys": ends}
-        roles = {"line_color": "vermilion"}
-        add_glyph(plot, "multi_line", off, roles, line_width=4, line_cap="round")
-        keys.append(Key("line-vermilion", "diagonal outside the belt"))
-    return keys
 
 
 def _pointer(display: BeltDisplay) -> Pointer:

@@ -9,14 +9,8 @@ import numpy as np
 from bokeh.models import CDSView, ColumnDataSource, IndexFilter, PlainText
 
 from exactregion._typing import FloatArray
-from exactregion.plotting import (
-    BandDisplay,
-    CornerDisplay,
-    PValueDisplay,
-    RankDisplay,
-    wording,
-)
-from exactregion.plotting.inputs import bands_along_inputs
+from exactregion.plotting import CornerDisplay, PValueDisplay, RankDisplay, wording
+from exactregion.plotting.canvas import RegionDisplay
 from exactregion.report.figures import (
     add_glyph,
     add_line,
@@ -26,6 +20,7 @@ from exactregion.report.figures import (
     new_figure,
     paint,
 )
+from exactregion.report.inputs import InputBand, bands_along_inputs
 from exactregion.report.page import Explorer, Figure, Key
 
 if TYPE_CHECKING:
@@ -117,12 +112,10 @@ def _plane(region: ConfidenceRegion) -> Plane:
 
 
 def _line_plane(display: PValueDisplay, m: int) -> Plane:
-    values, pvalues = display.values, display.pvalues
+    name, values, pvalues = display.names[0], display.values, display.pvalues
     low, high = float(values[0]), float(values[-1])
-    plot = new_figure(
-        "plane", x=(display.name, (low, high)), y=("p-value", (0.0, 1.05)), height=HEIGHT
-    )
-    keys = []
+    plot = new_figure("plane", x=(name, (low, high)), y=("p-value", (0.0, 1.05)), height=HEIGHT)
+    keys: list[Key] = []
     if len(display.ends):
         left, right = np.clip(display.ends, low, high).T
         spans = {"left": left, "right": right}
@@ -133,18 +126,16 @@ def _line_plane(display: PValueDisplay, m: int) -> Plane:
     keys.append(Key("line-blue", "p-value"))
     theta = values[:, None]
     plot.tags = [*plot.tags, _points_source(theta, np.column_stack([values, pvalues]), pvalues, m)]
-    best = [display.estimate, float(np.interp(display.estimate, values, pvalues))]
-    keys += _draw_points(plot, best, display.status == "empty")
-    figure = Figure(
-        "plane",
-        f"Exact p-value of each value of {display.name}, with the region shaded. The slider below "
-        "moves the value that is shown.",
+    figure = _finished(
         plot,
         keys,
-        "The higher the line, the better the value fits the outcomes. The region contains the "
-        f"values with a {_level_text(display.levels)}.",
+        display,
+        display.place(display.estimate),
+        label=f"Exact p-value of each value of {name}, with the region shaded. The slider below "
+        "moves the value that is shown.",
+        reading="The higher the line, the better the value fits the outcomes.",
     )
-    slider = {"label": display.name, "size": len(values), "start": len(values) // 2}
+    slider = {"label": name, "size": len(values), "start": len(values) // 2}
     return Plane(figure, theta, np.array([[low, high]]), [slider])
 
 
@@ -173,18 +164,18 @@ def _surface_plane(display: RankDisplay, m: int) -> Plane:
         edge = {"xs": [line[:, 0] for line in lines], "ys": [line[:, 1] for line in lines]}
         add_glyph(plot, "multi_line", edge, {"line_color": "ink"}, line_width=1.6)
         keys.append(Key("line-ink", f"edge of the {wording.percent(display.coverage)} region"))
-    keys += _draw_points(plot, display.places(display.estimate), display.status == "empty")
-    first, second = (wording.shortened(name) for name in display.names)
-    sheared = f" The horizontal axis is {names[0]}, since {first} varies together with {second}."
-    figure = Figure(
-        "plane",
-        f"Exact p-values over the plane of {names[0]} and {names[1]}, with the edge of the region. "
-        "The sliders below move the point that is shown.",
+    reading = "Every point is one setting of the two parameters; the bluer, the better it fits."
+    if display.shear:
+        first, second = (wording.shortened(name) for name in display.names)
+        reading += f" The horizontal axis is {names[0]}, since {first} varies with {second}."
+    figure = _finished(
         plot,
         keys,
-        "Every point is one setting of the two parameters; the bluer, the better it fits. The "
-        f"region contains those with a {_level_text(display.levels)}."
-        f"{sheared if display.shear else ''}",
+        display,
+        display.places(display.estimate),
+        label=f"Exact p-values over the plane of {names[0]} and {names[1]}, with the edge of the "
+        "region. The sliders below move the point that is shown.",
+        reading=reading,
     )
     sliders = [
         {"label": name, "size": size, "start": size // 2}
@@ -217,16 +208,15 @@ def _cloud_plane(display: CornerDisplay, m: int) -> Plane:
         paint(drawn.glyph, line_color=role)
     keys = [Key("dot-ramp", "in the region, bluer fits better")] if inside.any() else []
     keys += [Key("cross-muted", "outside")] if not inside.all() else []
-    keys += _draw_points(plot, display.estimate[pair], display.status == "empty")
-    figure = Figure(
-        "plane",
-        "Settings of the parameters, in the region and outside, projected on two of the "
-        "parameters. The slider below goes through them from the best fitting.",
+    figure = _finished(
         plot,
         keys,
-        f"Every mark is one setting of all {len(names)} parameters, projected on two of them: "
-        "marks in the region may lie over others outside. The region contains those with a "
-        f"{_level_text(display.levels)}.",
+        display,
+        display.estimate[pair],
+        label="Settings of the parameters, in the region and outside, projected on two of the "
+        "parameters. The slider below goes through them from the best fitting.",
+        reading=f"Every mark is one setting of all {len(names)} parameters, projected on two of "
+        "them: marks in the region may lie over others outside.",
     )
     slider = {"label": "From best to worst fit", "size": len(theta), "start": 0}
     return Plane(figure, theta, limits, [slider])
@@ -240,24 +230,25 @@ def _points_source(theta: FloatArray, places: FloatArray, pvalues: FloatArray, m
     return ColumnDataSource(columns, name="points")
 
 
-def _draw_points(plot: Any, best: Any, is_empty: bool) -> list[Key]:
-    """Mark the estimate, and the parameter that is pointed at."""
-    here = {"x": [best[0]], "y": [best[1]]}
+def _finished(
+    plot: Any, keys: list[Key], display: RegionDisplay, best: Any, *, label: str, reading: str
+) -> Figure:
+    """Mark the estimate and the parameter that is pointed at, and say what the region contains."""
+    here, is_empty = {"x": [best[0]], "y": [best[1]]}, display.status == "empty"
     roles = {"line_color": "ink"} | ({} if is_empty else {"fill_color": "paper"})
     style: dict[str, Any] = {"marker": "x" if is_empty else "circle", "size": 10, "line_width": 2}
     add_glyph(plot, "scatter", here, roles, name="best", **style)
     add_glyph(plot, "scatter", NOWHERE, POINTED, name="chosen", size=14, line_width=2)
-    look = "cross" if is_empty else "dot"
-    return [Key(look, wording.estimate_name(is_empty)), Key("dot-vermilion", "pointed at")]
-
-
-def _level_text(levels: tuple[float, float]) -> str:
-    above = f"p-value above {levels[0]:.4g}"
-    return above if levels[1] >= 1 else f"{above}, and not above {levels[1]:.4g}"
+    keys.append(Key("cross" if is_empty else "dot", wording.estimate_name(is_empty)))
+    keys.append(Key("dot-vermilion", "pointed at"))
+    low, high = display.levels
+    accepted = f"p-value above {low:.4g}" + ("" if high >= 1 else f", and not above {high:.4g}")
+    reading = f"{reading} The region contains the settings with a {accepted}."
+    return Figure("plane", label, plot, keys, reading)
 
 
 def _band_figure(
-    region: ConfidenceRegion, display: BandDisplay, theta: FloatArray, number: int
+    region: ConfidenceRegion, display: InputBand, theta: FloatArray, number: int
 ) -> Figure:
     """Draw the band along one input, with room for the curve that is pointed at."""
     few = display.levels is not None
@@ -298,7 +289,7 @@ def _band_figure(
     )
 
 
-def _draw_band(plot: Any, display: BandDisplay) -> list[Key]:
+def _draw_band(plot: Any, display: InputBand) -> list[Key]:
     """Draw the band, the data and the curve of the estimate."""
     is_empty, few, keys = display.status == "empty", display.levels is not None, []
     roles = {"fill_color": "blue"}
@@ -322,8 +313,9 @@ def _draw_band(plot: Any, display: BandDisplay) -> list[Key]:
     return [*keys, Key(look, wording.estimate_name(is_empty))]
 
 
-def _draw_data(plot: Any, display: BandDisplay) -> Key:
-    x, y, trials = display.marks(MOST_ROWS)
+def _draw_data(plot: Any, display: InputBand) -> Key:
+    spread = 0.0 if display.levels is None else 0.025 * float(np.ptp(display.x))
+    x, y, trials = display.marks(MOST_ROWS, spread)
     rows = 0 if display.trials is None else int((display.trials > 0).sum())
     part = "" if len(x) == rows else f", {len(x):,} of {rows:,} rows"
     if display.is_labels:

@@ -41,10 +41,12 @@ def result_facts(result: ExactTestResult) -> Facts:
 def region_facts(region: ConfidenceRegion) -> Facts:
     """List data and settings of a region."""
     state = region.fitted_
-    sample = state.sample
+    sample, design = state.sample, state.design
+    formula = [] if design is None else [("Formula", shortened(design.formula, LONGEST))]
     return [
         *_data_facts(sample.successes, sample.inputs.trials),
-        *_input_facts(region),
+        *formula,
+        ("Inputs", _listed(sample.inputs.names if design is None else design.columns)),
         ("Family", _family(region)),
         ("Parameters", _listed(region.parameter_names_)),
         ("Level", _level(region)),
@@ -65,13 +67,6 @@ def belt_facts(belt: CalibrationBelt) -> Facts:
         ("Statistic of the belt", _statistic(repr(as_statistic(belt.region.statistic)))),
         *_draw_facts(belt.test.n_resamples, question.seed),
     ]
-
-
-def _input_facts(region: ConfidenceRegion) -> Facts:
-    design = region.fitted_.design
-    if design is None:
-        return [("Inputs", _listed(region.fitted_.sample.inputs.names))]
-    return [("Formula", shortened(design.formula, LONGEST)), ("Inputs", _listed(design.columns))]
 
 
 def _data_facts(successes: IntArray, trials: IntArray) -> Facts:

@@ -106,17 +106,13 @@ def new_figure(
     height: int = 340,
     pointed: bool = True,
 ) -> Any:
-    """Make an empty figure as wide as the page, with labels and limits of its axes.
-
-    The limits of x may be the range of another figure. The script finds the figure by its name,
-    and gets the events of the pointer if it can be `pointed` at.
-    """
+    """Make an empty figure as wide as the page, with (label, limits or range) of its axes."""
     plot: Any = figure(
         name=name,
         height=height,
         sizing_mode="stretch_width",
-        x_range=_range(x[1]) if isinstance(x[1], tuple) else x[1],
-        y_range=_range(y[1]),
+        x_range=Range1d(start=x[1][0], end=x[1][1]) if isinstance(x[1], tuple) else x[1],
+        y_range=Range1d(start=y[1][0], end=y[1][1]),
         toolbar_location="above",
         tools=[],
         min_border_left=58,
@@ -132,30 +128,18 @@ def new_figure(
     plot.background_fill_color = plot.border_fill_color = None
     paint(plot, outline_line_color="grid")
     for axis, label in ((plot.xaxis[0], x[0]), (plot.yaxis[0], y[0])):
-        _style_axis(axis, label)
+        axis.axis_label = label_of(label)
+        axis.axis_label_text_font = axis.major_label_text_font = "system-ui, sans-serif"
+        axis.axis_label_text_font_size, axis.major_label_text_font_size = "13px", "12px"
+        axis.axis_label_text_font_style = "normal"
+        axis.minor_tick_line_color = axis.axis_line_color = None
+        axis.major_tick_in = 0
+        axis.ticker.desired_num_ticks = 5
+        paint(axis, axis_label_text_color="ink", major_label_text_color="muted")
+        paint(axis, major_tick_line_color="grid")
     for grid in plot.grid:
         paint(grid, grid_line_color="grid")
     return plot
-
-
-def _range(limits: tuple[float, float]) -> Range1d:
-    return Range1d(start=limits[0], end=limits[1])
-
-
-def _style_axis(axis: Any, label: str) -> None:
-    axis.axis_label = label_of(label)
-    axis.axis_label_text_font = axis.major_label_text_font = "system-ui, sans-serif"
-    axis.axis_label_text_font_size, axis.major_label_text_font_size = "13px", "12px"
-    axis.axis_label_text_font_style = "normal"
-    axis.minor_tick_line_color = axis.axis_line_color = None
-    axis.major_tick_in = 0
-    axis.ticker.desired_num_ticks = 5
-    paint(
-        axis,
-        axis_label_text_color="ink",
-        major_label_text_color="muted",
-        major_tick_line_color="grid",
-    )
 
 
 def add_glyph(
@@ -167,10 +151,7 @@ def add_glyph(
     name: str | None = None,
     **settings: Any,
 ) -> None:
-    """Draw with the figure's method of this name, in the colours of roles (property to role).
-
-    Columns are named as the properties of the glyph that they give. The script finds them by name.
-    """
+    """Draw columns, named as properties of the glyph, in colours by role (property to role)."""
     source = ColumnDataSource(columns, name=name)
     properties = {column: column for column in columns} | settings
     paint(getattr(plot, kind)(source=source, **properties).glyph, **roles)

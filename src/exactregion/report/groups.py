@@ -2,70 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from exactregion._typing import FloatArray, IntArray
 from exactregion.report.figures import add_diagonal, add_glyph, new_figure
 from exactregion.report.page import Figure, Key, Pointer, Section, Table
 
-__all__ = ["Groups", "group_by_prediction", "groups_section"]
-
-
-@dataclass(frozen=True, eq=False)
-class Groups:
-    """Outcomes in groups of the predicted probability, in ascending order.
-
-    Of each group the smallest and largest prediction, the mean prediction, the share of successes,
-    and the outcomes behind it.
-    """
-
-    low: FloatArray
-    high: FloatArray
-    predicted: FloatArray
-    observed: FloatArray
-    successes: IntArray
-    trials: IntArray
-
-    def rows(self) -> Iterator[tuple[float, float, float, float, int, int]]:
-        """Return low, high, predicted, observed, successes and trials of each group."""
-        columns = vars(self).values()
-        return zip(*(column.tolist() for column in columns), strict=True)
+__all__ = ["group_by_prediction", "groups_section"]
 
 
 def group_by_prediction(
     probabilities: FloatArray, successes: IntArray, trials: IntArray, most: int = 10
-) -> Groups:
+) -> pd.DataFrame:
     """Divide outcomes into groups of about equal size; equal predictions stay together.
 
-    Examples
-    --------
-    >>> p = np.array([0.1, 0.9, 0.2, 0.8])
-    >>> y = np.array([0, 1, 0, 1])
-    >>> groups = group_by_prediction(p, y, np.ones(4, dtype=int), most=2)
-    >>> groups.predicted.round(2), groups.observed
-    (array([0.15, 0.85]), array([0., 1.]))
+    One row per group, in ascending order: smallest, largest and mean prediction, share of
+    successes, and the outcomes behind it.
     """
-    used = trials > 0
-    values, place = np.unique(probabilities[used], return_inverse=True)
-    totals = np.bincount(place, weights=trials[used])
-    middles = np.cumsum(totals) - totals / 2
-    wanted = np.minimum((most * middles / totals.sum()).astype(np.int64), most - 1)
-    _, group_of_value = np.unique(wanted, return_inverse=True)
-    group = group_of_value[place]
-    in_group = np.bincount(group, weights=trials[used])
-    hits = np.bincount(group, weights=successes[used])
-    starts = np.flatnonzero(np.diff(group_of_value, prepend=-1))
-    stops = np.append(starts[1:], len(values)) - 1
-    return Groups(
-        low=values[starts],
-        high=values[stops],
-        predicted=np.bincount(group, weights=trials[used] * probabilities[used]) / in_group,
-        observed=hits / in_group,
-        successes=hits.astype(np.int64),
-        trials=in_group.astype(np.int64),
+    rows = pd.DataFrame({"p": probabilities, "successes": successes, "trials": trials})
+    rows = rows[rows["trials"] > 0].assign(expected=lambda rows: rows["p"] * rows["trials"])
+    totals = rows.groupby("p")["trials"].sum()
+    middles = totals.cumsum() - totals / 2
+    group_of_value = (most * middles / totals.sum()).astype(int).clip(upper=most - 1)
+    grouped = rows.groupby(rows["p"].map(group_of_value))
+    sums, p = grouped[["expected", "successes", "trials"]].sum(), grouped["p"]
+    return pd.DataFrame(
+        {
+            "low": p.min(),
+            "high": p.max(),
+            "predicted": sums["expected"] / sums["trials"],
+            "observed": sums["successes"] / sums["trials"],
+            "successes": sums["successes"],
+            "trials": sums["trials"],
+        }
     )
 
 
@@ -75,7 +47,7 @@ def groups_section(probabilities: FloatArray, successes: IntArray, trials: IntAr
     return Section("The outcomes in groups", [_figure(groups), _table(groups)], beside=True)
 
 
-def _figure(groups: Groups) -> Figure:
+def _figure(groups: pd.DataFrame) -> Figure:
     """Draw observed shares against mean predictions, with the diagonal."""
     plot = new_figure(
         "groups",
@@ -84,17 +56,17 @@ def _figure(groups: Groups) -> Figure:
         height=420,
     )
     add_diagonal(plot)
-    size = 8 + 10 * np.sqrt(groups.trials / groups.trials.max())
-    shares = {"x": groups.predicted, "y": groups.observed, "size": size}
+    predicted, observed, trials = groups[["predicted", "observed", "trials"]].to_numpy().T
+    shares = {"x": predicted, "y": observed, "size": 8 + 10 * np.sqrt(trials / trials.max())}
     roles = {"line_color": "blue", "fill_color": "blue"}
     add_glyph(plot, "scatter", shares, roles, fill_alpha=0.35, line_width=1.6)
-    middles = (groups.predicted[:-1] + groups.predicted[1:]) / 2
-    ends = [-1.0, *middles.tolist(), 2.0]
+    ends = [-1.0, *((predicted[:-1] + predicted[1:]) / 2).tolist(), 2.0]
+    rows: Any = groups.itertuples(index=False)
     texts = [
-        f"{trials:,} outcomes, predictions {_between(low, high)}\n"
-        f"observed {observed:.2f} ({successes:,} positive)\n"
-        f"predicted {predicted:.2f} ({predicted * trials:.1f} expected)"
-        for low, high, predicted, observed, successes, trials in groups.rows()
+        f"{row.trials:,} outcomes, predictions {_between(row.low, row.high)}\n"
+        f"observed {row.observed:.2f} ({row.successes:,} positive)\n"
+        f"predicted {row.predicted:.2f} ({row.predicted * row.trials:.1f} expected)"
+        for row in rows
     ]
     return Figure(
         "groups",
@@ -109,19 +81,20 @@ def _figure(groups: Groups) -> Figure:
     )
 
 
-def _table(groups: Groups) -> Table:
-    rows = [
+def _table(groups: pd.DataFrame) -> Table:
+    rows: Any = groups.itertuples(index=False)
+    cells = [
         [
-            _between(low, high),
-            f"{trials:,}",
-            f"{successes:,}",
-            f"{predicted * trials:.1f}",
-            f"{observed:.2f}",
+            _between(row.low, row.high),
+            f"{row.trials:,}",
+            f"{row.successes:,}",
+            f"{row.predicted * row.trials:.1f}",
+            f"{row.observed:.2f}",
         ]
-        for low, high, predicted, observed, successes, trials in groups.rows()
+        for row in rows
     ]
     heads = ["Predictions", "Outcomes", "Positive", "Expected", "Share"]
-    return Table("The groups in numbers", heads, rows)
+    return Table("The groups in numbers", heads, cells)
 
 
 def _between(low: float, high: float) -> str:

@@ -83,26 +83,10 @@ class Words:
 
 @dataclass(frozen=True, eq=False)
 class Explorer:
-    """Parameters to point at, and their curves.
+    """A plane of parameters to point at, and their curves: one band per input.
 
-    Attributes
-    ----------
-    plane : Figure
-        Where parameters are pointed at.
-    bands : list of Figure
-        Where their curves are shown: one per input.
-    inputs : list of str
-        Names of these inputs.
-    hint : str
-        What to do.
-    parameters : list of dict
-        Of each parameter its name, digits to write, limits to show, and best value.
-    sliders : list of dict
-        Label, number of positions and first position of each slider.
-    pairs : bool
-        Whether the plane shows two of several parameters, which the reader chooses.
-    ranks : dict of str to int
-        m, and the lowest and highest rank that is in the region.
+    `parameters` have a name, digits to write, limits to show and a best value; `sliders` a label,
+    a size and a start. With `pairs` the reader chooses which two of them the plane shows.
     """
 
     kind: ClassVar[str] = "explorer"
@@ -171,26 +155,29 @@ class Page:
     @property
     def figures(self) -> list[Figure]:
         """All figures of the page, in order."""
-        found: list[Figure] = []
-        for section in self.sections:
-            for part in section.parts:
-                if isinstance(part, Figure):
-                    found.append(part)
-                elif isinstance(part, Explorer):
-                    found += [part.plane, *part.bands]
-        return found
+        parts = [part for section in self.sections for part in section.parts]
+        explored = [self.explorer.plane, *self.explorer.bands] if self.explorer else []
+        return explored + [part for part in parts if isinstance(part, Figure)]
 
 
 def render(page: Page) -> str:
-    """Write the page as HTML.
-
-    Every text goes through the template's escaping or into a block of JSON, and the policy of the
-    page lets no script run but the two written here, by their hashes: what is in names and titles
-    stays text.
-    """
+    """Write the page as HTML."""
+    # Every text goes through the template's escaping or into a block of JSON, and the policy of the
+    # page lets no script run but the two written here, by their hashes: what is in names and titles
+    # stays text.
     # figures only: no widgets, nothing that loads more
     code = Resources(mode="inline", components=["bokeh"], log_level="error").js_raw
     library, script = "\n".join(code).replace("</script", r"<\/script"), _packaged("page.js")
+    figures = [
+        {
+            "id": figure.id,
+            "item": json_item(figure.root, target=None),
+            "pointers": [vars(pointer) for pointer in figure.pointers],
+        }
+        for figure in page.figures
+    ]
+    explorer = page.explorer.script if page.explorer else None
+    content = {"themes": THEMES, "figures": figures, "explorer": explorer}
     environment = Environment(autoescape=True, undefined=StrictUndefined)
     environment.filters["unbroken"] = _unbroken
     return environment.from_string(_packaged("page.html")).render(
@@ -199,7 +186,7 @@ def render(page: Page) -> str:
         style=Markup(_packaged("page.css")),
         library=Markup(library),
         script=Markup(script),
-        data=Markup(_json_block(_for_script(page))),
+        data=Markup(_json_block(content)),
         version=__version__,
     )
 
@@ -232,19 +219,3 @@ def _json_block(content: Any) -> str:
     for sign in "<>&":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return text
-
-
-def _for_script(page: Page) -> dict[str, Any]:
-    """Gather what the script draws, and what it shows where."""
-    return {
-        "themes": THEMES,
-        "figures": [
-            {
-                "id": figure.id,
-                "item": json_item(figure.root, target=None),
-                "pointers": [vars(pointer) for pointer in figure.pointers],
-            }
-            for figure in page.figures
-        ],
-        "explorer": page.explorer.script if page.explorer else None,
-    }

@@ -8,9 +8,9 @@ import numpy as np
 
 from exactregion.engine.progress import showing
 from exactregion.plotting import wording
-from exactregion.plotting.inputs import MOST_INPUTS
 from exactregion.report.explorer import explore
 from exactregion.report.facts import code_of, region_facts
+from exactregion.report.inputs import MOST_INPUTS
 from exactregion.report.page import Page, Section, Table, Words
 
 if TYPE_CHECKING:
@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 
 __all__ = ["interval_table", "page_of_region"]
 
+EMPTY = "These intervals assume that the family is right, against which the outcomes are evidence."
+ENDS = (
+    "Ends are the first values that were rejected, so that intervals are slightly too wide rather "
+    "than too short."
+)
 STATUS = {
     "unbounded below": "no lower end",
     "unbounded above": "no upper end",
@@ -50,15 +55,7 @@ def page_of_region(region: ConfidenceRegion, title: str | None = None) -> Page:
                 [
                     interval_table(f"Individual intervals, {level} each", individual),
                     interval_table(f"Simultaneous intervals, {level} together", joint),
-                    Words(
-                        [
-                            "These intervals assume that the family is right, against which the "
-                            "outcomes are evidence."
-                            if region.is_empty_
-                            else "Ends are the first values that were rejected, so that intervals "
-                            "are slightly too wide rather than too short."
-                        ]
-                    ),
+                    Words([EMPTY if region.is_empty_ else ENDS]),
                 ],
                 beside=True,
             ),
@@ -75,12 +72,11 @@ def page_of_region(region: ConfidenceRegion, title: str | None = None) -> Page:
 
 
 def _question(region: ConfidenceRegion) -> str:
-    names = [wording.shortened(name, 30) for name in region.parameter_names_]
-    if len(names) == 1:
-        return f"Which values of {names[0]} fit the outcomes?"
+    names = tuple(wording.shortened(name, 30) for name in region.parameter_names_)
     if len(names) > 4:
         return f"Which values of the {len(names)} parameters fit the outcomes?"
-    return f"Which values of {', '.join(names[:-1])} and {names[-1]} fit the outcomes together?"
+    together = " together" if len(names) > 1 else ""
+    return f"Which values of {wording.listed(names)} fit the outcomes{together}?"
 
 
 def _remarks(region: ConfidenceRegion, curves: int) -> list[str]:

@@ -8,7 +8,6 @@ from support.pictures import legend_texts, notes, spans
 import exactregion as er
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.plotting import BandDisplay
-from exactregion.plotting.inputs import bands_along_inputs
 
 X = np.array([0.0, 1.0, 2.0, 3.0, 4.0])
 LOWER = np.array([0.0, 0.1, 0.3, 0.7, 0.9])
@@ -120,36 +119,6 @@ def test_of_a_region(oring):
     display = found.plot(data=(flights[["temp"]], flights["y"]))
     np.testing.assert_array_equal(display.upper, found.upper)
     assert legend_texts(display.ax_)[-1] == "data (n = 23)"
-
-
-def test_inputs_with_few_values_have_bars_at_these_only(three):
-    gpa, psi = bands_along_inputs(three)
-    assert len(gpa.x) == 25
-    assert gpa.held == "PSI = 0"
-    assert psi.x.tolist() == [0, 1]
-    assert psi.levels == ("0", "1")
-    assert psi.held.startswith("GPA = 3.0")
-    display = psi.plot()
-    assert [text.get_text() for text in display.ax_.get_xticklabels()] == ["0", "1"]
-    assert [bar.get_y() for bar in display.band_] == psi.lower.tolist()
-
-
-def test_bands_along_the_columns_of_a_formula():
-    d = er.datasets.budworm().assign(alive=lambda d: d["ntotal"] - d["ndead"])
-    region = er.ConfidenceRegion.from_formula(
-        "ndead + alive ~ sex + np.log2(dose)", d, n_resamples=19, rng=0
-    )
-    sex, dose = bands_along_inputs(region)
-    assert sex.levels == ("female", "male")
-    assert sex.x.tolist() == [0, 1]
-    assert (dose.x[0], dose.x[-1]) == (1, 32)
-    assert dose.held == "sex = female"
-    frame = pd.DataFrame({"sex": ["female"] * len(dose.x), "dose": dose.x})
-    np.testing.assert_allclose(dose.estimate, region.band(frame).estimate)
-    x, share, _ = dose.marks()
-    np.testing.assert_array_equal(x, d["dose"])
-    np.testing.assert_allclose(share, d["ndead"] / d["ntotal"])
-    assert len(dose.marks(5)[0]) == 5
 
 
 @pytest.mark.parametrize(

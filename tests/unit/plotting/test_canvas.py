@@ -37,7 +37,7 @@ def test_arrays_are_computed_without_matplotlib(monkeypatch, slope):
 def test_axes_must_have_a_figure(ax):
     ax.remove()
     with pytest.raises(InvalidValueError, match="'ax' parameter must be axes of a figure"):
-        canvas.figure_of(ax)
+        NullDisplay(np.arange(3.0), statistic=1.0, pvalue=0.5, rank=3).plot(ax)
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,8 @@ def curve(**changes):
         "values": values,
         "pvalues": np.exp(-((values - 4) ** 2)),
         "ends": np.array([[2.0, 6.0]]),
-        "name": "rate",
-        "estimate": 4.0,
+        "names": ("rate",),
+        "estimate": np.array([4.0]),
         "coverage": 0.9,
         "levels": (0.1, 1.0),
     }
@@ -40,7 +40,7 @@ def test_function_level_set_and_ends_are_drawn():
 
 
 def test_estimate_and_truth_lie_on_the_function():
-    ax = curve(truth=5.0).ax_
+    ax = curve(truth=np.array([5.0])).ax_
     drawn = {line.get_label(): line.get_xydata()[0] for line in ax.lines}
     np.testing.assert_allclose(drawn["most compatible"], (4.0, 1.0))
     np.testing.assert_allclose(drawn["truth"], (5.0, np.exp(-1)))
@@ -70,7 +70,7 @@ def test_arrays_are_those_of_the_region(slope):
     assert isinstance(display, PValueDisplay)
     np.testing.assert_array_equal(display.pvalues, slope.pvalue(display.values[:, None]))
     assert (np.diff(display.values) > 0).all()
-    assert {-0.2, display.estimate} <= set(display.values)
+    assert {-0.2, *display.estimate} <= set(display.values)
     lower, upper = display.ends.min(), display.ends.max()
     assert not slope.contains([[lower], [upper]]).any()
     accepted = display.values[slope.contains(display.values[:, None])]

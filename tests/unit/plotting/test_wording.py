@@ -38,6 +38,22 @@ def test_numbers_have_the_digits_of_their_width(value, width, text):
     assert wording.number(value, width) == text
 
 
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(0.95, "95%"), (0.955, "95.5%"), (45 / 49, "91.84%"), (0.99999, "99.999%")],
+)
+def test_less_than_all_is_never_100_percent(share, text):
+    assert wording.percent(share) == text
+
+
+def test_intervals_names_and_pieces():
+    assert wording.number(-0.23218) == "−0.232"
+    assert wording.interval_text(-np.inf, 28.8123, width=80.0) == "(−∞, 28.8]"
+    assert wording.shortened("a name that is much too long", longest=10) == "a name th…"
+    pieces = wording.set_detail("disconnected", np.ones(3), np.array([90.0, 6.0, 4.0]), "area")
+    assert pieces == "3 pieces, the largest with 90% of the area"
+
+
 def test_tests():
     good = er.model_test(P, P, Y, n_resamples=39, rng=0)
     bad = er.model_test(1 - P, P, Y, n_resamples=39, rng=0)

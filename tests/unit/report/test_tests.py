@@ -69,7 +69,7 @@ def test_groups_are_of_about_equal_size():
     groups = group_by_prediction(p, np.zeros(205, dtype=int), np.ones(205, dtype=int))
     assert len(groups.trials) == 10
     assert groups.trials.min() >= 20
-    assert (groups.low[1:] > groups.high[:-1]).all()
+    assert (groups.low.to_numpy()[1:] > groups.high.to_numpy()[:-1]).all()
 
 
 def test_trials_count_in_groups_and_empty_rows_do_not():

@@ -12,13 +12,12 @@ import numpy.typing as npt
 
 from exactregion._typing import FloatArray
 from exactregion.data.reading import numeric
-from exactregion.plotting import wording
-from exactregion.plotting.bands import BandDisplay
+from exactregion.plotting import BandDisplay, wording
 
 if TYPE_CHECKING:
     from exactregion.region import ConfidenceRegion
 
-__all__ = ["MOST_INPUTS", "bands_along_inputs"]
+__all__ = ["MOST_INPUTS", "InputBand", "bands_along_inputs"]
 
 MOST_INPUTS = 6
 """Bands are computed along this many inputs at most."""
@@ -36,11 +35,20 @@ MOST_HELD = 8
 """More inputs than this that are held are not all named."""
 
 
-def bands_along_inputs(region: ConfidenceRegion) -> list[BandDisplay]:
-    """Compute a band along each input that varies, the others held at typical values.
+@dataclass(eq=False, repr=False, kw_only=True)
+class InputBand(BandDisplay):
+    """A band along one input: its levels in words if few, others held, and the rows `X` at `x`."""
 
-    The bands hold all at once. There are none where inputs are objects, or where the family has no
-    probabilities between the inputs of the data.
+    levels: tuple[str, ...] | None
+    held: str
+    X: Any
+
+
+def bands_along_inputs(region: ConfidenceRegion) -> list[InputBand]:
+    """Compute bands along each input that varies, which hold all at once.
+
+    The other inputs are held at typical values. There are none where inputs are objects, or where
+    the family has no probabilities between the inputs of the data.
     """
     columns = _columns_of(region)
     varied = [one for one in columns if one.varies][:MOST_INPUTS]
@@ -57,7 +65,7 @@ def bands_along_inputs(region: ConfidenceRegion) -> list[BandDisplay]:
     for one, path, stop in zip(varied, paths, stops, strict=True):
         part = slice(stop - len(path), stop)
         displays.append(
-            BandDisplay(
+            InputBand(
                 one.places(path),
                 band.lower[part],
                 band.upper[part],
