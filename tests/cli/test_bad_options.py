@@ -110,7 +110,10 @@ LINES = {
     ),
     "unknown data set": (("datasets", "orin"), "Did you mean 'oring'?"),
     "paper with a negative seed": (("paper", "--seed", "-3"), "--seed must be"),
-    "no region": (("show", "oring.csv"), "cannot be loaded: it is not a region"),
+    "no region": (
+        ("show", "oring.csv"),
+        "cannot be loaded: it is not a file that exactregion saved",
+    ),
     "no such region": (("show", "oring.npz"), "There is no file 'oring.npz'"),
 }
 

@@ -146,13 +146,13 @@ def many_ranks_under(truth, n, statistic, repetitions, first_seed=0):
     ).fit(X, y)
     state = region.fitted_
     inputs = state.sample.inputs
-    candidates = region._candidates(state.model.as_batch(truth.theta, len(truth.theta))[0])
+    candidates = state.candidates(state.model.as_batch(truth.theta, len(truth.theta))[0])
     ranks = []
     for repetition in range(first_seed, first_seed + repetitions):
         rng = np.random.default_rng([repetition, n])
         successes = rng.binomial(inputs.trials, candidates.probabilities[0])
         sample = replace(state.sample, successes=successes)
         resampling = Resampling(sample, M - 1, fresh_entropy(repetition))
-        Z = statistics_of(candidates, resampling, state.statistic)
+        Z = statistics_of(candidates, resampling, state.prepared)
         ranks.append(int(rank_of(Z, resampling.seat)[0]))
     return ranks

@@ -22,6 +22,24 @@ if TYPE_CHECKING:
 
     from exactregion.region import ConfidenceRegion
 
+__all__ = [
+    "BLUE",
+    "GREY",
+    "INK",
+    "PALE",
+    "VERMILION",
+    "Display",
+    "RegionDisplay",
+    "add_legend",
+    "add_note",
+    "box_of",
+    "check_matplotlib",
+    "check_truth",
+    "joint_status",
+    "near_lengths",
+    "remove_spines",
+]
+
 # Blue and vermilion of Okabe and Ito, which colour-blind readers tell apart; in print they differ
 # in lightness from the greys too.
 BLUE = "#0072B2"
