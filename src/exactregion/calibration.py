@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -126,13 +126,13 @@ class CalibrationBelt:
         return tuple(sorted(found, key=lambda departure: departure.start))
 
     def plot(self, **kwargs: Any) -> BeltDisplay:
-        """Draw the belt by `BeltDisplay.from_belt`, which says what it takes: needs matplotlib."""
+        """Draw the belt by `BeltDisplay.from_belt`: needs ``pip install exactregion[plot]``."""
         from exactregion.plotting import BeltDisplay
 
         return BeltDisplay.from_belt(self, **kwargs)
 
     def report(self, path: str | Path, *, title: str | None = None) -> Path:
-        """Write one self-contained HTML page, as `ConfidenceRegion.report` does: needs Bokeh."""
+        """Write one HTML page, as `ConfidenceRegion.report` does: needs the same packages."""
         from exactregion.report import write_report
 
         return write_report(self, path, title=title)
@@ -169,11 +169,15 @@ def calibration_belt(
     confidence_level : float
         Level of the belt and of the intervals.
     statistic : str, Statistic or callable
-        Of the belt.
+        Of the belt, as for `ConfidenceRegion`.
     pos_label : object, optional
         The positive class of y_true.
-    n_resamples, rng, n_jobs, progress : int, seed, int and bool
-        As for `ConfidenceRegion`.
+    n_resamples, n_jobs : int
+        Number of alternatives, and of joblib workers.
+    rng : int, Generator, SeedSequence or None
+        Seed; the same seed gives the same result.
+    progress : bool
+        Show on stderr how far the search is.
 
     See Also
     --------
@@ -221,11 +225,13 @@ def calibration_belt(
     counts = np.column_stack([successes, failures])[uncertain]
     labels = np.where(successes > 0, 1, -1)[uncertain]
     region.fit(p[uncertain], counts if outcomes.is_counts else labels)
-    grid, curves, band = _belt(region, p[uncertain & (trials > 0)])
+    band = _belt(region, p[uncertain & (trials > 0)])
     return CalibrationBelt(
-        grid,
-        *curves,
-        coverage=region.coverage_,
+        band.X,
+        band.lower,
+        band.upper,
+        band.estimate,
+        coverage=band.coverage,
         resolution=band.resolution,
         evaluations=band.evaluations,
         seconds=band.seconds,
@@ -238,10 +244,8 @@ def calibration_belt(
     )
 
 
-def _belt(
-    region: ConfidenceRegion, p: FloatArray
-) -> tuple[FloatArray, tuple[FloatArray, FloatArray, FloatArray], Band]:
-    """Return a grid, the lower, upper and estimated curve on it, and the band at the knots.
+def _belt(region: ConfidenceRegion, p: FloatArray) -> Band:
+    """Find the band at knots, and return it on a fine grid.
 
     At logits between two knots the curve a + b·logit is a mean of its values there, so that its
     bounds are within the same mean of the bounds: straight lines between knots are outside, if the
@@ -254,8 +258,8 @@ def _belt(
     lower, upper = (
         _interpolated(logit(grid), logit(knots), logit(end)) for end in (band.lower, band.upper)
     )
-    estimate = region.model_.probabilities(region.estimate_, grid)
-    return grid, (lower, upper, np.clip(estimate, lower, upper)), band
+    estimate = np.clip(region.model_.probabilities(region.estimate_, grid), lower, upper)
+    return replace(band, X=grid, lower=lower, upper=upper, estimate=estimate)
 
 
 def _interpolated(scores: FloatArray, knots: FloatArray, ends: FloatArray) -> FloatArray:

@@ -34,8 +34,12 @@ class RegionClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     model : Model or {"logistic", "probit", "cloglog"}
         The family. It is passed X with shape (n, n_features).
-    statistic, confidence_level, n_resamples, n_jobs : str or Statistic, float, int and int
-        As for `ConfidenceRegion`.
+    statistic : str, Statistic or callable
+        As for `ConfidenceRegion`, like the other settings.
+    confidence_level : float
+        Level required.
+    n_resamples, n_jobs : int
+        Number of alternatives, and of joblib workers.
     random_state : int, RandomState, Generator, SeedSequence or None
         What `ConfidenceRegion` calls `rng`: the same data and integer give the same region. A
         RandomState or Generator is advanced by each fit. None draws a new seed, independent of

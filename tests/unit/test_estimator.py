@@ -208,7 +208,7 @@ def test_generators_are_repeated_by_their_seed_and_advanced_by_fit(make):
 
 
 def test_workers_change_nothing(monkeypatch):
-    monkeypatch.setattr("exactregion.engine.many.fitting", lambda *_: 5)  # work for many
+    monkeypatch.setattr("exactregion.engine.evaluate.batch_size", lambda *_: 5)  # work for many
     alone, together = (classifier(n_jobs=jobs).fit(X, Y) for jobs in (1, 2))
     np.testing.assert_array_equal(alone.predict_proba(X), together.predict_proba(X))
     np.testing.assert_array_equal(

@@ -114,11 +114,6 @@ class FittedRegion:
         """Number of parameters, d."""
         return self.model.n_parameters(self.sample.inputs.X)
 
-    @property
-    def bounds(self) -> FloatArray:
-        """(low, high) of each parameter: shape (d, 2)."""
-        return np.array(self.model.bounds, dtype=np.float64)
-
     def as_batch(self, theta: npt.ArrayLike) -> tuple[FloatArray, bool]:
         """Check θ, and return it as (T, d) with whether it was a single one."""
         return self.model.as_batch(theta, self.n_parameters)
@@ -157,7 +152,8 @@ class FittedRegion:
         prepared = None
         if statistic is not None:
             prepared = PreparedStatistic.of(statistic, self.sample.inputs, self.resampling.m)
-        return RankFunction(lambda theta: self.ranks(theta, prepared), self.bounds)
+        bounds = np.array(self.model.bounds, dtype=np.float64)
+        return RankFunction(lambda theta: self.ranks(theta, prepared), bounds)
 
     def evaluate(self, theta: FloatArray) -> Evaluation:
         """Return the data sets, the seat and Z behind the rank of one θ (1, d)."""
@@ -181,9 +177,8 @@ class FittedRegion:
 
         Each search has its own, so that its result does not depend on what was searched before.
         """
-        return np.random.default_rng(
-            np.random.SeedSequence(self.resampling.entropy, spawn_key=(2,))
-        )
+        seed = np.random.SeedSequence(self.resampling.entropy, spawn_key=(2,))
+        return np.random.default_rng(seed)
 
     def cached(self, key: Hashable, make: Callable[[], Result]) -> Result:
         """Return the result of an earlier call with this key, or make it."""

@@ -108,10 +108,8 @@ def information_at(model: Model, sample: Sample, theta: FloatArray) -> FloatArra
         _gradient_and_information(_candidates(model, sample, at))[1]
         for at in [theta, *_starting_points(model, len(theta))]
     )
-    missing = MIN_INFORMATION * np.max([np.diag(one) for one in elsewhere], axis=0) - np.diag(
-        information
-    )
-    return information + np.diag(np.maximum(missing, 0.0))
+    least = MIN_INFORMATION * np.max([np.diag(one) for one in elsewhere], axis=0)
+    return information + np.diag(np.maximum(least - np.diag(information), 0.0))
 
 
 def likely_parameters(model: Model, sample: Sample) -> FloatArray:
