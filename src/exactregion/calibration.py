@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,8 +15,7 @@ from exactregion.data.reading import read_outcomes, read_predictions
 from exactregion.errors import InvalidValueError
 from exactregion.models import Recalibration
 from exactregion.region import Band, ConfidenceRegion
-from exactregion.region.bands import LOGIT_END, probability_at
-from exactregion.region.ranges import positive_ranges
+from exactregion.region.bands import LOGIT_END, positive_ranges, probability_at
 from exactregion.region.window import Window
 from exactregion.resampling import RNGLike, fresh_entropy, integer_seed
 from exactregion.statistics import Statistic
@@ -48,8 +47,7 @@ class Departure:
     start, stop : float
         Ends of the range, as predicted probabilities.
     side : {"above", "below"}
-        Where the belt lies. Above the diagonal outcomes are more frequent than predicted, below
-        it they are less frequent.
+        Where the belt lies: outcomes are more ("above") or less frequent than predicted.
     """
 
     start: float
@@ -65,30 +63,22 @@ class CalibrationBelt:
     ----------
     grid : ndarray of shape (k,)
         Predicted probabilities, ascending, over the range of those that are not 0 or 1.
-    lower, upper : ndarrays of shape (k,)
-        Bounds of the calibration curve, all at once.
-    estimate : ndarray of shape (k,)
-        The most compatible curve.
+    lower, upper, estimate : ndarrays of shape (k,)
+        Bounds of the calibration curve, all at once, and the most compatible curve.
     coverage : float
         P(the whole true curve is within the belt), at least, if it is of the form
         expit(a + b logit p).
     test : ExactTestResult
         The exact test of calibration, which needs no such form.
-    y_prob : ndarray of shape (n,)
-        The predictions, in the order given.
-    successes, trials : ndarrays of shape (n,)
-        Their outcomes; labels are single trials.
+    y_prob, successes, trials : ndarrays of shape (n,)
+        The predictions in the order given, and their outcomes; labels are single trials.
     contradicted : int
         Number of outcomes that contradict a prediction of exactly 0 or 1; one is enough for the
         smallest p-value there is. The belt describes the other rows.
     region : ConfidenceRegion
         The intercepts a and slopes b that fit.
-    resolution : float
-        Largest distance, in probability, of an end from the last member found.
-    evaluations : int
-        Number of (a, b) evaluated.
-    seconds : float
-        Time taken.
+    resolution, evaluations, seconds : float, int and float
+        As of a `Band`.
     """
 
     grid: FloatArray = field(repr=False)
@@ -136,37 +126,13 @@ class CalibrationBelt:
         return tuple(sorted(found, key=lambda departure: departure.start))
 
     def plot(self, **kwargs: Any) -> BeltDisplay:
-        """Draw the belt: needs matplotlib, ``pip install exactregion[plot]``.
-
-        Parameters
-        ----------
-        **kwargs
-            For `BeltDisplay.from_belt`: ``ax`` and others.
-
-        Returns
-        -------
-        BeltDisplay
-            With ``ax_`` and ``figure_``.
-        """
+        """Draw the belt by `BeltDisplay.from_belt`: needs ``pip install exactregion[plot]``."""
         from exactregion.plotting import BeltDisplay
 
         return BeltDisplay.from_belt(self, **kwargs)
 
     def report(self, path: str | Path, *, title: str | None = None) -> Path:
-        """Write one self-contained HTML page: needs Bokeh, ``pip install exactregion[report]``.
-
-        Parameters
-        ----------
-        path : str or Path
-            Where the page goes; an old one is replaced when the new one is complete.
-        title : str, optional
-            Heading of the page.
-
-        Returns
-        -------
-        Path
-            The page.
-        """
+        """Write one HTML page, as `ConfidenceRegion.report` does: needs the same packages."""
         from exactregion.report import write_report
 
         return write_report(self, path, title=title)
@@ -203,21 +169,15 @@ def calibration_belt(
     confidence_level : float
         Level of the belt and of the intervals.
     statistic : str, Statistic or callable
-        Of the belt, as in `ConfidenceRegion`.
-    n_resamples : int
-        Number of alternatives.
-    rng : int, Generator, SeedSequence or None
-        Seed; the same seed gives the same result.
+        Of the belt, as for `ConfidenceRegion`.
     pos_label : object, optional
         The positive class of y_true.
-    n_jobs : int, optional
-        Number of joblib workers; it changes speed, never the result.
+    n_resamples, n_jobs : int
+        Number of alternatives, and of joblib workers.
+    rng : int, Generator, SeedSequence or None
+        Seed; the same seed gives the same result.
     progress : bool
         Show on stderr how far the search is.
-
-    Returns
-    -------
-    CalibrationBelt
 
     See Also
     --------
@@ -237,7 +197,9 @@ def calibration_belt(
     >>> [departure.side for departure in belt.departures]
     ['above']
     """
-    rng = _repeatable(rng)
+    if integer_seed(rng) is None and not isinstance(rng, np.random.SeedSequence):
+        # a generator would give the test and the region different draws
+        rng = np.random.SeedSequence(fresh_entropy(rng))
     settings: dict[str, Any] = {"n_resamples": n_resamples, "rng": rng}
     test = calibration_test(y_true, y_prob, pos_label=pos_label, **settings)
     # read again: of very many rows the test keeps a summary only
@@ -263,11 +225,13 @@ def calibration_belt(
     counts = np.column_stack([successes, failures])[uncertain]
     labels = np.where(successes > 0, 1, -1)[uncertain]
     region.fit(p[uncertain], counts if outcomes.is_counts else labels)
-    grid, curves, band = _belt(region, p[uncertain & (trials > 0)])
+    band = _belt(region, p[uncertain & (trials > 0)])
     return CalibrationBelt(
-        grid,
-        *curves,
-        coverage=region.coverage_,
+        band.X,
+        band.lower,
+        band.upper,
+        band.estimate,
+        coverage=band.coverage,
         resolution=band.resolution,
         evaluations=band.evaluations,
         seconds=band.seconds,
@@ -280,17 +244,8 @@ def calibration_belt(
     )
 
 
-def _repeatable(rng: RNGLike) -> RNGLike:
-    """Return a seed that gives the test and the region the same draws."""
-    if integer_seed(rng) is not None or isinstance(rng, np.random.SeedSequence):
-        return rng
-    return np.random.SeedSequence(fresh_entropy(rng))
-
-
-def _belt(
-    region: ConfidenceRegion, p: FloatArray
-) -> tuple[FloatArray, tuple[FloatArray, FloatArray, FloatArray], Band]:
-    """Return a grid, the lower, upper and estimated curve on it, and the band at the knots.
+def _belt(region: ConfidenceRegion, p: FloatArray) -> Band:
+    """Find the band at knots, and return it on a fine grid.
 
     At logits between two knots the curve a + b·logit is a mean of its values there, so that its
     bounds are within the same mean of the bounds: straight lines between knots are outside, if the
@@ -303,8 +258,8 @@ def _belt(
     lower, upper = (
         _interpolated(logit(grid), logit(knots), logit(end)) for end in (band.lower, band.upper)
     )
-    estimate = region.model_.probabilities(region.estimate_, grid)
-    return grid, (lower, upper, np.clip(estimate, lower, upper)), band
+    estimate = np.clip(region.model_.probabilities(region.estimate_, grid), lower, upper)
+    return replace(band, X=grid, lower=lower, upper=upper, estimate=estimate)
 
 
 def _interpolated(scores: FloatArray, knots: FloatArray, ends: FloatArray) -> FloatArray:

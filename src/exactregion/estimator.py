@@ -34,28 +34,23 @@ class RegionClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     model : Model or {"logistic", "probit", "cloglog"}
         The family. It is passed X with shape (n, n_features).
-    statistic : str, Statistic or callable (labels (m, n), probabilities (n,), X) -> Z (m,)
-        "combined" (default), "score", "discrepancy", "embedding", "neighborhood", or an object of
-        `exactregion.statistics`.
+    statistic : str, Statistic or callable
+        As for `ConfidenceRegion`, like the other settings.
     confidence_level : float
-        Level required; the region has the least q/m at or above it.
-    n_resamples : int
-        Number of alternatives, m - 1.
+        Level required.
+    n_resamples, n_jobs : int
+        Number of alternatives, and of joblib workers.
     random_state : int, RandomState, Generator, SeedSequence or None
         What `ConfidenceRegion` calls `rng`: the same data and integer give the same region. A
         RandomState or Generator is advanced by each fit. None draws a new seed, independent of
         NumPy's global state.
-    n_jobs : int, optional
-        Number of joblib workers for many θ; it changes speed, never the result.
 
     Attributes
     ----------
     classes_ : ndarray of shape (2,)
         The two classes, sorted; the second is the positive one.
-    n_features_in_ : int
-        Number of columns of X.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, if X was a frame with strings as names.
+    n_features_in_, feature_names_in_ : int and ndarray of shape (n_features_in_,)
+        Number of columns of X, and their names if X was a frame with strings as names.
     region_ : ConfidenceRegion
         The region, for all else: intervals, functionals, risk.
 
@@ -106,10 +101,6 @@ class RegionClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Inputs.
         y : array-like of shape (n,)
             Labels of two classes, of any type.
-
-        Returns
-        -------
-        self
         """
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
@@ -128,50 +119,18 @@ class RegionClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Return the likelier class by the most compatible member.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, n_features)
-            Inputs.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
+        """Return the likelier class by the most compatible member."""
         positive = self.decision_function(X) > 0
         return np.asarray(self.classes_[positive.astype(np.intp)])
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Return the probability of each class by the most compatible member.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, n_features)
-            Inputs.
-
-        Returns
-        -------
-        ndarray of shape (n, 2)
-            In the order of `classes_`.
-        """
+        """Return the probability of each of `classes_` by the most compatible member: (n, 2)."""
         inputs = self._inputs(X)
         P = self.region_.model_.probabilities(self.region_.estimate_, inputs)
         return np.column_stack([1 - P, P])
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Compute f(x) = 2 P(Y=1|x) - 1 of the most compatible member.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, n_features)
-            Inputs.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            From -1 to 1; the second of `classes_` is the likelier where it is positive.
-        """
+        """Compute f(x) = 2 P(Y=1|x) - 1 of the most compatible member, from -1 to 1."""
         return np.asarray(2 * self.predict_proba(X)[:, 1] - 1)
 
     def predict_proba_interval(self, X: Any, *, joint: bool = True) -> FloatArray:
@@ -201,11 +160,6 @@ class RegionClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         With probability ``region_.coverage_`` at least, all sets contain the class that the Bayes
         classifier of the truth decides for. They are about the probabilities, not about the next
         label, which may differ from the likelier class as often as the probabilities say.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, n_features)
-            Inputs.
 
         Returns
         -------
@@ -238,20 +192,15 @@ class RegionClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 def _two_classes(y: npt.NDArray[Any]) -> npt.NDArray[Any]:
     classes = np.unique(y)
-    if len(classes) == 1:
-        raise InvalidValueError(
-            f"must have two classes. Got one class instead: {classes.tolist()}. "
-            "(ConfidenceRegion takes labels of one class, with pos_label.)",
-            parameter="y",
-        )
+    if len(classes) == 2:
+        return classes
+    got = f"Got one class instead: {classes.tolist()}. "
+    advice = "(ConfidenceRegion takes labels of one class, with pos_label.)"
     if len(classes) > 2:
         shown = ", ".join(map(repr, classes.tolist()[:5])) + (", …" if len(classes) > 5 else "")
-        raise InvalidValueError(
-            f"must have two classes. Got {len(classes)} instead: {shown}. "
-            "Only binary classification is supported.",
-            parameter="y",
-        )
-    return classes
+        got = f"Got {len(classes)} instead: {shown}. "
+        advice = "Only binary classification is supported."
+    raise InvalidValueError(f"must have two classes. {got}{advice}", parameter="y")
 
 
 def _as_rng(random_state: RNGLike | np.random.RandomState) -> RNGLike:

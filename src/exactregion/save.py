@@ -90,10 +90,6 @@ def load(
         The same as at the time, where they are made of functions of your own, which a file cannot
         hold. The error says so if one is needed.
 
-    Returns
-    -------
-    ConfidenceRegion
-
     Examples
     --------
     >>> import tempfile
@@ -143,7 +139,8 @@ def _access_error(requirement: str, path: Path, error: OSError | ValueError) -> 
     )
 
 
-# --- regions ------------------------------------------------------------------------------------
+def _damaged(reason: str) -> FileFormatError:
+    return FileFormatError(f"it is damaged ({reason})")
 
 
 def _describe(fitted: FittedRegion) -> tuple[dict[str, Any], Arrays]:
@@ -187,7 +184,7 @@ def _check_header(header: Any) -> None:
         )
     number = header.get("format")
     if not isinstance(number, int) or isinstance(number, bool) or number < 1:
-        raise FileFormatError(f"it is damaged (format {number!r})")
+        raise _damaged(f"format {number!r}")
     if number > FORMAT:
         raise FileFormatError(
             f"it was saved by exactregion {header.get('version')}, format {number}; this is "
@@ -208,19 +205,19 @@ def _rebuild(header: Mapping[str, Any], arrays: Arrays, passed: Mapping[str, Any
     fresh_entropy(settings["rng"])  # raises for a seed with which fit would fail
     entropy = header["entropy"]
     if not (isinstance(entropy, str) and re.fullmatch("[0-9a-f]{32}", entropy)):
-        raise FileFormatError("it is damaged (entropy must be 32 hexadecimal digits)")
+        raise _damaged("entropy must be 32 hexadecimal digits")
     sample = _read_sample(header["data"], arrays)
     node = header["formula"]
     design = None if node is None else _read_design(node, arrays, sample)
     fitted = FittedRegion.fit(settings, sample, int(entropy, 16), design)
     difference = _difference(fitted, header, arrays, used)
     if difference and used:
-        names = " and ".join(repr(name) for name in used)
+        names = " and ".join(map(repr, used))
         raise InvalidValueError(
             f"The {names} passed must be what the region was fitted with. Got {difference} instead."
         )
     if difference:
-        raise FileFormatError(f"it is damaged (the region has {difference})")
+        raise _damaged(f"the region has {difference}")
     return fitted
 
 
@@ -248,20 +245,17 @@ def _read_sample(node: Mapping[str, Any], arrays: Arrays) -> Sample:
 
         names = node["names"]
         X = pd.Series(X, name=names[0]) if X.ndim == 1 else pd.DataFrame(X, columns=names)
-    for name in ("successes", "trials"):
-        array = arrays[name]
-        if array.dtype.kind != "i" or array.shape != (len(X),):
-            raise FileFormatError(
-                f"it is damaged ({name} must be {len(X)} integers, and has dtype {array.dtype}, "
-                f"shape {array.shape})"
-            )
     successes, trials = arrays["successes"], arrays["trials"]
+    for name, array in (("successes", successes), ("trials", trials)):
+        if array.dtype.kind != "i" or array.shape != (len(X),):
+            got = f"dtype {array.dtype}, shape {array.shape}"
+            raise _damaged(f"{name} must be {len(X)} integers, and has {got}")
     if not ((successes >= 0) & (successes <= trials)).all():
-        raise FileFormatError("it is damaged (more successes than trials)")
+        raise _damaged("more successes than trials")
     is_counts, classes = node["is_counts"], decode(node["classes"], arrays)
     labels = isinstance(classes, tuple) and len(classes) == 2 and bool((trials == 1).all())
     if is_counts is not True and (is_counts is not False or not labels):
-        raise FileFormatError(f"it is damaged (is_counts={is_counts!r} and classes={classes!r})")
+        raise _damaged(f"is_counts={is_counts!r} and classes={classes!r}")
     sample = Sample.from_data(X, np.column_stack([successes, trials - successes]))
     return replace(sample, is_counts=is_counts, classes=classes)
 
@@ -280,9 +274,6 @@ def _read_design(node: Mapping[str, Any], arrays: Arrays, sample: Sample) -> Des
             "was saved, with another version of formulaic or of its columns"
         )
     return design
-
-
-# --- models and statistics with functions -------------------------------------------------------
 
 
 def _description(value: object) -> str:
@@ -359,73 +350,65 @@ def _alike(found: FloatArray, saved: FloatArray) -> bool:
     )
 
 
-# --- settings -----------------------------------------------------------------------------------
-
-
 class UnsaveableError(InvalidTypeError):
     """A value is not made of numbers, text and objects of the library; says what it is."""
 
 
-def encode(value: Any, place: str, arrays: Arrays) -> Any:
+def encode(value: Any, place: str, arrays: Arrays) -> Any:  # noqa: PLR0911 (one per kind)
     """Turn a value into what JSON can hold; arrays go into `arrays`, named by their place."""
-    node: Any
     if isinstance(value, np.generic):
         value = value.item()
+    kind = type(value)
     if value is None or isinstance(value, (bool, int, str)):
-        node = value
-    elif isinstance(value, Real):
-        node = float(value) if math.isfinite(value) else {"float": str(float(value))}
-    elif type(value) in (list, tuple):
+        return value
+    if isinstance(value, Real):
+        return float(value) if math.isfinite(value) else {"float": str(float(value))}
+    if kind in (list, tuple):
         parts = [encode(part, f"{place}.{index}", arrays) for index, part in enumerate(value)]
-        node = {type(value).__name__: parts}
-    elif isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
-        node = {"mapping": {key: encode(value[key], f"{place}.{key}", arrays) for key in value}}
-    elif type(value) is np.ndarray and value.dtype.kind in "biuf":
+        return {kind.__name__: parts}
+    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
+        return {"mapping": {key: encode(value[key], f"{place}.{key}", arrays) for key in value}}
+    if kind is np.ndarray and value.dtype.kind in "biuf":
         arrays[place] = value
-        node = {"array": place}
-    elif TYPES.get(type(value).__name__) is type(value):
-        settings = {name: getattr(value, name) for name in signature(type(value)).parameters}
+        return {"array": place}
+    if TYPES.get(kind.__name__) is kind:
+        settings = {name: getattr(value, name) for name in signature(kind).parameters}
         if isinstance(value, kernels.Precomputed):
             settings["gram"] = np.asarray(value.gram, dtype=np.float64)
         nodes = {name: encode(settings[name], f"{place}.{name}", arrays) for name in settings}
-        node = {"type": type(value).__name__, "settings": nodes}
-    elif isinstance(getattr(value, "name", None), str) and value is _distribution(value.name):
-        node = {"distribution": value.name}
-    else:
-        name = getattr(value, "__name__", None)
-        raise UnsaveableError(type(value).__name__ + ("" if name is None else f" {name!r}"))
-    return node
+        return {"type": kind.__name__, "settings": nodes}
+    if isinstance(getattr(value, "name", None), str) and value is _distribution(value.name):
+        return {"distribution": value.name}
+    name = getattr(value, "__name__", None)
+    raise UnsaveableError(kind.__name__ + ("" if name is None else f" {name!r}"))
 
 
-def decode(node: Any, arrays: Arrays) -> Any:
+def decode(node: Any, arrays: Arrays) -> Any:  # noqa: PLR0911 (one per kind)
     """Turn what `encode` returned back into the value."""
-    value: Any
     match node:
         case None | bool() | int() | float() | str():
-            value = node
+            return node
         case {"array": name}:
-            value = arrays[name]
+            return arrays[name]
         case {"float": text}:
-            value = float(text)
+            return float(text)
         case {"list": parts}:
-            value = [decode(part, arrays) for part in parts]
+            return [decode(part, arrays) for part in parts]
         case {"tuple": parts}:
-            value = tuple(decode(part, arrays) for part in parts)
+            return tuple(decode(part, arrays) for part in parts)
         case {"mapping": parts}:
-            value = {key: decode(part, arrays) for key, part in parts.items()}
-        case {"distribution": name}:
-            value = _distribution(str(name))
-            if value is None:
-                raise FileFormatError(f"it is damaged ({node!r} is not in scipy.stats)")
-        case {"type": name, "settings": parts}:
-            if str(name) not in TYPES:
-                raise FileFormatError(f"it is damaged ({name!r} is none of {sorted(TYPES)})")
+            return {key: decode(part, arrays) for key, part in parts.items()}
+        case {"distribution": name} if (found := _distribution(str(name))) is not None:
+            return found
+        case {"distribution": _}:
+            raise _damaged(f"{node!r} is not in scipy.stats")
+        case {"type": name, "settings": parts} if str(name) in TYPES:
             settings = {key: decode(part, arrays) for key, part in parts.items()}
             # the parts of a combined statistic are positional arguments
-            value = TYPES[str(name)](*settings.pop("statistics", ()), **settings)
-        case _:
-            raise FileFormatError(f"it is damaged ({node!r} is no setting)")
-    return value
+            return TYPES[str(name)](*settings.pop("statistics", ()), **settings)
+        case {"type": name, "settings": _}:
+            raise _damaged(f"{name!r} is none of {sorted(TYPES)}")
+    raise _damaged(f"{node!r} is no setting")
 
 
 def _encode_named(what: str, value: Any, place: str, arrays: Arrays) -> Any:

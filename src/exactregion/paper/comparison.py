@@ -18,7 +18,7 @@ from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.data.sample import Sample
 from exactregion.paper.setting import CONFIDENCE_LEVEL, LOCATIONS, MODEL, Data
 from exactregion.ranking import AcceptedRanks
-from exactregion.region.grid import Grid, refined_grid
+from exactregion.region.grid import Grid, evaluate_grid
 from exactregion.region.window import RankFunction, information_at, likely_parameters
 
 __all__ = ["LikelihoodRatio", "Stripes", "two_stripes"]
@@ -35,12 +35,6 @@ class LikelihoodRatio:
     """{θ : 2 (ℓ(θ̂) - ℓ(θ)) ≤ χ²₂ quantile}, ℓ the log-likelihood of the labels given the inputs.
 
     Its coverage tends to the level as n grows, and is not exact at any n.
-
-    Examples
-    --------
-    >>> from exactregion.paper.setting import draw_data
-    >>> LikelihoodRatio(draw_data(seed=0)).contains([[0.5, 1.0], [0.5, 2.0]])
-    array([ True, False])
     """
 
     data: Data
@@ -84,9 +78,8 @@ class LikelihoodRatio:
             outside = ~self.contains(theta)
             return 1 + outside, outside.astype(np.float64)
 
-        probe = RankFunction(ranks, np.array(MODEL.bounds, dtype=np.float64))
-        ends = np.asarray(box, dtype=np.float64)
-        return refined_grid(probe, AcceptedRanks(2, 1, 1), ends, levels=levels)
+        function = RankFunction(ranks, np.array(MODEL.bounds, dtype=np.float64))
+        return evaluate_grid(function, AcceptedRanks(2, 1, 1), np.asarray(box), levels=levels)
 
     def _log_likelihood(self, theta: FloatArray) -> FloatArray:
         x, y, _ = self.data
@@ -127,12 +120,6 @@ def two_stripes(data: Data) -> Stripes:
     v = Σ r²/n Chebyshev's inequality gives |v/λ² - 2| ≤ c = √(20 / nδ) with probability at least
     1 - δ, and v / (2 + c) ≤ λ² ≤ v / (2 - c), without an upper end if c ≥ 2. Here δ = α/2, and
     the union bound does the rest, at every n.
-
-    Examples
-    --------
-    >>> from exactregion.paper.setting import draw_data
-    >>> bool(two_stripes(draw_data(seed=0)).contains((0.5, 1.0)))
-    True
     """
     n, delta = len(data.y), (1 - CONFIDENCE_LEVEL) / 2
     share = float(np.mean(data.y > 0))

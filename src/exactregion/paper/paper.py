@@ -155,11 +155,7 @@ def run(
     progress: Callable[[str], object] = lambda message: None,
     **sizes: Any,
 ) -> list[Path]:
-    """Repeat the experiment, and write paper.png, paper.pdf and paper.json into a folder.
-
-    The folder is made if it is not there, and each file is written whole or not at all. `sizes` are
-    `n`, `n_resamples`, `points` and `levels` of `study`; the same seed gives the same regions.
-    """
+    """Repeat the experiment, and write `FILES` into a folder; `sizes` are arguments of `study`."""
     from exactregion.paper.figure import draw, save  # loads matplotlib
 
     folder = Path(out)

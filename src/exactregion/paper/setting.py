@@ -43,11 +43,8 @@ BANDWIDTH = 0.5
 """σ of every Gaussian kernel, in the units of x."""
 
 DOMAIN = (-3.0, 3.0)
-"""Where Algorithm I compares its estimates of f, with the uniform measure.
-
-92 % of the inputs lie here. Farther out are too few for a local estimate: on the whole range of the
-inputs, the gaps between the outermost ones would dominate the integral.
-"""
+"""Where Algorithm I compares its estimates of f, with the uniform measure: 92 % of the inputs. On
+their whole range the gaps between the outermost ones would dominate the integral."""
 
 BOX = ((0.3, 0.7), (0.6, 1.6))
 """(p, λ) of the first grids; widened until every region is enclosed."""
@@ -74,14 +71,7 @@ class Data(NamedTuple):
 
 
 def draw_data(seed: int, n: int = N_ROWS) -> Data:
-    """Draw labels with P(+1) = p, and inputs x | y ~ Laplace(y, λ), at the `TRUTH`.
-
-    Examples
-    --------
-    >>> data = draw_data(seed=0, n=500)
-    >>> data.x.shape, sorted(set(data.y.tolist()))
-    ((500,), [-1, 1])
-    """
+    """Draw labels with P(+1) = p, and inputs x | y ~ Laplace(y, λ), at the `TRUTH`."""
     of_data, draws = np.random.SeedSequence(seed).spawn(2)
     rng = np.random.default_rng(of_data)
     p, scale = TRUTH
@@ -96,11 +86,7 @@ def neighbours(n: int) -> int:
 
 
 def compared_statistics(n: int) -> dict[str, statistics.Statistic]:
-    """Return the six statistics for n rows, by their keys in `TITLES`.
-
-    I to III are the paper's algorithms in the paper's units (`standardize=False`); score and
-    combined go past it.
-    """
+    """Return the paper's three algorithms in its units, and score and combined, for n rows."""
     local: dict[str, Any] = {"standardize": False, "measure": "uniform", "domain": (DOMAIN,)}
     smoother: dict[str, Any] = {"kernel": "gaussian", "bandwidth": BANDWIDTH, "nodes": 128}
     third = statistics.Discrepancy("gaussian", BANDWIDTH, standardize=False)
@@ -118,11 +104,6 @@ def fit_region(
     statistic: statistics.Statistic, data: Data, n_resamples: int = N_RESAMPLES
 ) -> ConfidenceRegion:
     """Fit the region of (p, λ) that a statistic gives on these data."""
-    region = ConfidenceRegion(
-        MODEL,
-        statistic=statistic,
-        confidence_level=CONFIDENCE_LEVEL,
-        n_resamples=n_resamples,
-        rng=data.draws,
-    )
+    settings: dict[str, Any] = {"confidence_level": CONFIDENCE_LEVEL, "rng": data.draws}
+    region = ConfidenceRegion(MODEL, statistic=statistic, n_resamples=n_resamples, **settings)
     return region.fit(data.x, data.y)

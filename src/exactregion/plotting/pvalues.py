@@ -11,7 +11,7 @@ import numpy.typing as npt
 from exactregion._typing import BoolArray, FloatArray
 from exactregion.plotting import canvas, wording
 from exactregion.ranking import pvalue_of
-from exactregion.region.ranges import runs
+from exactregion.region.bands import runs
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -13,7 +13,7 @@ from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.errors import InvalidValueError
 from exactregion.plotting import canvas, wording
 from exactregion.ranking import pvalue_of
-from exactregion.region.grid import Grid, full_grid, refined_grid
+from exactregion.region.grid import Grid, evaluate_grid
 from exactregion.region.outline import Outline
 from exactregion.region.window import RankFunction
 
@@ -224,8 +224,8 @@ def _grids(
     box = canvas.box_of(replace(outline, window=seen))
     ranks = RankFunction(lambda places: state.ranks(_sheared(places, -shear)), window.bounds)
     return (
-        full_grid(ranks, state.accepted, box, points),
-        refined_grid(ranks, state.accepted, box, levels=levels),
+        evaluate_grid(ranks, state.accepted, box, points=points),
+        evaluate_grid(ranks, state.accepted, box, levels=levels),
     )
 
 

@@ -1,4 +1,4 @@
-"""Bands of P(Y=1|x), decisions and risks."""
+"""Bands of P(Y=1|x), decisions and risks, and where along an axis something holds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from exactregion._typing import FloatArray, IntArray
+from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.data.reading import numeric, read_inputs
 from exactregion.errors import InvalidValueError
 from exactregion.models.fixed import fixed_probabilities
@@ -20,7 +20,17 @@ from exactregion.region.outline import outline_of
 if TYPE_CHECKING:
     from exactregion.plotting import BandDisplay
 
-__all__ = ["LOGIT_END", "Band", "Risk", "band_at", "decisions_at", "probability_at", "risk_at"]
+__all__ = [
+    "LOGIT_END",
+    "Band",
+    "Risk",
+    "band_at",
+    "decisions_at",
+    "positive_ranges",
+    "probability_at",
+    "risk_at",
+    "runs",
+]
 
 LOGIT_END = 700.0
 """Logits past this are the probabilities 0 and 1 to the last digit; exp overflows at 709."""
@@ -36,19 +46,15 @@ class Band:
         The inputs.
     lower, upper, estimate : ndarrays of shape (n,)
         Bounds, and the value at the most compatible θ.
-    coverage : float
+    coverage, joint : float and bool
         P(the true curve is within the bounds), at least: at all inputs at once if `joint`, else at
         each of them.
-    joint : bool
-        Whether the band is simultaneous.
     status : str
         That of the region.
     resolution : float
         Largest distance, in probability, of an end from the last member found.
-    evaluations : int
-        Number of θ evaluated.
-    seconds : float
-        Time taken.
+    evaluations, seconds : int and float
+        Number of θ evaluated, and time taken.
     """
 
     X: FloatArray
@@ -71,11 +77,6 @@ class Band:
             Data to draw: one input column, and labels or (successes, failures).
         **kwargs
             For `BandDisplay.from_band`: ``name``, ``ax`` and others.
-
-        Returns
-        -------
-        BandDisplay
-            With ``ax_`` and ``figure_``.
         """
         from exactregion.plotting import BandDisplay
 
@@ -94,14 +95,8 @@ class Risk:
         At each input; all hold at once.
     coverage : float
         P(all bounds hold), at least.
-    status : str
-        That of the region.
-    resolution : float
-        Largest distance of an end from the last member found.
-    evaluations : int
-        Number of θ evaluated.
-    seconds : float
-        Time taken.
+    status, resolution, evaluations, seconds : str, float, int and float
+        As of a `Band`.
     """
 
     lower: float
@@ -121,7 +116,6 @@ def band_at(fitted: FittedRegion, X: Any, *, joint: bool = True) -> Band:
     """Find bounds of P(Y=1|x); see `ConfidenceRegion.band`."""
     inputs = _new_inputs(fitted, X)
     outline = outline_of(fitted)
-    estimate = fitted.model.probabilities(outline.estimate, inputs)
     digest = hashlib.sha256(np.ascontiguousarray(inputs).tobytes()).digest()
     # the bounds are kept, not the band: its arrays belong to the user
     bounds = fitted.cached(
@@ -131,7 +125,7 @@ def band_at(fitted: FittedRegion, X: Any, *, joint: bool = True) -> Band:
         inputs,
         probability_at(bounds.lower),
         probability_at(bounds.upper),
-        estimate,
+        fitted.model.probabilities(outline.estimate, inputs),
         fitted.accepted.coverage,
         joint,
         outline.status,
@@ -253,3 +247,40 @@ def _decisions(classifier: Any, X: Any, n: int, fitted: FittedRegion) -> IntArra
             parameter="classifier",
         )
     return np.where(positive, 1, -1)
+
+
+def runs(mask: BoolArray) -> list[tuple[int, int]]:
+    """Return the first and last index of each run of true values.
+
+    Examples
+    --------
+    >>> runs(np.array([True, False, True, True]))
+    [(0, 0), (2, 3)]
+    """
+    steps = np.diff(np.concatenate([[False], mask, [False]]).astype(np.int8))
+    firsts, lasts = np.flatnonzero(steps == 1), np.flatnonzero(steps == -1) - 1
+    return list(zip(firsts.tolist(), lasts.tolist(), strict=True))
+
+
+def positive_ranges(x: FloatArray, *curves: FloatArray) -> list[tuple[float, float]]:
+    """Return the ranges of ascending x on which all curves are positive, by linear interpolation.
+
+    Examples
+    --------
+    >>> x = np.array([0.0, 1.0, 2.0, 3.0])
+    >>> positive_ranges(x, np.array([-1.0, 1.0, 3.0, 1.0]), np.array([3.0, 2.0, 1.0, -1.0]))
+    [(0.5, 2.5)]
+    """
+    if len(x) == 1:
+        return [(float(x[0]),) * 2] if all(curve[0] > 0 for curve in curves) else []
+    knots = np.unique(np.concatenate([x, *(_zeros(x, curve) for curve in curves)]))
+    between = (knots[:-1] + knots[1:]) / 2
+    holds = np.all([np.interp(between, x, curve) > 0 for curve in curves], axis=0)
+    return [(float(knots[first]), float(knots[last + 1])) for first, last in runs(holds)]
+
+
+def _zeros(x: FloatArray, values: FloatArray) -> FloatArray:
+    """Return where straight lines between the points cross 0."""
+    crossing = np.flatnonzero(values[:-1] * values[1:] < 0)
+    share = values[crossing] / (values[crossing] - values[crossing + 1])
+    return np.asarray(x[crossing] + share * (x[crossing + 1] - x[crossing]))

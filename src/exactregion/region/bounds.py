@@ -29,12 +29,9 @@ FOCUSED = {"ascents": 5, "proposals": 6}
 """Ascents per end of a focused interval, whose set is long and irregular in other directions, and
 random steps per round of each."""
 
-JOINT_FEW = {"ascents": 2, "proposals": 8}
-"""The same for up to `FEW` functionals over the joint region; more ascents move its ends by one per
-cent."""
-
-JOINT_MANY = {"ascents": 1, "proposals": 3}
-"""The same for more functionals, which use each other's proposals: few of each are enough."""
+JOINT_FEW, JOINT_MANY = {"ascents": 2, "proposals": 8}, {"ascents": 1, "proposals": 3}
+"""The same for up to `FEW` functionals over the joint region, whose ends more ascents move by one
+per cent, and for more of them, which use each other's proposals."""
 
 FEW = 8
 """Up to this many functionals are searched independently of each other and checked for poles: the
@@ -102,10 +99,7 @@ class Bounds:
 
 
 def joint_bounds(fitted: FittedRegion, g: Functionals, width: int) -> Bounds:
-    """Bound `width` functionals over the joint region.
-
-    Many functionals are searched in groups, each starting from the members of those before.
-    """
+    """Bound `width` functionals over the joint region, in groups that share members found."""
     outline = outline_of(fitted)
     if outline.rays is None or not width:
         return Bounds.empty(width)
@@ -155,40 +149,17 @@ def focused_bounds(
         return depths
 
     rng = fitted.search_rng()
-    window: Window | None = outline.window
-    if not inside(outline.window.origin[None])[0] > 0:
-        window = _window_at_member(fitted, inside, ranks, outline.window, rng)
-    if window is None:
-        return Bounds.empty(1)
+    window = outline.window
+    if not inside(window.origin[None])[0] > 0:
+        best, _ = most_compatible(ranks, window, fitted.accepted, rng)
+        tried = np.vstack([best, window.theta(rng.standard_normal((START_POINTS, len(best))))])
+        kept = inside(tried) > 0
+        if not kept.any():
+            return Bounds.empty(1)
+        window = window_at(fitted.model, fitted.sample, tried[np.argmax(kept)])
     known = window.coordinates(outline.window.theta(outline.members()))
-    bounds, _ = _search(
-        g,
-        inside,
-        window,
-        [ranks, joint_ranks],
-        rng,
-        known=known,
-        radius=depth.radius,
-        members=known,
-        **FOCUSED,
-    )
-    return bounds
-
-
-def _window_at_member(
-    fitted: FittedRegion,
-    inside: Membership,
-    ranks: RankFunction,
-    window: Window,
-    rng: np.random.Generator,
-) -> Window | None:
-    """Return coordinates around a member of the focused set near the estimate, if one is found."""
-    best, _ = most_compatible(ranks, window, fitted.accepted, rng)
-    tried = np.vstack([best, window.theta(rng.standard_normal((START_POINTS, len(best))))])
-    kept = inside(tried) > 0
-    if not kept.any():
-        return None
-    return window_at(fitted.model, fitted.sample, tried[np.argmax(kept)])
+    options = {"radius": depth.radius, "members": known, **FOCUSED}
+    return _search(g, inside, window, [ranks, joint_ranks], rng, known=known, **options)[0]
 
 
 def _search(
@@ -201,11 +172,7 @@ def _search(
     known: FloatArray,
     **options: Any,
 ) -> tuple[Bounds, FloatArray]:
-    """Find the bounds of g over the members, and the members that have the extreme values.
-
-    Up to `FEW` functionals are checked for poles, between the origin and the members known before
-    and found here.
-    """
+    """Find the bounds of g over the members, and the members that have the extreme values."""
     started, before = time.perf_counter(), sum(ranks.evaluations for ranks in counters)
 
     def both_signs(theta: FloatArray) -> FloatArray:

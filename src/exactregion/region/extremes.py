@@ -150,15 +150,8 @@ class _Ascents:
         noise[:: self.ascents] = 0.0
         along = self.uphill(self.best) + noise
         along /= np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-12)
-        rays = trace(
-            self.inside,
-            self.window,
-            along,
-            first_step=self.radius,
-            tolerance=TOLERANCE,
-            look_beyond=False,
-        )
-        ends = rays.directions * rays.inner[:, None]
+        options = {"first_step": self.radius, "tolerance": TOLERANCE}
+        ends = trace(self.inside, self.window, along, **options, look_beyond=False).members()
         known = np.empty((0, self.best.shape[1])) if members is None else members
         if not self.independent:
             z = np.vstack([self.best[:1], ends, known])

@@ -1,13 +1,12 @@
 """A fitted region: data, draws, and the rank of any θ by any statistic.
 
 `ConfidenceRegion` is the object that users hold. Search, intervals, bands, reports and files work
-on a `FittedRegion`, whose data, draws and settings never change. It keeps the results of recent
-searches, so that none is made twice.
+on a `FittedRegion`, whose data, draws and settings never change.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -37,9 +36,6 @@ KEPT_RESULTS = 16
 """Results kept per region: enough for a report, and a bound on memory where bands are computed at
 many different inputs in turn."""
 
-KEPT_STATISTICS = 2
-"""Prepared statistics kept besides the region's own: a focused search uses one at a time."""
-
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
@@ -48,16 +44,13 @@ class Evaluation:
     Attributes
     ----------
     labels : ndarray of shape (m, n)
-        The m data sets in the order of the user's rows: labels -1/+1, or numbers of successes for
-        counts. The original is in row `seat`.
+        The m data sets in the order of the user's rows: labels -1/+1, or numbers of successes.
     seat : int
         The row of the original.
     Z : ndarray of shape (m,)
         The statistic of each data set.
-    rank : int
-        Rank of the original, from 1 to m.
-    pvalue : float
-        (m - rank + 1) / m.
+    rank, pvalue : int and float
+        Rank of the original, from 1 to m, and (m - rank + 1) / m.
     probabilities : ndarray of shape (n,)
         P_θ(Y=+1|x) in each of the user's rows.
     """
@@ -86,10 +79,9 @@ class FittedRegion:
     settings: Mapping[str, Any]
     design: Design | None
     prepared: PreparedStatistic = field(repr=False)
-    # none of these is an argument: a region made by dataclasses.replace starts with its own
+    # neither is an argument: a region made by dataclasses.replace starts with new ones
     _paths: Paths = field(default_factory=Paths, init=False, repr=False)
     _results: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False)
-    _preparations: dict[int, Any] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def fit(
@@ -117,19 +109,10 @@ class FittedRegion:
             PreparedStatistic.of(statistic, sample.inputs, n_resamples + 1),
         )
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave out preparations: their keys are identities of objects in this process."""
-        return {**self.__dict__, "_preparations": {}}
-
     @property
     def n_parameters(self) -> int:
         """Number of parameters, d."""
         return self.model.n_parameters(self.sample.inputs.X)
-
-    @property
-    def bounds(self) -> FloatArray:
-        """(low, high) of each parameter: shape (d, 2)."""
-        return np.array(self.model.bounds, dtype=np.float64)
 
     def as_batch(self, theta: npt.ArrayLike) -> tuple[FloatArray, bool]:
         """Check θ, and return it as (T, d) with whether it was a single one."""
@@ -142,26 +125,28 @@ class FittedRegion:
         ordered = np.ascontiguousarray(P[:, inputs.order])
         return Candidates(inputs, ordered, self.sample.is_counts, self.model, theta)
 
-    def statistics(self, theta: FloatArray, statistic: Statistic | None = None) -> FloatArray:
+    def statistics(
+        self, theta: FloatArray, prepared: PreparedStatistic | None = None
+    ) -> FloatArray:
         """Compute Z of the m data sets at each θ, by the region's statistic or another: (T, m)."""
         return statistics_of_many(
             theta,
             self.candidates,
             self.resampling,
-            self._prepared(statistic),
+            prepared or self.prepared,
             batch=self.settings["batch"],
             n_jobs=self.settings["n_jobs"],
             paths=self._paths,
         )
 
     def ranks(
-        self, theta: FloatArray, statistic: Statistic | None = None
+        self, theta: FloatArray, prepared: PreparedStatistic | None = None
     ) -> tuple[IntArray, FloatArray]:
         """Compute the rank at each θ (T, d), and the original's Z over the mean of the m data sets.
 
         Far from the region all ranks are m; the ratio tells a search which θ is nearer.
         """
-        Z = self.statistics(theta, statistic)
+        Z = self.statistics(theta, prepared)
         advance(len(theta))
         original = Z[:, self.resampling.seat]
         finite = np.isfinite(Z)
@@ -170,7 +155,11 @@ class FittedRegion:
 
     def rank_function(self, statistic: Statistic | None = None) -> RankFunction:
         """Return `ranks` as a function of θ alone that counts its evaluations."""
-        return RankFunction(lambda theta: self.ranks(theta, statistic), self.bounds)
+        prepared = None
+        if statistic is not None:
+            prepared = PreparedStatistic.of(statistic, self.sample.inputs, self.resampling.m)
+        bounds = np.array(self.model.bounds, dtype=np.float64)
+        return RankFunction(lambda theta: self.ranks(theta, prepared), bounds)
 
     def evaluate(self, theta: FloatArray) -> Evaluation:
         """Return the data sets, the seat and Z behind the rank of one θ (1, d)."""
@@ -194,53 +183,26 @@ class FittedRegion:
 
         Each search has its own, so that its result does not depend on what was searched before.
         """
-        return np.random.default_rng(
-            np.random.SeedSequence(self.resampling.entropy, spawn_key=(2,))
-        )
+        seed = np.random.SeedSequence(self.resampling.entropy, spawn_key=(2,))
+        return np.random.default_rng(seed)
 
     def cached(self, key: Hashable, make: Callable[[], Result]) -> Result:
         """Return the result of an earlier call with this key, or make it."""
-        return _recent(self._results, key, make, KEPT_RESULTS)
-
-    def _prepared(self, statistic: Statistic | None) -> PreparedStatistic:
-        """Prepare a statistic, once while it is in use."""
-        if statistic is None or statistic is self.statistic:
-            return self.prepared
-        inputs = self.sample.inputs
-        # the statistic is kept too: its id is taken while it lives
-        kept: tuple[Statistic, PreparedStatistic] = _recent(
-            self._preparations,
-            id(statistic),
-            lambda: (statistic, PreparedStatistic.of(statistic, inputs, self.resampling.m)),
-            KEPT_STATISTICS,
-        )
-        return kept[1]
-
-
-def _recent(
-    results: dict[Any, Any], key: Hashable, make: Callable[[], Result], size: int
-) -> Result:
-    """Look up a result, or make it, and keep the `size` results that were used last."""
-    missing = object()
-    result: Any = results.pop(key, missing)
-    if result is missing:
-        result = make()
-    results[key] = result
-    while len(results) > size:
-        results.pop(next(iter(results)), None)
-    found: Result = result
-    return found
+        results = self._results
+        result: Result = results.pop(key) if key in results else make()
+        results[key] = result
+        while len(results) > KEPT_RESULTS:
+            results.pop(next(iter(results)))
+        return result
 
 
 def _accepted_ranks(settings: Mapping[str, Any], m: int) -> AcceptedRanks:
     ranks = settings["accepted_ranks"]
     if ranks is None:
         return AcceptedRanks.at_level(settings["confidence_level"], m)
-    match ranks:
-        case (int() | np.integer() as low, int() | np.integer() as high) if not isinstance(
-            low, bool
-        ) and not isinstance(high, bool):
-            return AcceptedRanks(m, int(low), int(high))
+    pair = ranks if isinstance(ranks, Sequence) and len(ranks) == 2 else (None, None)
+    if all(isinstance(rank, (int, np.integer)) and not isinstance(rank, bool) for rank in pair):
+        return AcceptedRanks(m, *map(int, pair))
     raise InvalidTypeError(
         f"must be a pair of integers (low, high). Got {ranks!r} instead.",
         parameter="accepted_ranks",

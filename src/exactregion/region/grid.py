@@ -17,7 +17,7 @@ from exactregion.region.fitted import FittedRegion
 from exactregion.region.outline import Outline, outline_of
 from exactregion.region.window import RankFunction
 
-__all__ = ["Grid", "box_around", "full_grid", "grid_of", "refined_grid"]
+__all__ = ["Grid", "box_around", "evaluate_grid", "grid_of"]
 
 COARSE = 4
 """The first grid has 2⁴ + 1 points per axis, all evaluated: a piece of the region between them is
@@ -35,7 +35,7 @@ class Grid:
     Attributes
     ----------
     axes : tuple of ndarrays
-        Values of each parameter on the grid.
+        Values of each parameter.
     ranks : ndarray of shape (len(axes[0]), …)
         The rank where it was evaluated, 0 elsewhere.
     member : ndarray of the same shape
@@ -47,10 +47,8 @@ class Grid:
         parameters. Ranks are whole numbers, so specks at the boundary count as pieces.
     resolution : tuple of float
         Spacing of the grid in each parameter.
-    evaluations : int
-        Number of θ evaluated.
-    seconds : float
-        Time taken.
+    evaluations, seconds : int and float
+        Number of θ evaluated, and time taken.
     """
 
     axes: tuple[FloatArray, ...]
@@ -96,9 +94,9 @@ def grid_of(
             f"parameters. Got {box!r} instead.",
             parameter="box",
         )
-    if points is not None:
-        return full_grid(fitted.rank_function(), fitted.accepted, ends, points)
-    return refined_grid(fitted.rank_function(), fitted.accepted, ends, levels=levels)
+    return evaluate_grid(
+        fitted.rank_function(), fitted.accepted, ends, points=points, levels=levels
+    )
 
 
 def box_around(outline: Outline, margin: float = 0.2) -> FloatArray:
@@ -122,39 +120,37 @@ def box_around(outline: Outline, margin: float = 0.2) -> FloatArray:
     return np.asarray(np.clip(box, window.bounds[:, :1], window.bounds[:, 1:]))
 
 
-def full_grid(
-    ranks: RankFunction, accepted: AcceptedRanks, box: FloatArray, points: int | tuple[int, ...]
+def evaluate_grid(
+    ranks: RankFunction,
+    accepted: AcceptedRanks,
+    box: FloatArray,
+    *,
+    points: int | tuple[int, ...] | None = None,
+    levels: int | None = None,
 ) -> Grid:
-    """Evaluate every point of a grid over the box with this many points per axis."""
+    """Evaluate all points of a grid over the box, or 2^levels + 1 per axis near the boundary."""
     started, before = time.perf_counter(), ranks.evaluations
-    counts = (points,) * len(box) if isinstance(points, int) else points
+    first = 2**COARSE + 1 if points is None else points
+    counts = (first,) * len(box) if isinstance(first, int) else first
     axes = _axes(box, counts)
-    found = ranks(_mesh(axes))[0].reshape(counts)
-    cost = ranks.evaluations - before, time.perf_counter() - started
-    return _result(axes, found, accepted.holds(found), ranks.bounds, cost)
-
-
-def refined_grid(
-    ranks: RankFunction, accepted: AcceptedRanks, box: FloatArray, *, levels: int | None = None
-) -> Grid:
-    """Halve the spacing to 2^levels + 1 points per axis, only where membership changes."""
-    started, before = time.perf_counter(), ranks.evaluations
-    axes = _axes(box, [2**COARSE + 1] * len(box))
-    found = ranks(_mesh(axes))[0].reshape([len(axis) for axis in axes])
+    mesh = np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=-1)
+    found = ranks(mesh)[0].reshape(counts)
     member = accepted.holds(found)
-    for level in range(COARSE + 1, (LEVELS[len(box)] if levels is None else levels) + 1):
-        axes = _axes(box, [2**level + 1] * len(box))
-        found, member = _refine(ranks, accepted, axes, found, member)
-    cost = ranks.evaluations - before, time.perf_counter() - started
-    return _result(axes, found, member, ranks.bounds, cost)
+    if points is None:
+        for level in range(COARSE + 1, (LEVELS[len(box)] if levels is None else levels) + 1):
+            axes = _axes(box, [2**level + 1] * len(box))
+            found, member = _refine(ranks, accepted, axes, found, member)
+    pieces = int(ndimage.label(member, structure=np.ones((3,) * member.ndim))[1])
+    status = "empty" if not pieces else "disconnected" if pieces > 1 else "bounded"
+    if pieces and _touches_open_edge(axes, member, ranks.bounds):
+        status = "unbounded"
+    spacing = tuple(float(axis[1] - axis[0]) for axis in axes)
+    evaluations, seconds = ranks.evaluations - before, time.perf_counter() - started
+    return Grid(axes, found, member, pieces, status, spacing, evaluations, seconds)
 
 
 def _axes(box: FloatArray, counts: Sequence[int]) -> tuple[FloatArray, ...]:
     return tuple(np.linspace(ends[0], ends[1], n) for ends, n in zip(box, counts, strict=True))
-
-
-def _mesh(axes: tuple[FloatArray, ...]) -> FloatArray:
-    return np.stack([g.ravel() for g in np.meshgrid(*axes, indexing="ij")], axis=-1)
 
 
 def _refine(
@@ -166,37 +162,19 @@ def _refine(
 ) -> tuple[IntArray, BoolArray]:
     """Return ranks and membership on axes of twice the density."""
     shape = tuple(len(axis) for axis in axes)
-    known = tuple(slice(None, None, 2) for _ in axes)
+    known = (slice(None, None, 2),) * len(axes)
     fine_ranks = np.zeros(shape, dtype=np.int64)
     fine_ranks[known] = coarse_ranks
     near_boundary = np.zeros(shape, dtype=np.bool_)
-    near_boundary[known] = ndimage.maximum_filter(coarse_member, 3) != ndimage.minimum_filter(
-        coarse_member, 3
-    )
-    fine_member = coarse_member[np.ix_(*[np.arange(n) // 2 for n in shape])].copy()
-    fine_member[known] = coarse_member
+    lowest = ndimage.minimum_filter(coarse_member, 3)
+    near_boundary[known] = lowest != ndimage.maximum_filter(coarse_member, 3)
+    fine_member = coarse_member[np.ix_(*[np.arange(n) // 2 for n in shape])]
     where = np.nonzero(ndimage.maximum_filter(near_boundary, 3) & (fine_ranks == 0))
     if len(where[0]):
         theta = np.stack([axis[index] for axis, index in zip(axes, where, strict=True)], axis=-1)
         fine_ranks[where] = ranks(theta)[0]
         fine_member[where] = accepted.holds(fine_ranks[where])
     return fine_ranks, fine_member
-
-
-def _result(
-    axes: tuple[FloatArray, ...],
-    ranks: IntArray,
-    member: BoolArray,
-    bounds: FloatArray,
-    cost: tuple[int, float],
-) -> Grid:
-    structure = np.ones((3,) * member.ndim)
-    pieces = int(ndimage.label(member, structure=structure)[1])
-    status = "empty" if not pieces else "disconnected" if pieces > 1 else "bounded"
-    if pieces and _touches_open_edge(axes, member, bounds):
-        status = "unbounded"
-    spacing = tuple(float(axis[1] - axis[0]) for axis in axes)
-    return Grid(axes, ranks, member, pieces, status, spacing, *cost)
 
 
 def _touches_open_edge(axes: tuple[FloatArray, ...], member: BoolArray, bounds: FloatArray) -> bool:

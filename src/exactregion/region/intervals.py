@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,10 +39,8 @@ class Interval:
         The interval covers the true value with at least this probability, at every n.
     resolution : float
         Distance of the ends from the last members found.
-    evaluations : int
-        Number of θ evaluated.
-    seconds : float
-        Time taken.
+    evaluations, seconds : int and float
+        Number of θ evaluated, and time taken.
     """
 
     name: str
@@ -72,17 +70,14 @@ def parameter_intervals(fitted: FittedRegion, *, joint: bool = False) -> tuple[I
 
     def find() -> tuple[Interval, ...]:
         estimate = outline_of(fitted).estimate
-        d = len(estimate)
-        if joint:
-            bounds = [joint_bounds(fitted, lambda theta: theta, d)] * d
-        else:
-            bounds = [_focused_on(fitted, index) for index in range(d)]
+        together = joint_bounds(fitted, lambda theta: theta, len(estimate)) if joint else None
         found = []
         for index, name in enumerate(fitted.model.parameter_names):
-            column = index if joint else 0
-            interval = _interval(fitted, name, float(estimate[index]), bounds[index], column)
-            lower, upper = np.clip([interval.lower, interval.upper], *fitted.bounds[index])
-            found.append(replace(interval, lower=float(lower), upper=float(upper)))
+            bounds = together or _focused_on(fitted, index)
+            column, limits = index if joint else 0, fitted.model.bounds[index]
+            found.append(
+                _interval(fitted, name, estimate[index], bounds, column=column, limits=limits)
+            )
         return tuple(found)
 
     return fitted.cached(("intervals", joint), find)
@@ -102,7 +97,7 @@ def functional_interval(
             parameter="g",
         )
     values = _vectorised(g)
-    at_estimate = float(values(outline_of(fitted).estimate[None])[0, 0])
+    at_estimate = values(outline_of(fitted).estimate[None])[0, 0]
     if joint:
         bounds = joint_bounds(fitted, values, 1)
     else:
@@ -150,17 +145,25 @@ def _differences(values: Functionals, theta: FloatArray) -> FloatArray:
 
 
 def _interval(
-    fitted: FittedRegion, name: str, estimate: float, bounds: Bounds, which: int = 0
+    fitted: FittedRegion,
+    name: str,
+    estimate: float,
+    bounds: Bounds,
+    *,
+    column: int = 0,
+    limits: tuple[float, float] = (-np.inf, np.inf),
 ) -> Interval:
-    lower, upper = float(bounds.lower[which]), float(bounds.upper[which])
+    """Return one column of the bounds as an interval, cut at the limits of the number."""
+    ends = bounds.lower[column], bounds.upper[column]
+    lower, upper = np.clip(ends, *limits).tolist()
     return Interval(
         name,
-        estimate,
+        float(estimate),
         lower,
         upper,
-        _status(lower, upper),
+        _status(*ends),
         fitted.accepted.coverage,
-        float(bounds.resolution[which]),
+        float(bounds.resolution[column]),
         bounds.evaluations,
         bounds.seconds,
     )

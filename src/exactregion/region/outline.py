@@ -33,10 +33,8 @@ class Outline:
 
     Attributes
     ----------
-    estimate : ndarray of shape (d,)
-        The most compatible θ found: largest p-value, ties by Z.
-    rank : int
-        Its rank.
+    estimate, rank : ndarray of shape (d,) and int
+        The most compatible θ found (largest p-value, ties by Z), and its rank.
     window : Window
         Coordinates around it.
     rays : Rays or None
@@ -45,10 +43,8 @@ class Outline:
         What kind of set it is, as far as the search saw. Unbounded takes precedence.
     resolution : float
         Width of the widest bracket of a boundary point, as a share of its distance.
-    evaluations : int
-        Number of θ evaluated.
-    seconds : float
-        Time taken.
+    evaluations, seconds : int and float
+        Number of θ evaluated, and time taken.
     """
 
     estimate: FloatArray
@@ -64,21 +60,14 @@ class Outline:
         """Return the coordinates z of the estimate and of the members found at the boundary."""
         if self.rays is None:
             return np.empty((0, len(self.estimate)))
-        on_rays = self.rays.directions * self.rays.inner[:, None]
-        return np.vstack([np.zeros((1, len(self.estimate))), on_rays])
+        return np.vstack([np.zeros((1, len(self.estimate))), self.rays.members()])
 
 
 def outline_of(fitted: FittedRegion) -> Outline:
     """Find the outline of a region, once per fit."""
+    data = fitted.model, fitted.sample, fitted.accepted
     return fitted.cached(
-        "outline",
-        lambda: explore(
-            fitted.rank_function(),
-            fitted.model,
-            fitted.sample,
-            fitted.accepted,
-            fitted.search_rng(),
-        ),
+        "outline", lambda: explore(fitted.rank_function(), *data, fitted.search_rng())
     )
 
 
@@ -90,15 +79,15 @@ def explore(
     rng: np.random.Generator,
 ) -> Outline:
     """Find the most compatible θ, and follow 24 + 8 d rays from it to the boundary."""
-    started, before = time.perf_counter(), ranks.evaluations
+    started = time.perf_counter()
     window = window_at(model, sample, likely_parameters(model, sample))
     estimate, rank = most_compatible(ranks, window, accepted, rng)
     window = window_at(model, sample, estimate)
-    if not accepted.holds(np.asarray(rank)):
+    if not accepted.low <= rank <= accepted.high:
         estimate, rank = _search_widely(ranks, window, accepted, rng, (estimate, rank))
         window = window_at(model, sample, estimate)
-    rays = None
-    if accepted.holds(np.asarray(rank)):
+    rays, status, resolution = None, "empty", np.nan
+    if accepted.low <= rank <= accepted.high:
         d = len(estimate)
         depth = Depth(accepted, d)
         rays = trace(
@@ -108,16 +97,13 @@ def explore(
             first_step=depth.radius,
             tolerance=TOLERANCE,
         )
-    return Outline(
-        estimate,
-        rank,
-        window,
-        rays,
-        _status(rays),
-        _resolution(rays),
-        ranks.evaluations - before,
-        time.perf_counter() - started,
-    )
+        status = "disconnected" if rays.reentered.any() else "bounded"
+        if (np.isinf(rays.outer) & ~rays.at_bound).any():
+            status = "unbounded"
+        inner, outer = np.stack([rays.inner, rays.outer])[:, np.isfinite(rays.outer)]
+        resolution = float(((outer - inner) / outer).max(initial=0.0))
+    seconds = time.perf_counter() - started
+    return Outline(estimate, rank, window, rays, status, resolution, ranks.evaluations, seconds)
 
 
 def most_compatible(
@@ -164,18 +150,3 @@ def _search_widely(
         if accepted.holds(found[first]):
             return theta[first], int(found[first])
     return best
-
-
-def _status(rays: Rays | None) -> str:
-    if rays is None:
-        return "empty"
-    if (np.isinf(rays.outer) & ~rays.at_bound).any():
-        return "unbounded"
-    return "disconnected" if rays.reentered.any() else "bounded"
-
-
-def _resolution(rays: Rays | None) -> float:
-    if rays is None:
-        return float("nan")
-    bounded = np.isfinite(rays.outer)
-    return float(((rays.outer - rays.inner)[bounded] / rays.outer[bounded]).max(initial=0.0))

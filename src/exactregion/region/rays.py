@@ -48,13 +48,6 @@ class Depth:
     By the asymptotic law of d parameters the depth of a θ at r standard errors is about 1 - r/R,
     where R is the distance of the boundary: 1 in the middle, 0 at the boundary, negative outside.
     Depths decide where a search evaluates next. Membership is their sign, which is exact.
-
-    Attributes
-    ----------
-    accepted : AcceptedRanks
-        Ranks of members.
-    d : int
-        Degrees of freedom.
     """
 
     accepted: AcceptedRanks
@@ -87,18 +80,11 @@ class Depth:
 
 @dataclass(frozen=True, eq=False)
 class Rays:
-    """Where rays from the origin of a window leave the region.
+    """Where R rays from the origin of a window leave the region, in its coordinates z.
 
-    Attributes
-    ----------
-    directions : ndarray of shape (R, d)
-        Unit vectors in the window's coordinates.
-    inner, outer : ndarrays of shape (R,)
-        Last length found inside and first found outside; outer is infinite where a ray never left.
-    reentered : ndarray of shape (R,)
-        Whether the ray met the region again past its first boundary.
-    at_bound : ndarray of shape (R,)
-        Whether the ray ended at the bounds of the parameters.
+    `inner` is the last length found inside and `outer` the first found outside, infinite where a
+    ray never left; `reentered` are rays that met the region again past their first boundary, and
+    `at_bound` those that ended at the bounds of the parameters.
     """
 
     directions: FloatArray
@@ -107,9 +93,9 @@ class Rays:
     reentered: BoolArray
     at_bound: BoolArray
 
-    def members(self, window: Window) -> FloatArray:
-        """Return the last θ inside on each ray."""
-        return window.theta(self.directions * self.inner[:, None])
+    def members(self) -> FloatArray:
+        """Return the last point inside on each ray, as coordinates z (R, d)."""
+        return self.directions * self.inner[:, None]
 
 
 def directions(d: int, number: int, rng: np.random.Generator) -> FloatArray:
@@ -152,8 +138,7 @@ class _Tracer:
     def __init__(
         self, inside: Membership, window: Window, along: FloatArray, tolerance: float
     ) -> None:
-        self.inside, self.window, self.along = inside, window, along
-        self.tolerance = tolerance
+        self.inside, self.window, self.along, self.tolerance = inside, window, along, tolerance
         self.inner = np.zeros(len(along))
         self.outer = np.full(len(along), np.inf)
         self.depth_inner = np.ones(len(along))

@@ -123,10 +123,6 @@ class ConfidenceRegion:
         y : array-like of shape (n,) or (n, 2)
             Labels (-1/+1, 0/1, booleans, or two classes with `pos_label`), or successes and
             failures.
-
-        Returns
-        -------
-        self
         """
         return self._fit(X, y)
 
@@ -164,11 +160,6 @@ class ConfidenceRegion:
         **settings
             As for `ConfidenceRegion`.
 
-        Returns
-        -------
-        ConfidenceRegion
-            Fitted.
-
         Examples
         --------
         >>> import exactregion as er
@@ -191,51 +182,25 @@ class ConfidenceRegion:
         Parameters
         ----------
         theta : array-like of shape (d,) or (T, d)
-            One parameter, or many.
-
-        Returns
-        -------
-        int, or ndarray of shape (T,)
+            One parameter, for a number, or many, for an array of shape (T,).
         """
         ranks, single = self._ranks(theta)
         return int(ranks[0]) if single else ranks
 
     def pvalue(self, theta: npt.ArrayLike) -> Any:
-        """Exact p-value of θ, (m - rank + 1) / m: a float, or an array of shape (T,).
-
-        Parameters
-        ----------
-        theta : array-like of shape (d,) or (T, d)
-            One parameter, or many.
-        """
+        """Exact p-value of θ, (m - rank + 1) / m; θ as for `rank`."""
         ranks, single = self._ranks(theta)
         pvalues = pvalue_of(ranks, self.accepted_ranks_.m)
         return float(pvalues[0]) if single else pvalues
 
     def contains(self, theta: npt.ArrayLike) -> Any:
-        """Return whether θ is in the region: a bool, or an array of shape (T,).
-
-        Parameters
-        ----------
-        theta : array-like of shape (d,) or (T, d)
-            One parameter, or many.
-        """
+        """Return whether θ is in the region; θ as for `rank`."""
         ranks, single = self._ranks(theta)
         inside = self.accepted_ranks_.holds(ranks)
         return bool(inside[0]) if single else inside
 
     def evaluate(self, theta: npt.ArrayLike) -> Evaluation:
-        """Return the data sets, the seat and Z behind the rank of one θ.
-
-        Parameters
-        ----------
-        theta : array-like of shape (d,)
-            One parameter.
-
-        Returns
-        -------
-        Evaluation
-        """
+        """Return the data sets, the seat and Z behind the rank of one θ, of shape (d,)."""
         batch, single = self.fitted_.as_batch(theta)
         if not single:
             raise InvalidValueError(
@@ -320,11 +285,6 @@ class ConfidenceRegion:
             where membership changes.
         levels : int, optional
             The refined grid has 2^levels + 1 points per axis; 8 for two parameters, 12 for one.
-
-        Returns
-        -------
-        Grid
-            Ranks, membership, area, status and cost.
         """
         with self._progress("grid"):
             return grid_of(self.fitted_, box, points=points, levels=levels)
@@ -364,10 +324,6 @@ class ConfidenceRegion:
         joint : bool
             Project the joint region, instead of a focused interval.
 
-        Returns
-        -------
-        Interval
-
         Examples
         --------
         >>> import exactregion as er
@@ -390,10 +346,6 @@ class ConfidenceRegion:
         joint : bool
             True: simultaneous, the whole true curve is inside with probability `coverage_`. False:
             focused at each input on its own, narrower.
-
-        Returns
-        -------
-        Band
         """
         with self._progress("band"):
             return band_at(self.fitted_, X, joint=joint)
@@ -402,12 +354,7 @@ class ConfidenceRegion:
         """Decide for +1 or -1 where all members agree on the likelier class, else 0.
 
         All decisions other than 0 agree with the Bayes classifier of the truth with probability at
-        least `coverage_`.
-
-        Parameters
-        ----------
-        X : array-like or frame
-            Inputs with the columns that fit was given; with a formula, a frame with its columns.
+        least `coverage_`. X is as for `band`.
         """
         with self._progress("decisions"):
             return decisions_at(self.fitted_, X)
@@ -418,13 +365,9 @@ class ConfidenceRegion:
         Parameters
         ----------
         X : array-like or frame
-            Inputs with the columns that fit was given; with a formula, a frame with its columns.
+            Inputs, as for `band`.
         classifier : array-like of shape (n,), callable or fitted classifier, optional
             Whose errors; by default the Bayes classifier, sign of f_θ, of each member θ.
-
-        Returns
-        -------
-        Risk
         """
         with self._progress("risk"):
             return risk_at(self.fitted_, X, classifier)
@@ -441,11 +384,6 @@ class ConfidenceRegion:
             pairs of two or more. By default what fits the number of parameters.
         **kwargs
             For `from_region` of the Display: ``truth``, ``ax`` and others.
-
-        Returns
-        -------
-        PValueDisplay, RankDisplay or CornerDisplay
-            With ``ax_`` and ``figure_``.
         """
         from exactregion.plotting import display_region
 
@@ -461,11 +399,6 @@ class ConfidenceRegion:
             Where the page goes; an old one is replaced when the new one is complete.
         title : str, optional
             Heading of the page.
-
-        Returns
-        -------
-        Path
-            The page.
         """
         from exactregion.report import write_report
 
@@ -483,11 +416,6 @@ class ConfidenceRegion:
         ----------
         path : str or path
             The file, usually with the extension ".npz".
-
-        Returns
-        -------
-        Path
-            The file.
         """
         from exactregion.save import save
 

@@ -8,7 +8,7 @@ are members.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -56,7 +56,7 @@ class RankFunction:
 
     function: Callable[[FloatArray], tuple[IntArray, FloatArray]]
     bounds: FloatArray
-    evaluations: int = field(default=0)
+    evaluations: int = 0
 
     def __call__(self, theta: FloatArray) -> tuple[IntArray, FloatArray]:
         """Evaluate θ (T, d), which must lie within the bounds."""
@@ -68,14 +68,8 @@ class RankFunction:
 class Window:
     """Coordinates z in which the region is about a ball: θ = origin + axes · z.
 
-    Attributes
-    ----------
-    origin : ndarray of shape (d,)
-        The most compatible θ found.
-    axes : ndarray of shape (d, d)
-        Columns are steps of one standard error in uncorrelated directions.
-    bounds : ndarray of shape (d, 2)
-        θ stays within.
+    Columns of the axes are steps of one standard error in uncorrelated directions, and θ stays
+    within the bounds (d, 2).
     """
 
     origin: FloatArray
@@ -110,11 +104,12 @@ def axes_from(information: FloatArray) -> FloatArray:
 
 def information_at(model: Model, sample: Sample, theta: FloatArray) -> FloatArray:
     """Return the Fisher information at one θ, kept above `MIN_INFORMATION`: shape (d, d)."""
-    starts = _starting_points(model, len(theta))
-    elsewhere = [np.diag(_information(model, sample, start)) for start in starts]
-    information = _information(model, sample, theta)
-    missing = MIN_INFORMATION * np.max(elsewhere, axis=0) - np.diag(information)
-    return information + np.diag(np.maximum(missing, 0.0))
+    information, *elsewhere = (
+        _gradient_and_information(_candidates(model, sample, at))[1]
+        for at in [theta, *_starting_points(model, len(theta))]
+    )
+    least = MIN_INFORMATION * np.max([np.diag(one) for one in elsewhere], axis=0)
+    return information + np.diag(np.maximum(least - np.diag(information), 0.0))
 
 
 def likely_parameters(model: Model, sample: Sample) -> FloatArray:
@@ -136,16 +131,11 @@ def _candidates(model: Model, sample: Sample, theta: FloatArray) -> Candidates:
     return Candidates(sample.inputs, P, sample.is_counts, model, batch)
 
 
-def _information(model: Model, sample: Sample, theta: FloatArray) -> FloatArray:
-    candidates = _candidates(model, sample, theta)
-    gradient = _gradient(candidates)
-    information: FloatArray = information_of(gradient, candidates.probabilities, sample.inputs)[0]
-    return information
-
-
-def _gradient(candidates: Candidates) -> FloatArray:
-    """Return the gradient of the logit as (T, d, n)."""
-    return np.ascontiguousarray(np.moveaxis(candidates.logit_gradient, -1, 1))
+def _gradient_and_information(candidates: Candidates) -> tuple[FloatArray, FloatArray]:
+    """Return the gradient of the logit at the first candidate, (d, n), and its information."""
+    gradient = np.ascontiguousarray(np.moveaxis(candidates.logit_gradient, -1, 1))
+    information = information_of(gradient, candidates.probabilities, candidates.inputs)
+    return gradient[0], information[0]
 
 
 def _starting_points(model: Model, d: int) -> list[FloatArray]:
@@ -188,11 +178,15 @@ def _maximise(model: Model, sample: Sample, theta: FloatArray) -> tuple[float, F
     highest, damping = log_likelihood(theta), 1e-3
     for _ in range(MAX_STEPS):
         candidates = _candidates(model, sample, theta)
-        gradient, P = _gradient(candidates), candidates.probabilities
-        score = gradient[0] @ (successes - trials * P[0])
-        information = information_of(gradient, P, inputs)[0]
+        gradient, information = _gradient_and_information(candidates)
+        score = gradient @ (successes - trials * candidates.probabilities[0])
         size = np.diag(information) + 1e-12 * max(float(np.diag(information).max()), 1e-12)
-        step = np.linalg.solve(information + damping * np.diag(size), score)
+        # at a bound that the score points past, a parameter stays: its share of the step is cut
+        held = ((theta <= low) & (score < 0)) | ((theta >= high) & (score > 0))
+        damped = information + damping * np.diag(size)
+        damped[held], damped[:, held] = 0.0, 0.0
+        damped[held, held] = 1.0
+        step = np.linalg.solve(damped, np.where(held, 0.0, score))
         proposal = np.clip(theta + step, low, high)
         value = log_likelihood(proposal)
         if value > highest:

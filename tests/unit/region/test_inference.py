@@ -22,6 +22,12 @@ def separated():
     return er.ConfidenceRegion("logistic", rng=1).fit(x, x > 0)
 
 
+def boundary_of(region):
+    """Members at the boundary that the search found."""
+    outline = region.outline()
+    return outline.window.theta(outline.rays.members())
+
+
 def constant(theta, X):
     return np.full(len(X), theta[0])
 
@@ -59,7 +65,7 @@ def test_joint_intervals_are_wider_and_hold_the_members(oring):
     focused, joint = oring.intervals(), oring.intervals(joint=True)
     assert (joint["lower"] < focused["lower"]).all()
     assert (joint["upper"] > focused["upper"]).all()
-    members = oring.outline().rays.members(oring.outline().window)
+    members = boundary_of(oring)
     assert oring.contains(members).all()
     assert (members >= joint["lower"].to_numpy() - 1e-9).all()
     assert (members <= joint["upper"].to_numpy() + 1e-9).all()
@@ -97,7 +103,7 @@ def test_band_is_around_the_estimate_and_holds_the_members(oring):
     assert (band.lower <= band.estimate).all()
     assert (band.estimate <= band.upper).all()
     assert ((band.lower >= 0) & (band.upper <= 1)).all()
-    curves = oring.model_.probabilities(oring.outline().rays.members(oring.outline().window), x)
+    curves = oring.model_.probabilities(boundary_of(oring), x)
     assert (curves >= band.lower - 1e-9).all()
     assert (curves <= band.upper + 1e-9).all()
     assert 0 <= band.resolution < 0.02
@@ -110,7 +116,7 @@ def test_band_is_around_the_estimate_and_holds_the_members(oring):
 def test_many_inputs_are_worked_on_in_parts(oring):
     x = np.linspace(31, 82, 40)
     band = oring.band(x)
-    curves = oring.model_.probabilities(oring.outline().rays.members(oring.outline().window), x)
+    curves = oring.model_.probabilities(boundary_of(oring), x)
     assert (curves >= band.lower - 1e-9).all()
     assert (curves <= band.upper + 1e-9).all()
     assert (np.diff(band.estimate) < 0).all()

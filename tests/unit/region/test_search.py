@@ -7,7 +7,7 @@ import exactregion as er
 from exactregion.data.sample import Sample
 from exactregion.ranking import AcceptedRanks
 from exactregion.region.extremes import largest
-from exactregion.region.grid import box_around, full_grid, refined_grid
+from exactregion.region.grid import box_around, evaluate_grid
 from exactregion.region.outline import explore
 from exactregion.region.window import RankFunction, Window
 
@@ -105,8 +105,8 @@ def test_functional_without_end():
 
 def test_refined_grid_is_the_full_grid_for_less():
     box = np.array([[-2.0, 2.0], [-2.0, 2.0]])
-    refined = refined_grid(ranks(ball(1.0), 2), ACCEPTED, box, levels=7)
-    full = full_grid(ranks(ball(1.0), 2), ACCEPTED, box, 2**7 + 1)
+    refined = evaluate_grid(ranks(ball(1.0), 2), ACCEPTED, box, levels=7)
+    full = evaluate_grid(ranks(ball(1.0), 2), ACCEPTED, box, points=2**7 + 1)
     np.testing.assert_array_equal(refined.member, full.member)
     assert refined.evaluations < full.evaluations / 5
     assert refined.area == pytest.approx(np.pi, rel=0.01)
@@ -116,7 +116,7 @@ def test_refined_grid_is_the_full_grid_for_less():
 
 
 def test_one_parameter_on_a_grid():
-    grid = refined_grid(ranks(ball(1.0), 1), ACCEPTED, np.array([[-2.0, 3.0]]))
+    grid = evaluate_grid(ranks(ball(1.0), 1), ACCEPTED, np.array([[-2.0, 3.0]]))
     assert grid.area == pytest.approx(2.0, abs=2 * grid.resolution[0])
     assert grid.evaluations < 100
 
@@ -130,14 +130,14 @@ def test_one_parameter_on_a_grid():
     ],
 )
 def test_grid_says_what_kind_of_set_it_saw(inside, pieces, status):
-    grid = refined_grid(ranks(inside, 2), ACCEPTED, np.array([[-2.0, 2.0]] * 2), levels=6)
+    grid = evaluate_grid(ranks(inside, 2), ACCEPTED, np.array([[-2.0, 2.0]] * 2), levels=6)
     assert grid.pieces == pieces
     assert grid.status == status
 
 
 def test_an_edge_that_is_a_bound_is_no_open_end():
     bounds = np.array([[0.0, 1.0], [-np.inf, np.inf]])
-    grid = refined_grid(
+    grid = evaluate_grid(
         ranks(ball(0.8), 2, bounds), ACCEPTED, np.array([[0.0, 1.0], [-1.0, 1.0]]), levels=6
     )
     assert grid.status == "bounded"
