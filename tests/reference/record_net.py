@@ -29,6 +29,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
+from threadpoolctl import threadpool_info
 
 import exactregion as er
 
@@ -826,9 +827,11 @@ def _written(place: Path, frame: pd.DataFrame, *, in_parts: bool) -> str:
 
 
 def environment() -> dict[str, str]:
-    """Give what the last bits of Z may depend on."""
+    """Return what the last bits of Z may depend on: versions, and the kind of processor."""
     versions = {name: version(name) for name in ("numpy", "scipy", "numba")}
-    return {"python": platform.python_version(), **versions, "machine": platform.machine()}
+    kinds = {str(each.get("architecture", "")) for each in threadpool_info()}
+    processor = " ".join([platform.machine(), *sorted(kinds - {""})])
+    return {"python": platform.python_version(), **versions, "processor": processor}
 
 
 def read_net() -> dict[str, Any]:

