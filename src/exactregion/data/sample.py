@@ -125,7 +125,6 @@ class Inputs:
     shared: Shared = ()
 
     def __len__(self) -> int:
-        """Return the number of rows."""
         return len(self.trials)
 
     @cached_property
@@ -181,7 +180,6 @@ class Sample:
     classes: tuple[object, object] | None  # negative, positive as the user wrote them, if known
 
     def __len__(self) -> int:
-        """Return the number of rows."""
         return len(self.successes)
 
     @classmethod

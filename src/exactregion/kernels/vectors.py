@@ -47,7 +47,6 @@ class VectorKernel(NumericKernel):
     multiple: float = field(default=1.0, kw_only=True)
 
     def __post_init__(self) -> None:
-        """Check the bandwidth."""
         if self.bandwidth is not None and not (
             isinstance(self.bandwidth, Real) and 0 < float(self.bandwidth) < np.inf
         ):
@@ -62,7 +61,6 @@ class VectorKernel(NumericKernel):
             )
 
     def __repr__(self) -> str:
-        """Show the settings; the multiple where it is not one."""
         shown = [
             f"{setting.name}={getattr(self, setting.name)!r}"
             for setting in fields(self)
@@ -170,7 +168,6 @@ class Laplacian(VectorKernel):
     norm: int = 1
 
     def __post_init__(self) -> None:
-        """Check bandwidth and norm."""
         super().__post_init__()
         if self.norm not in (1, 2):
             raise InvalidValueError(
@@ -211,7 +208,6 @@ class Matern(VectorKernel):
     nu: float = 1.5
 
     def __post_init__(self) -> None:
-        """Check bandwidth and smoothness."""
         super().__post_init__()
         if not (isinstance(self.nu, Real) and 0 < float(self.nu) <= 100):
             raise InvalidValueError(
@@ -252,7 +248,6 @@ class Poisson(NumericKernel):
     rho: float = 0.5
 
     def __post_init__(self) -> None:
-        """Check the concentration."""
         if not (isinstance(self.rho, Real) and 0 < float(self.rho) < 1):
             raise InvalidValueError(
                 f"of Poisson must be between 0 and 1, both excluded. Got {self.rho!r} instead.",

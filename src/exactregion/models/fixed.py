@@ -13,7 +13,7 @@ from exactregion.data.reading import from_native, is_number
 from exactregion.errors import InvalidTypeError, InvalidValueError, NotFittedError
 from exactregion.models.base import as_matrix, check_probabilities
 
-__all__ = ["fixed_probabilities", "is_asked"]
+__all__ = ["fixed_probabilities", "needs_evaluation"]
 
 
 def fixed_probabilities(
@@ -60,7 +60,7 @@ def fixed_probabilities(
     return np.asarray(row)
 
 
-def is_asked(candidate: Any) -> bool:
+def needs_evaluation(candidate: Any) -> bool:
     """Whether a candidate computes probabilities from X, and is not an array of them."""
     return hasattr(candidate, "predict") or callable(candidate)
 

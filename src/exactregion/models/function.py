@@ -75,7 +75,6 @@ class Function(Model):
         self._bounds = tuple((float(low), float(high)) for low, high in pairs)
 
     def __repr__(self) -> str:
-        """Show the function and the names."""
         return f"Function({getattr(self.f, '__name__', self.f)!r}, names={self.names})"
 
     @property

@@ -171,7 +171,6 @@ class Recalibration(Model):
     """
 
     def __repr__(self) -> str:
-        """Show the class, which has no settings."""
         return "Recalibration()"
 
     @property

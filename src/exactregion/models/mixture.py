@@ -67,7 +67,6 @@ class _LocationMixture(_TwoDensities):
     power = 1
 
     def __post_init__(self) -> None:
-        """Check the locations."""
         try:
             pair = np.asarray(self.locations, dtype=np.float64)
         except (TypeError, ValueError):
@@ -189,7 +188,6 @@ class Mixture(_TwoDensities):
     shared: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Check that every name is a parameter of its density."""
         if isinstance(self.shared, str):
             raise InvalidTypeError(
                 f"of Mixture must be a tuple of names. Got the string {self.shared!r} instead.",
