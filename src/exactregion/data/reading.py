@@ -25,6 +25,7 @@ __all__ = [
     "Outcomes",
     "Part",
     "Values",
+    "as_floats",
     "check_no_label",
     "check_total",
     "counted",
@@ -33,6 +34,7 @@ __all__ = [
     "is_missing",
     "is_number",
     "labelled",
+    "missing_error",
     "no_trials_error",
     "numeric",
     "outcome_values",
@@ -64,6 +66,13 @@ def place_of(row: int, count: int, part: Part | None = None, *, column: str | No
     return f"{place} instead" + (f" ({count} such in all)" if part is None else "")
 
 
+def missing_error(name: str, place: str) -> InvalidValueError:
+    """Make the error for a missing value at a place, as `place_of` says it."""
+    return InvalidValueError(
+        f"must not hold missing values. Got one {place}: drop or fill these rows.", parameter=name
+    )
+
+
 def from_native(data: object, name: str) -> Any:
     """Wrap a frame or a series of any library; return anything else as it is."""
     try:
@@ -82,15 +91,17 @@ def is_number(column: nw.Series[Any]) -> bool:
     return column.dtype.is_numeric() or column.dtype == nw.Boolean
 
 
+def as_floats(column: nw.Series[Any]) -> FloatArray:
+    """Return a column of numbers as float64 values."""
+    return np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
+
+
 def is_missing(value: object) -> bool:
     """Whether an entry is None, NaN, infinite, or one of pandas' missing values."""
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return True
     pandas = sys.modules.get("pandas")  # its missing values exist only where it is loaded
     return pandas is not None and (value is pandas.NA or value is pandas.NaT)
-
-
-# --- inputs -------------------------------------------------------------------------------------
 
 
 def read_inputs(
@@ -167,8 +178,7 @@ def _read_columns(
             "instead: leave these columns out, turn them into numbers, or let a formula do it "
             "(ConfidenceRegion.from_formula)."
         )
-    values = [np.asarray(c.cast(nw.Float64).to_numpy(), dtype=np.float64) for c in columns]
-    return _finite(np.column_stack(values), names, name, part), names
+    return _finite(np.column_stack([as_floats(c) for c in columns]), names, name, part), names
 
 
 def _read_array(X: object, name: str, part: Part | None) -> tuple[Values, tuple[str, ...]]:
@@ -229,11 +239,7 @@ def _numbers_if_all_are(array: npt.NDArray[Any], name: str, part: Part | None) -
         return array
     if any(missing):
         row = missing.index(True) * len(array) // array.size
-        raise InvalidValueError(
-            f"must not hold missing values. Got one {place_of(row, sum(missing), part)}: "
-            "drop or fill these rows.",
-            parameter=name,
-        )
+        raise missing_error(name, place_of(row, sum(missing), part))
     return array.astype(np.float64)
 
 
@@ -250,21 +256,14 @@ def _finite(values: FloatArray, names: tuple[str, ...], name: str, part: Part | 
     return values + 0.0  # -0.0 and 0.0 are the same input
 
 
-# --- outcomes -----------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class Outcomes:
-    """Outcomes as successes and trials, both of shape (n,); labels are single trials.
+    """Outcomes as successes and trials; labels are single trials."""
 
-    `is_counts` says whether they were given as (successes, failures). `classes` are the negative
-    and the positive class as the user wrote them, None where unknown.
-    """
-
-    successes: IntArray
-    trials: IntArray
-    is_counts: bool
-    classes: tuple[object, object] | None
+    successes: IntArray  # (n,)
+    trials: IntArray  # (n,)
+    is_counts: bool  # whether they were given as (successes, failures)
+    classes: tuple[object, object] | None  # negative, positive as the user wrote them, if known
 
 
 def read_outcomes(y: object, pos_label: object = None, name: str = "y") -> Outcomes:

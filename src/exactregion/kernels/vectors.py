@@ -103,15 +103,12 @@ class VectorKernel(NumericKernel):
         points = (numeric(distinct.points) - centre) / scale
         width = self.bandwidth
         if width is None:
-            width = USUAL_SHARE * self.multiple * self._median_of(distinct, points, standardize)
+            # computed once for all kernels with this metric
+            key = type(self).median_distance, self.metric, standardize
+            if key not in distinct.medians:
+                distinct.medians[key] = self.median_distance(distinct, points)
+            width = USUAL_SHARE * self.multiple * distinct.medians[key]
         return SettledKernel(replace(self, bandwidth=width), centre, scale)
-
-    def _median_of(self, distinct: Distinct, points: FloatArray, standardize: bool) -> float:
-        """Return the median distance, computed once for all kernels with this metric."""
-        key = type(self).median_distance, self.metric, standardize
-        if key not in distinct.medians:
-            distinct.medians[key] = self.median_distance(distinct, points)
-        return distinct.medians[key]
 
 
 def scales_of(distinct: Distinct, *, standardize: bool) -> tuple[FloatArray, FloatArray]:
@@ -157,10 +154,8 @@ class Laplacian(VectorKernel):
 
     Parameters
     ----------
-    bandwidth : float, optional
-        Half the median distance by default.
-    multiple : float
-        A factor for the default bandwidth.
+    bandwidth, multiple : float, optional
+        As of `VectorKernel`.
     norm : {1, 2}
         1 is the product over columns, 2 the Euclidean form.
     """
@@ -197,10 +192,8 @@ class Matern(VectorKernel):
 
     Parameters
     ----------
-    bandwidth : float, optional
-        Half the median distance by default.
-    multiple : float
-        A factor for the default bandwidth.
+    bandwidth, multiple : float, optional
+        As of `VectorKernel`.
     nu : float
         Smoothness: 1/2 is the Euclidean Laplacian; ∞ would be the Gaussian.
     """

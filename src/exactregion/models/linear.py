@@ -170,13 +170,10 @@ class Recalibration(Model):
     array([0.059, 0.5  , 0.941])
     """
 
+    parameter_names = ("intercept", "slope")
+
     def __repr__(self) -> str:
         return "Recalibration()"
-
-    @property
-    def parameter_names(self) -> tuple[str, ...]:
-        """The intercept and the slope on the logit scale."""
-        return ("intercept", "slope")
 
     @property
     def has_constant_gradient(self) -> bool:
