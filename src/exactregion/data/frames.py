@@ -38,14 +38,6 @@ def as_pandas(data: object, name: str) -> pd.DataFrame:
 
     Numbers and booleans become NumPy's, also numbers stored as objects. Categories keep their order
     and lose the levels that no row has, as in R. A series becomes a frame of one column.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> as_pandas(pl.DataFrame({"dose": [1, 2], "sex": ["f", "m"]}), "data")
-       dose sex
-    0     1   f
-    1     2   m
     """
     import pandas as pd
 

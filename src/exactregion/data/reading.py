@@ -293,12 +293,15 @@ def outcome_values(y: object, name: str, *, part: Part | None = None) -> npt.NDA
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:
-        raise InvalidValueError(
-            f"must have shape (n,) for labels or (n, 2) for successes and "
-            f"failures. Got {values.shape} instead.",
-            parameter=name,
-        )
+        raise _shape_error(name, values.shape)
     return values
+
+
+def _shape_error(name: str, got: object) -> InvalidValueError:
+    return InvalidValueError(
+        f"must have shape (n,) for labels or (n, 2) for successes and failures. Got {got} instead.",
+        parameter=name,
+    )
 
 
 def counted(counts: IntArray) -> Outcomes:
@@ -389,11 +392,7 @@ def _outcome_array(y: object, name: str) -> npt.NDArray[Any]:
     try:
         np.asarray(y)
     except ValueError as error:
-        raise InvalidValueError(
-            "must have shape (n,) for labels or (n, 2) for successes and "
-            "failures. Got rows of different lengths instead.",
-            parameter=name,
-        ) from error
+        raise _shape_error(name, "rows of different lengths") from error
     return np.asarray(y, dtype=object)
 
 

@@ -178,12 +178,6 @@ class Sample:
         The order is lexicographic in the inputs, then the trials, within chunks of `CHUNK_ROWS`
         rows. It never depends on the outcomes, and makes every rank independent of the order of
         the user's rows. Objects stay in the order given.
-
-        Examples
-        --------
-        >>> sample = Sample.from_data([3.0, 1.0, 2.0], [1, 0, 1])
-        >>> sample.inputs.X, sample.successes
-        (array([1., 2., 3.]), array([0, 1, 1]))
         """
         values, columns = read_inputs(X, names[0])
         outcomes = read_outcomes(y, pos_label, names[1])

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import reduce
+from itertools import chain
 from operator import add, itemgetter
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -135,13 +136,7 @@ def number_of_workers(n_jobs: int | None) -> int:
 def map_in_order(
     task: Callable[[A], R], items: Iterable[A], n_jobs: int | None = None
 ) -> Iterator[R]:
-    """Yield task(item) for each item in order, by threads that take only a few items ahead.
-
-    Examples
-    --------
-    >>> list(map_in_order(lambda x: x * x, range(5), n_jobs=2))
-    [0, 1, 4, 9, 16]
-    """
+    """Yield task(item) for each item in order, by threads that take only a few items ahead."""
     workers = number_of_workers(n_jobs)
     if workers == 1:
         yield from map(task, items)
@@ -284,7 +279,7 @@ def columns_of(frame: Any, columns: Rows) -> Rows:
 def column_names(columns: Rows) -> list[str]:
     """List the columns that are requested, each once."""
     flat = ([names] if isinstance(names, str) else names for names in columns.parts().values())
-    return list(dict.fromkeys(name for names in flat for name in names))
+    return list(dict.fromkeys(chain.from_iterable(flat)))
 
 
 def open_rows(requested: Rows, data: Any, names: Rows) -> Rows | Source:
