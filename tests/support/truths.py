@@ -146,7 +146,7 @@ def many_ranks_under(truth, n, statistic, repetitions, first_seed=0):
     ).fit(X, y)
     state = region.fitted_
     inputs = state.sample.inputs
-    candidates = state.candidates(state.model.as_batch(truth.theta, len(truth.theta))[0])
+    candidates = state.candidates(state.model.as_batch(truth.theta)[0])
     ranks = []
     for repetition in range(first_seed, first_seed + repetitions):
         rng = np.random.default_rng([repetition, n])

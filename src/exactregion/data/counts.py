@@ -37,21 +37,18 @@ class Tally:
         """Add the rows of another; None if there are too many distinct ones."""
         outcomes = tuple(dict.fromkeys((*self.outcomes, *other.outcomes)))
         rows = np.concatenate([self.rows, other.rows])
-        counts = np.concatenate([self._counts_of(outcomes), other._counts_of(outcomes)])
+        counts = np.concatenate([self.counts_of(outcomes), other.counts_of(outcomes)])
         return _tallied(rows, counts, outcomes)
 
-    def _counts_of(self, outcomes: Sequence[object]) -> IntArray:
+    def counts_of(self, outcomes: Sequence[object]) -> IntArray:
         """Return one column per outcome, zero for those that do not occur."""
-        counts = np.zeros((len(self.rows), len(outcomes)), dtype=np.int64)
-        counts[:, [outcomes.index(outcome) for outcome in self.outcomes]] = self.counts
-        return counts
+        known = dict(zip(self.outcomes, self.counts.T, strict=True))
+        none = np.zeros(len(self.rows), dtype=np.int64)
+        return np.column_stack([known.get(outcome, none) for outcome in outcomes])
 
 
 def tally_of(rows: FloatArray, counts: IntArray, outcomes: tuple[object, ...]) -> Tally | None:
-    """Tally rows (n, w) with counts (n, c) of the outcomes; None if too many are distinct.
-
-    The rows must be sorted by their first column at least.
-    """
+    """Tally rows (n, w), sorted by their first column; None if too many are distinct."""
     # where the first column alone changes too often, the others need not be compared
     if np.count_nonzero(np.diff(rows[:, 0])) >= MOST_ROWS:
         return None
@@ -68,25 +65,16 @@ def _tallied(rows: FloatArray, counts: IntArray, outcomes: tuple[object, ...]) -
 
 
 def sample_of(tally: Tally, positive: object, shared: Shared = ()) -> tuple[Sample, FloatArray]:
-    """Make a sample of counts, and the probability of each of its rows.
-
-    Inputs are all columns of the tally but the last, which is the probability.
-    """
+    """Make a sample of counts, and the probability of each of its rows: the last column."""
     p = np.ascontiguousarray(tally.rows[:, -1])
-    total = tally.counts.sum(axis=1)
-    successes = np.zeros(len(p), dtype=np.int64)
-    if positive in tally.outcomes:
-        successes = tally.counts[:, tally.outcomes.index(positive)]
-    counts = np.column_stack([successes, total - successes])
+    successes = tally.counts_of([positive])[:, 0]
+    counts = np.column_stack([successes, tally.counts.sum(axis=1) - successes])
     sample = Sample.from_data(tally.rows[:, :-1], counts, shared=shared).with_ties_ordered_by(p)
     return sample, p[sample.inputs.order]
 
 
 def collapsed(sample: Sample, probabilities: FloatArray) -> tuple[Sample, FloatArray] | None:
-    """Collapse data in memory; None if they have too few rows, or too many distinct ones.
-
-    The probabilities are in canonical order.
-    """
+    """Collapse data in memory; None if they have too few rows, or too many distinct ones."""
     inputs = sample.inputs
     if not inputs.extent.is_large or isinstance(inputs.X, tuple):
         return None

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from functools import reduce
-from operator import add, itemgetter
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -26,10 +26,7 @@ from exactregion.data.sources import (
     column_names,
     columns_of,
     concatenated,
-    each_part,
-    joined,
     same_length,
-    selected,
 )
 from exactregion.errors import InvalidTypeError, InvalidValueError, MissingDependencyError
 
@@ -51,11 +48,10 @@ class DaskSource(Source):
         """Take inputs, outcomes and probabilities from separate collections."""
         chunks: dict[str, list[Any]] = {}
         lengths: dict[str, int] = {}
-        for role in ROLES:
-            if getattr(rows, role) is not None:
-                parts, numbers = _partitions(getattr(rows, role), getattr(names, role))
-                lengths[role] = sum(numbers)
-                chunks[role] = _in_chunks(parts, numbers)
+        for role, values in rows.parts().items():
+            parts, numbers = _partitions(values, getattr(names, role))
+            lengths[role] = sum(numbers)
+            chunks[role] = _in_chunks(parts, numbers)
         n_rows = same_length(lengths, names)
         missing = [None] * len(chunks["y"])
         each = zip(*(chunks.get(role, missing) for role in ROLES), strict=True)
@@ -70,7 +66,7 @@ class DaskSource(Source):
 
     def of_group(self, group: Any, numbers: Sequence[int]) -> DaskSource:
         """Return the rows of one group, given its number of rows in each chunk."""
-        members = [_dask().delayed(selected)(rows, group) for rows in self._chunks]
+        members = [_dask().delayed(Rows.of_group)(rows, group) for rows in self._chunks]
         return DaskSource(_in_chunks(members, list(numbers)), sum(numbers))
 
     def chunks(self) -> Iterator[Rows]:
@@ -89,16 +85,14 @@ class DaskSource(Source):
         level = self._tasks(task)
         while len(level) > 1:
             groups = [level[at : at + FAN_IN] for at in range(0, len(level), FAN_IN)]
-            level = [_dask().delayed(_sum)(group) for group in groups]
+            level = [_dask().delayed(reduce)(add, group) for group in groups]
         (result,) = _dask().compute(*level)
         done(self.n_rows)
         return result  # type: ignore[no-any-return]
 
     def _tasks(self, task: Task[R]) -> list[Any]:
         shared = _dask().delayed(task, traverse=False)  # sent once, not with every chunk
-        return [
-            _dask().delayed(_run)(shared, index, rows) for index, rows in enumerate(self._chunks)
-        ]
+        return [shared(index, rows) for index, rows in enumerate(self._chunks)]
 
 
 def _dask() -> Any:
@@ -107,14 +101,6 @@ def _dask() -> Any:
     except ImportError as error:
         raise MissingDependencyError("pip install exactregion[dask]") from error
     return dask
-
-
-def _run(task: Task[R], index: int, rows: Rows) -> R:
-    return task(index, rows)
-
-
-def _sum(results: Sequence[Any]) -> Any:
-    return reduce(add, results)
 
 
 def _partitions(values: Any, name: str) -> tuple[list[Any], list[int]]:
@@ -159,7 +145,4 @@ def _in_chunks(parts: list[Any], lengths: list[int]) -> list[Any]:
 
 
 def _joined_slices(parts: Sequence[Any], slices: Sequence[slice]) -> Any:
-    pairs = zip(parts, slices, strict=True)
-    if isinstance(parts[0], Rows):
-        return joined([each_part(part, itemgetter(rows)) for part, rows in pairs])
-    return concatenated([part[rows] for part, rows in pairs])
+    return concatenated([part[rows] for part, rows in zip(parts, slices, strict=True)])

@@ -74,8 +74,8 @@ class Design:
                 "The columns of a formula must not be called 'Intercept', which is the name that "
                 f"it gives to its own. Got {formula!r} instead: rename the column, or write - 1."
             )
-        made = _materialize(_new_spec(right), used, formula)
-        matrix = _numbers(made, formula).drop(columns="Intercept" if intercept else [])
+        matrix, spec = _evaluate(_new_spec(right), used, formula)
+        matrix = matrix.drop(columns="Intercept" if intercept else [])
         if matrix.shape[1] == 0:
             raise InvalidValueError(
                 f"must have a term besides the intercept. Got {formula!r} instead.",
@@ -90,7 +90,7 @@ class Design:
             matrix=matrix,
             outcomes=_outcomes(left, used, formula),
             outcome=" + ".join(str(term) for term in left),
-            _spec=made.model_spec,
+            _spec=spec,
         )
 
     def transform(self, X: Any) -> pd.DataFrame:
@@ -106,8 +106,8 @@ class Design:
         frame = frame[list(self.columns)]
         check_present(frame, "X")
         self._check_levels(frame)
-        made = _materialize(self._spec, frame.astype(self._kinds(frame)), self.formula)
-        return _numbers(made, self.formula)[list(self.names)]
+        matrix, _ = _evaluate(self._spec, frame.astype(self._kinds(frame)), self.formula)
+        return matrix[list(self.names)]
 
     @property
     def is_coded(self) -> bool:
@@ -150,9 +150,6 @@ class Design:
         return {str(name): categories[name].dtype for name in categories}
 
 
-# --- evaluation ---------------------------------------------------------------------------------
-
-
 def _check_kinds(frame: pd.DataFrame) -> None:
     for name in frame.columns:
         if frame[name].dtype.kind not in "biufOUT":
@@ -167,24 +164,17 @@ def _new_spec(terms: Any) -> Any:
     return formulaic_module().ModelSpec.from_spec(terms, output="pandas", na_action="ignore")
 
 
-def _materialize(spec: Any, frame: pd.DataFrame, formula: str) -> Any:
-    mismatch = formulaic_module(".errors").DataMismatchWarning
-    try:
-        # numbers that are not finite are named by row and column afterwards
-        with np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("error", mismatch)
-            return spec.get_model_matrix(frame, context={})
-    except Exception as error:  # whatever an expression of the user's may raise
-        raise unreadable(formula, error) from error
-
-
-def _numbers(made: Any, formula: str) -> pd.DataFrame:
-    """Check that the matrix holds finite numbers."""
+def _evaluate(spec: Any, frame: pd.DataFrame, formula: str) -> tuple[pd.DataFrame, Any]:
+    """Make the matrix of finite numbers that a spec gives, and the spec that codes new rows so."""
     import pandas as pd
 
     try:
+        # numbers that are not finite are named by row and column afterwards
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("error", formulaic_module(".errors").DataMismatchWarning)
+            made = spec.get_model_matrix(frame, context={})
         matrix = pd.DataFrame(made).astype(np.float64)
-    except (TypeError, ValueError) as error:
+    except Exception as error:  # whatever an expression of the user's may raise
         raise unreadable(formula, error) from error
     bad = ~np.isfinite(matrix.to_numpy())
     if bad.any():
@@ -194,7 +184,7 @@ def _numbers(made: Any, formula: str) -> pd.DataFrame:
             f"{matrix.columns[column]!r} instead ({int(bad.sum())} such in all).",
             parameter="formula",
         )
-    return matrix
+    return matrix, made.model_spec
 
 
 def _outcomes(left: Any, frame: pd.DataFrame, formula: str) -> Any:
@@ -219,7 +209,7 @@ def _outcome(term: Any, frame: pd.DataFrame, formula: str) -> Any:
         return None
     if term.factors[0].eval_method.value == "lookup":
         return frame[term.factors[0].expr]
-    made = _materialize(_new_spec(formulaic_module().SimpleFormula([term])), frame, formula)
-    values = _numbers(made, formula)
-    is_coded = values.shape[1] != 1 or made.model_spec.factor_contrasts
+    terms = formulaic_module().SimpleFormula([term])
+    values, spec = _evaluate(_new_spec(terms), frame, formula)
+    is_coded = values.shape[1] != 1 or spec.factor_contrasts
     return None if is_coded else values.iloc[:, 0]

@@ -49,13 +49,7 @@ def formulaic_module(name: str = "") -> Any:
 
 
 def parse_formula(formula: object, columns: Sequence[str]) -> tuple[Terms, Terms]:
-    """Return the terms of the left and of the right side.
-
-    Examples
-    --------
-    >>> parse_formula("won + lost ~ dose*sex", ["won", "lost", "dose", "sex"])
-    (won + lost, 1 + dose + sex + dose:sex)
-    """
+    """Return the terms of the left and of the right side."""
     if not isinstance(formula, str):
         raise InvalidTypeError(
             f"must be text, such as 'damage ~ temp'. Got {type(formula).__name__} instead.",

@@ -9,7 +9,14 @@ import narwhals as nw
 import numpy as np
 
 from exactregion._typing import FloatArray
-from exactregion.data.reading import from_native, is_missing, is_number, place_of
+from exactregion.data.reading import (
+    as_floats,
+    from_native,
+    is_missing,
+    is_number,
+    missing_error,
+    place_of,
+)
 from exactregion.data.sample import Shared
 from exactregion.errors import InvalidTypeError, InvalidValueError
 
@@ -31,14 +38,6 @@ def as_pandas(data: object, name: str) -> pd.DataFrame:
 
     Numbers and booleans become NumPy's, also numbers stored as objects. Categories keep their order
     and lose the levels that no row has, as in R. A series becomes a frame of one column.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> as_pandas(pl.DataFrame({"dose": [1, 2], "sex": ["f", "m"]}), "data")
-       dose sex
-    0     1   f
-    1     2   m
     """
     import pandas as pd
 
@@ -64,15 +63,8 @@ def check_present(frame: pd.DataFrame, name: str) -> None:
     missing = frame.isna().to_numpy()
     if missing.any():
         row, column = np.argwhere(missing)[0]
-        raise _missing_error(name, int(row), str(frame.columns[column]), int(missing.sum()))
-
-
-def _missing_error(name: str, row: int, column: str, count: int) -> InvalidValueError:
-    return InvalidValueError(
-        f"must not hold missing values. Got one {place_of(row, count, column=column)}: "
-        "drop or fill these rows.",
-        parameter=name,
-    )
+        label = str(frame.columns[column])
+        raise missing_error(name, place_of(row, int(missing.sum()), column=label))
 
 
 def _plain(column: nw.Series[Any]) -> Any:
@@ -80,9 +72,7 @@ def _plain(column: nw.Series[Any]) -> Any:
 
     dtype = column.dtype
     if is_number(column):
-        if not column.null_count():
-            return np.asarray(column.to_numpy())
-        return np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
+        return as_floats(column) if column.null_count() else np.asarray(column.to_numpy())
     if dtype in (nw.Categorical, nw.Enum) and isinstance(column.to_native(), pd.Series):
         return column.to_native().cat.remove_unused_categories().array
     if dtype == nw.Enum:
@@ -92,9 +82,6 @@ def _plain(column: nw.Series[Any]) -> Any:
     if dtype.is_temporal():
         return column.to_numpy()
     return pd.Series(column.to_list()).infer_objects().array
-
-
-# --- text as numbers ----------------------------------------------------------------------------
 
 
 def encode_text(X: object, name: str = "X") -> tuple[Any, Shared]:
@@ -128,23 +115,25 @@ def encode_text(X: object, name: str = "X") -> tuple[Any, Shared]:
         return X, ()
     import pandas as pd
 
-    parts = [_encode(column, name) for column in frame.iter_columns()]
-    encoded = [pair for part in parts for pair in part]
-    ends = np.cumsum([len(part) for part in parts]).tolist()
-    places = [tuple(range(end - len(part), end)) for part, end in zip(parts, ends, strict=True)]
+    encoded: Encoded = []
+    shared = []
+    for column in frame.iter_columns():
+        first = len(encoded)
+        encoded += _encode(column, name)
+        if len(encoded) > first + 1:
+            shared.append(tuple(range(first, len(encoded))))
     matrix = np.column_stack([values for _, values in encoded])
-    numbers = pd.DataFrame(matrix, columns=[label for label, _ in encoded])
-    return numbers, tuple(place for place in places if len(place) > 1)
+    return pd.DataFrame(matrix, columns=[label for label, _ in encoded]), tuple(shared)
 
 
 def _encode(column: nw.Series[Any], name: str) -> Encoded:
     label, dtype = str(column.name), column.dtype
     if is_number(column):
-        return [(label, _floats(column))]
+        return [(label, as_floats(column))]
     if dtype in (nw.Date, nw.Datetime):
-        return [(label, _floats(column.dt.timestamp("us")) / MICROSECONDS_PER_DAY)]
+        return [(label, as_floats(column.dt.timestamp("us")) / MICROSECONDS_PER_DAY)]
     if dtype == nw.Duration:
-        return [(label, _floats(column.dt.total_microseconds()) / MICROSECONDS_PER_DAY)]
+        return [(label, as_floats(column.dt.total_microseconds()) / MICROSECONDS_PER_DAY)]
     entries = column.to_list()
     present = [entry for entry in entries if not is_missing(entry)]
     if dtype == nw.Object and present and all(isinstance(entry, Real) for entry in present):
@@ -160,14 +149,10 @@ def _encode(column: nw.Series[Any], name: str) -> Encoded:
     return _indicators(label, entries, name)
 
 
-def _floats(column: nw.Series[Any]) -> FloatArray:
-    return np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
-
-
 def _indicators(label: str, entries: list[Any], name: str) -> Encoded:
     missing = np.flatnonzero([is_missing(entry) for entry in entries])
     if len(missing):
-        raise _missing_error(name, int(missing[0]), label, len(missing))
+        raise missing_error(name, place_of(missing[0], len(missing), column=label))
     levels = sorted(set(entries), key=lambda level: (str(type(level)), level))
     if len(levels) > MAX_LEVELS:
         raise InvalidValueError(

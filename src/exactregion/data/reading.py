@@ -23,8 +23,8 @@ from exactregion.errors import InvalidTypeError, InvalidValueError
 __all__ = [
     "MAX_TRIALS",
     "Outcomes",
-    "Part",
     "Values",
+    "as_floats",
     "check_no_label",
     "check_total",
     "counted",
@@ -33,6 +33,7 @@ __all__ = [
     "is_missing",
     "is_number",
     "labelled",
+    "missing_error",
     "no_trials_error",
     "numeric",
     "outcome_values",
@@ -49,19 +50,21 @@ MAX_TRIALS = 2**31
 """Most trials in all: sums over them take 31 of the 53 bits of a double, features the rest."""
 
 
-@dataclass(frozen=True)
-class Part:
-    """Marks values as some of the user's rows, beginning with `first_row`."""
-
-    first_row: int
-
-
-def place_of(row: int, count: int, part: Part | None = None, *, column: str | None = None) -> str:
-    """Say where the first of `count` bad values is; how many there are only if all were seen."""
-    place = f"in row {int(row) + (0 if part is None else part.first_row)}"
+def place_of(
+    row: int, count: int, first_row: int | None = None, *, column: str | None = None
+) -> str:
+    """Say where the first of `count` bad values is; all rows were seen if `first_row` is None."""
+    place = f"in row {int(row) + (first_row or 0)}"
     if column is not None:
         place += f", column {column!r}"
-    return f"{place} instead" + (f" ({count} such in all)" if part is None else "")
+    return f"{place} instead" + (f" ({count} such in all)" if first_row is None else "")
+
+
+def missing_error(name: str, place: str) -> InvalidValueError:
+    """Make the error for a missing value at a place, as `place_of` says it."""
+    return InvalidValueError(
+        f"must not hold missing values. Got one {place}: drop or fill these rows.", parameter=name
+    )
 
 
 def from_native(data: object, name: str) -> Any:
@@ -82,6 +85,11 @@ def is_number(column: nw.Series[Any]) -> bool:
     return column.dtype.is_numeric() or column.dtype == nw.Boolean
 
 
+def as_floats(column: nw.Series[Any]) -> FloatArray:
+    """Return a column of numbers as float64 values."""
+    return np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
+
+
 def is_missing(value: object) -> bool:
     """Whether an entry is None, NaN, infinite, or one of pandas' missing values."""
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
@@ -90,11 +98,8 @@ def is_missing(value: object) -> bool:
     return pandas is not None and (value is pandas.NA or value is pandas.NaT)
 
 
-# --- inputs -------------------------------------------------------------------------------------
-
-
 def read_inputs(
-    X: object, name: str = "X", *, part: Part | None = None
+    X: object, name: str = "X", *, first_row: int | None = None
 ) -> tuple[Values, tuple[str, ...]]:
     """Turn arrays, frames and sequences into float64 values (or objects) and column names."""
     frame = from_native(X, name)
@@ -103,18 +108,18 @@ def read_inputs(
             "must be in memory. Got a lazy frame instead: call collect() first.", parameter=name
         )
     if isinstance(frame, nw.Series):
-        values, names = _read_columns([frame], [frame.name or "x"], name, part)
+        values, names = _read_columns([frame], [frame.name or "x"], name, first_row)
         return values[:, 0], names
     if isinstance(frame, nw.DataFrame):
-        return _read_columns(list(frame.iter_columns()), frame.columns, name, part)
-    return _read_array(X, name, part)
+        return _read_columns(list(frame.iter_columns()), frame.columns, name, first_row)
+    return _read_array(X, name, first_row)
 
 
 def read_predictions(
-    y_prob: object, name: str = "y_prob", *, part: Part | None = None
+    y_prob: object, name: str = "y_prob", *, first_row: int | None = None
 ) -> FloatArray:
     """Turn predicted probabilities into float64 values (n,) between 0 and 1."""
-    values, _ = read_inputs(y_prob, name, part=part)
+    values, _ = read_inputs(y_prob, name, first_row=first_row)
     if isinstance(values, tuple):
         raise InvalidTypeError(
             f"must hold numbers. Got a sequence of {type(values[0]).__name__} instead.",
@@ -132,7 +137,7 @@ def read_predictions(
     if len(outside):
         raise InvalidValueError(
             f"must be between 0 and 1. Got {values[outside[0]]!s} "
-            f"{place_of(outside[0], len(outside), part)}.",
+            f"{place_of(outside[0], len(outside), first_row)}.",
             parameter=name,
         )
     return values
@@ -151,7 +156,7 @@ def numeric(values: Values) -> FloatArray:
 
 
 def _read_columns(
-    columns: list[nw.Series[Any]], labels: Sequence[object], name: str, part: Part | None
+    columns: list[nw.Series[Any]], labels: Sequence[object], name: str, first_row: int | None
 ) -> tuple[FloatArray, tuple[str, ...]]:
     if not columns:
         raise InvalidValueError("must have at least one column. Got 0 instead.", parameter=name)
@@ -167,11 +172,10 @@ def _read_columns(
             "instead: leave these columns out, turn them into numbers, or let a formula do it "
             "(ConfidenceRegion.from_formula)."
         )
-    values = [np.asarray(c.cast(nw.Float64).to_numpy(), dtype=np.float64) for c in columns]
-    return _finite(np.column_stack(values), names, name, part), names
+    return _finite(np.column_stack([as_floats(c) for c in columns]), names, name, first_row), names
 
 
-def _read_array(X: object, name: str, part: Part | None) -> tuple[Values, tuple[str, ...]]:
+def _read_array(X: object, name: str, first_row: int | None) -> tuple[Values, tuple[str, ...]]:
     if hasattr(X, "toarray"):
         raise InvalidTypeError(
             f"must be dense. Got a sparse {type(X).__name__} instead: call toarray() first.",
@@ -194,7 +198,7 @@ def _read_array(X: object, name: str, part: Part | None) -> tuple[Values, tuple[
     except ValueError:  # rows of different lengths: objects
         return tuple(cast(Sequence[object], X)), ()
     if array.dtype.kind == "O":
-        array = _numbers_if_all_are(array, name, part)
+        array = _numbers_if_all_are(array, name, first_row)
     if array.dtype.kind in "OUS":
         if isinstance(X, np.ndarray) and array.ndim != 1:
             raise InvalidTypeError(
@@ -214,14 +218,16 @@ def _read_array(X: object, name: str, part: Part | None) -> tuple[Values, tuple[
         )
     width = 1 if array.ndim == 1 else array.shape[1]
     names = ("x",) if width == 1 else tuple(f"x{column}" for column in range(width))
-    return _finite(array.astype(np.float64), names, name, part), names
+    return _finite(array.astype(np.float64), names, name, first_row), names
 
 
 def _is_sequence(values: object) -> bool:
     return hasattr(values, "__len__") and not isinstance(values, (str, bytes, Mapping, Set))
 
 
-def _numbers_if_all_are(array: npt.NDArray[Any], name: str, part: Part | None) -> npt.NDArray[Any]:
+def _numbers_if_all_are(
+    array: npt.NDArray[Any], name: str, first_row: int | None
+) -> npt.NDArray[Any]:
     """Turn an array of objects into numbers, unless an entry is neither a number nor missing."""
     missing = [is_missing(value) for value in array.flat]
     present = [value for value, gone in zip(array.flat, missing, strict=True) if not gone]
@@ -229,20 +235,18 @@ def _numbers_if_all_are(array: npt.NDArray[Any], name: str, part: Part | None) -
         return array
     if any(missing):
         row = missing.index(True) * len(array) // array.size
-        raise InvalidValueError(
-            f"must not hold missing values. Got one {place_of(row, sum(missing), part)}: "
-            "drop or fill these rows.",
-            parameter=name,
-        )
+        raise missing_error(name, place_of(row, sum(missing), first_row))
     return array.astype(np.float64)
 
 
-def _finite(values: FloatArray, names: tuple[str, ...], name: str, part: Part | None) -> FloatArray:
+def _finite(
+    values: FloatArray, names: tuple[str, ...], name: str, first_row: int | None
+) -> FloatArray:
     bad = ~np.isfinite(values)
     if bad.any():
         table = values.reshape(len(values), -1)
         row, column = np.argwhere(bad.reshape(table.shape))[0]
-        place = place_of(row, int(bad.sum()), part, column=names[column])
+        place = place_of(row, int(bad.sum()), first_row, column=names[column])
         raise InvalidValueError(
             f"must hold finite numbers. Got {table[row, column]} {place}: drop or fill these rows.",
             parameter=name,
@@ -250,21 +254,14 @@ def _finite(values: FloatArray, names: tuple[str, ...], name: str, part: Part | 
     return values + 0.0  # -0.0 and 0.0 are the same input
 
 
-# --- outcomes -----------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class Outcomes:
-    """Outcomes as successes and trials, both of shape (n,); labels are single trials.
+    """Outcomes as successes and trials; labels are single trials."""
 
-    `is_counts` says whether they were given as (successes, failures). `classes` are the negative
-    and the positive class as the user wrote them, None where unknown.
-    """
-
-    successes: IntArray
-    trials: IntArray
-    is_counts: bool
-    classes: tuple[object, object] | None
+    successes: IntArray  # (n,)
+    trials: IntArray  # (n,)
+    is_counts: bool  # whether they were given as (successes, failures)
+    classes: tuple[object, object] | None  # negative, positive as the user wrote them, if known
 
 
 def read_outcomes(y: object, pos_label: object = None, name: str = "y") -> Outcomes:
@@ -277,29 +274,32 @@ def read_outcomes(y: object, pos_label: object = None, name: str = "y") -> Outco
     return labelled(values, classes)
 
 
-def outcome_values(y: object, name: str, *, part: Part | None = None) -> npt.NDArray[Any]:
+def outcome_values(y: object, name: str, *, first_row: int | None = None) -> npt.NDArray[Any]:
     """Check outcomes without regard to classes: labels (n,), or whole numbers (n, 2)."""
     values = _outcome_array(y, name)
     missing = _missing_rows(values)
     if len(missing):
         raise InvalidValueError(
             f"must not hold missing or infinite values. Got one "
-            f"{place_of(missing[0], len(missing), part)}: drop these rows.",
+            f"{place_of(missing[0], len(missing), first_row)}: drop these rows.",
             parameter=name,
         )
     if values.dtype.kind == "O":
         values = np.asarray(values.tolist())
     if values.ndim == 2 and values.shape[1] == 2:
-        return _read_counts(values, name, part)
+        return _read_counts(values, name, first_row)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:
-        raise InvalidValueError(
-            f"must have shape (n,) for labels or (n, 2) for successes and "
-            f"failures. Got {values.shape} instead.",
-            parameter=name,
-        )
+        raise _shape_error(name, values.shape)
     return values
+
+
+def _shape_error(name: str, got: object) -> InvalidValueError:
+    return InvalidValueError(
+        f"must have shape (n,) for labels or (n, 2) for successes and failures. Got {got} instead.",
+        parameter=name,
+    )
 
 
 def counted(counts: IntArray) -> Outcomes:
@@ -390,11 +390,7 @@ def _outcome_array(y: object, name: str) -> npt.NDArray[Any]:
     try:
         np.asarray(y)
     except ValueError as error:
-        raise InvalidValueError(
-            "must have shape (n,) for labels or (n, 2) for successes and "
-            "failures. Got rows of different lengths instead.",
-            parameter=name,
-        ) from error
+        raise _shape_error(name, "rows of different lengths") from error
     return np.asarray(y, dtype=object)
 
 
@@ -414,7 +410,7 @@ def _missing_rows(table: npt.NDArray[Any]) -> IntArray:
     return np.unique(np.flatnonzero(missing) // max(1, table[:1].size))
 
 
-def _read_counts(values: npt.NDArray[Any], name: str, part: Part | None) -> IntArray:
+def _read_counts(values: npt.NDArray[Any], name: str, first_row: int | None) -> IntArray:
     if values.dtype.kind not in "biuf":
         raise InvalidTypeError(
             f"The counts in the {name!r} parameter must be whole numbers. "
@@ -424,7 +420,7 @@ def _read_counts(values: npt.NDArray[Any], name: str, part: Part | None) -> IntA
     if len(bad):
         raise InvalidValueError(
             f"The counts in the {name!r} parameter must be whole numbers, 0 or more. "
-            f"Got {values[bad[0]].tolist()} {place_of(bad[0], len(bad), part)}."
+            f"Got {values[bad[0]].tolist()} {place_of(bad[0], len(bad), first_row)}."
         )
     check_total(float(values.astype(np.float64).sum()), name)
     return values.astype(np.int64)

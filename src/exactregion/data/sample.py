@@ -8,7 +8,7 @@ accident.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -66,13 +66,8 @@ class Extent:
     @classmethod
     def together(cls, parts: Iterable[Extent]) -> Extent:
         """Combine chunks that begin where blocks begin."""
-        extents = list(parts)
-        return cls(
-            sum(part.rows for part in extents),
-            sum(part.total for part in extents),
-            max(part.block_trials for part in extents),
-            max(part.row_trials for part in extents),
-        )
+        rows, totals, in_blocks, in_rows = zip(*map(astuple, parts), strict=True)
+        return cls(sum(rows), sum(totals), max(in_blocks), max(in_rows))
 
     @property
     def is_large(self) -> bool:
@@ -103,29 +98,15 @@ class Inputs:
     """What may be used before ranking: inputs and numbers of trials, never outcomes.
 
     Rows are in canonical order (see `Sample.from_data`).
-
-    Attributes
-    ----------
-    X : ndarray of shape (n,) or (n, d), or tuple of n objects
-        The inputs, with as many dimensions as the user gave.
-    trials : ndarray of shape (n,)
-        Number of trials of each row; 1 everywhere for labels.
-    names : tuple of str
-        A name for each column; empty for objects.
-    order : ndarray of shape (n,)
-        ``order[j]`` is the user's row at canonical place j.
-    shared : tuple of tuples of int
-        Columns that have one scale together.
     """
 
-    X: Values
-    trials: IntArray
-    names: tuple[str, ...]
-    order: IntArray
+    X: Values  # (n,) or (n, d) as the user gave them, or n objects
+    trials: IntArray  # (n,); 1 everywhere for labels
+    names: tuple[str, ...]  # a name for each column; empty for objects
+    order: IntArray  # (n,): the user's row at each canonical place
     shared: Shared = ()
 
     def __len__(self) -> int:
-        """Return the number of rows."""
         return len(self.trials)
 
     @cached_property
@@ -146,8 +127,7 @@ class Inputs:
     @cached_property
     def user_rows(self) -> Values:
         """The inputs in the order of the user's rows, for functions that the user wrote."""
-        rows: Values = _rows(self.X, np.argsort(self.order))
-        return rows
+        return _rows(self.X, np.argsort(self.order))  # type: ignore[no-any-return]
 
     @cached_property
     def distinct(self) -> Distinct:
@@ -181,7 +161,6 @@ class Sample:
     classes: tuple[object, object] | None  # negative, positive as the user wrote them, if known
 
     def __len__(self) -> int:
-        """Return the number of rows."""
         return len(self.successes)
 
     @classmethod
@@ -199,12 +178,6 @@ class Sample:
         The order is lexicographic in the inputs, then the trials, within chunks of `CHUNK_ROWS`
         rows. It never depends on the outcomes, and makes every rank independent of the order of
         the user's rows. Objects stay in the order given.
-
-        Examples
-        --------
-        >>> sample = Sample.from_data([3.0, 1.0, 2.0], [1, 0, 1])
-        >>> sample.inputs.X, sample.successes
-        (array([1., 2., 3.]), array([0, 1, 1]))
         """
         values, columns = read_inputs(X, names[0])
         outcomes = read_outcomes(y, pos_label, names[1])
@@ -226,11 +199,9 @@ class Sample:
     def part(self, rows: IntArray) -> Sample:
         """Return the sample of some of the user's rows, as if there were no others."""
         inputs = self.inputs
-        X, trials = _rows(inputs.user_rows, rows), inputs.to_user_order(inputs.trials)[rows]
-        order = canonical_order(X, trials)
-        part = replace(inputs, X=_rows(X, order), trials=trials[order], order=order)
-        successes = inputs.to_user_order(self.successes)[rows]
-        return replace(self, inputs=part, successes=successes[order])
+        places = np.argsort(inputs.order)[rows]
+        order = canonical_order(_rows(inputs.X, places), inputs.trials[places])
+        return self._at(places[order], order)
 
     def with_ties_ordered_by(self, values: FloatArray) -> Sample:
         """Put rows with equal inputs into the order of `values`, given per row of the user.
@@ -242,9 +213,13 @@ class Sample:
         moved = canonical_order(inputs.X, inputs.trials, values[inputs.order])
         if np.array_equal(moved, np.arange(len(self))):
             return self
-        rows, trials, order = _rows(inputs.X, moved), inputs.trials[moved], inputs.order[moved]
-        ordered = replace(inputs, X=rows, trials=trials, order=order)
-        return replace(self, inputs=ordered, successes=self.successes[moved])
+        return self._at(moved, inputs.order[moved])
+
+    def _at(self, places: IntArray, order: IntArray) -> Sample:
+        """Take the rows at some canonical places, in an order that is canonical for them."""
+        X, trials = _rows(self.inputs.X, places), self.inputs.trials[places]
+        inputs = replace(self.inputs, X=X, trials=trials, order=order)
+        return replace(self, inputs=inputs, successes=self.successes[places])
 
 
 def distinct_of(X: FloatArray, trials: IntArray, shared: Shared = ()) -> Distinct:
@@ -268,19 +243,15 @@ def _rows(values: Values, order: IntArray) -> Any:
 def canonical_order(
     values: Values, trials: IntArray, *ties: FloatArray, large: bool | None = None
 ) -> IntArray:
-    """Order rows by inputs, then trials, then further numbers, within chunks.
-
-    Rows that agree in all of these stay in their order, unless there are many rows in all
-    (`large`; by default more than one chunk): then a quicker sort is used, since which of them
-    comes first changes no sum.
-    """
+    """Order rows by inputs, then trials, then further numbers, within chunks."""
     n = len(trials)
-    large = n > CHUNK_ROWS if large is None else large
     if isinstance(values, tuple):
         return np.arange(n)
     columns = values.reshape(n, -1).T
     equal = bool((trials == trials[0]).all())
     keys = [*ties, *(() if equal else (trials,)), *columns[::-1]]
+    # which of equal rows comes first changes no sum of many rows, so that these need no stable sort
+    large = n > CHUNK_ROWS if large is None else large
     quick = large and len(keys) == 1
 
     def order(rows: slice) -> IntArray:

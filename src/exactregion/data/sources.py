@@ -11,9 +11,12 @@ import glob
 import mmap
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import reduce
+from itertools import chain
 from operator import add, itemgetter
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -23,7 +26,6 @@ import numpy as np
 
 from exactregion.data.reading import from_native
 from exactregion.data.sample import CHUNK_ROWS
-from exactregion.data.workers import answers
 from exactregion.errors import (
     FileAccessError,
     FileFormatError,
@@ -43,13 +45,13 @@ __all__ = [
     "column_names",
     "columns_of",
     "concatenated",
-    "each_part",
-    "joined",
+    "map_in_order",
+    "number_of_workers",
     "open_rows",
     "same_length",
-    "selected",
 ]
 
+A = TypeVar("A")
 R = TypeVar("R")
 Done: TypeAlias = Callable[[int], None]
 """Called with the number of rows when a chunk is done."""
@@ -67,46 +69,41 @@ class Rows:
     p: Any  # probabilities; None where a candidate computes them
     by: Any = None  # groups
 
+    def parts(self) -> dict[str, Any]:
+        """Return the parts that are not None."""
+        parts = {role: getattr(self, role) for role in ROLES}
+        return {role: values for role, values in parts.items() if values is not None}
+
+    def map(self, change: Callable[[Any], Any]) -> Rows:
+        """Apply a function to each part that is not None."""
+        parts = self.parts()
+        return Rows(*(change(parts[role]) if role in parts else None for role in ROLES))
+
+    def __getitem__(self, rows: slice) -> Rows:
+        return self.map(itemgetter(rows))
+
+    def of_group(self, group: Any) -> Rows:
+        """Return the rows of one group."""
+        members = np.flatnonzero(np.asarray(self.by) == group)
+        return self.map(lambda v: v.iloc[members] if hasattr(v, "iloc") else v[members])
+
 
 Task: TypeAlias = Callable[[int, Rows], R]
 """Called with the index of a chunk, and its rows."""
 
 
-def each_part(rows: Rows, change: Callable[[Any], Any]) -> Rows:
-    """Apply a function to each part that is not None."""
-    parts = (getattr(rows, role) for role in ROLES)
-    return Rows(*(None if values is None else change(values) for values in parts))
-
-
-def selected(rows: Rows, group: Any) -> Rows:
-    """Return the rows of one group."""
-    members = np.flatnonzero(np.asarray(rows.by) == group)
-    return each_part(
-        rows, lambda values: values.iloc[members] if _is_pandas(values) else values[members]
-    )
-
-
-def joined(parts: Sequence[Rows]) -> Rows:
-    """Put rows one after the other."""
-    if len(parts) == 1:
-        return parts[0]
-    roles = ([getattr(part, role) for part in parts] for role in ROLES)
-    return Rows(*(None if values[0] is None else concatenated(values) for values in roles))
-
-
 def concatenated(parts: Sequence[Any]) -> Any:
-    """Put arrays, or frames and series of pandas, one after the other."""
+    """Put rows, arrays, or frames and series of pandas, one after the other."""
     if len(parts) == 1:
         return parts[0]
-    if _is_pandas(parts[0]):
+    if isinstance(parts[0], Rows):
+        roles = ([getattr(part, role) for part in parts] for role in ROLES)
+        return Rows(*(None if values[0] is None else concatenated(values) for values in roles))
+    if hasattr(parts[0], "iloc"):
         import pandas as pd
 
         return pd.concat(parts, ignore_index=True)
     return np.concatenate(parts)
-
-
-def _is_pandas(values: Any) -> bool:
-    return hasattr(values, "iloc")
 
 
 def _in_chunks(parts: Iterator[Rows]) -> Iterator[Rows]:
@@ -119,15 +116,43 @@ def _in_chunks(parts: Iterator[Rows]) -> Iterator[Rows]:
         waiting.append(part)
         number += len(part.y)
         while number >= CHUNK_ROWS:
-            rows = joined(waiting)
-            yield each_part(rows, itemgetter(slice(0, CHUNK_ROWS)))
-            waiting = [each_part(rows, itemgetter(slice(CHUNK_ROWS, None)))]
+            rows = concatenated(waiting)
+            yield rows[:CHUNK_ROWS]
+            waiting = [rows[CHUNK_ROWS:]]
             number -= CHUNK_ROWS
     if number:
-        yield joined(waiting)
+        yield concatenated(waiting)
 
 
-# --- sources ------------------------------------------------------------------------------------
+def number_of_workers(n_jobs: int | None) -> int:
+    """Turn `n_jobs`, as in joblib, into a number of workers."""
+    if n_jobs in (None, 1):
+        return 1
+    from joblib import effective_n_jobs
+
+    return int(effective_n_jobs(n_jobs))
+
+
+def map_in_order(
+    task: Callable[[A], R], items: Iterable[A], n_jobs: int | None = None
+) -> Iterator[R]:
+    """Yield task(item) for each item in order, by threads that take only a few items ahead."""
+    workers = number_of_workers(n_jobs)
+    if workers == 1:
+        yield from map(task, items)
+        return
+    waiting: deque[Future[R]] = deque()
+    with ThreadPoolExecutor(workers) as pool:
+        try:
+            for item in items:
+                waiting.append(pool.submit(task, item))
+                if len(waiting) > workers:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
 
 
 class Source(ABC):
@@ -153,7 +178,7 @@ class Source(ABC):
 
     def _results(self, task: Task[R], done: Done, n_jobs: int | None) -> Iterator[R]:
         numbered = enumerate(self.chunks())
-        for index, result in enumerate(answers(lambda item: task(*item), numbered, n_jobs)):
+        for index, result in enumerate(map_in_order(lambda item: task(*item), numbered, n_jobs)):
             yield result
             done(min(CHUNK_ROWS, self.n_rows - index * CHUNK_ROWS))
 
@@ -163,17 +188,13 @@ class ArraySource(Source):
 
     def __init__(self, rows: Rows, names: Rows) -> None:
         self.rows = rows
-        self.n_rows = same_length({role: len(v) for role, v in _present(rows)}, names)
+        self.n_rows = same_length({role: len(v) for role, v in rows.parts().items()}, names)
 
     def chunks(self) -> Iterator[Rows]:
         """Slice the arrays."""
         for start in range(0, self.n_rows, CHUNK_ROWS):
-            yield each_part(self.rows, itemgetter(slice(start, start + CHUNK_ROWS)))
-            each_part(self.rows, _release)
-
-
-def _present(rows: Rows) -> list[tuple[str, Any]]:
-    return [(role, values) for role in ROLES if (values := getattr(rows, role)) is not None]
+            yield self.rows[start : start + CHUNK_ROWS]
+            self.rows.map(_release)
 
 
 def same_length(lengths: Mapping[str, int], names: Rows) -> int:
@@ -204,7 +225,7 @@ class GroupSource(Source):
 
     def chunks(self) -> Iterator[Rows]:
         """Gather the rows of the group."""
-        return _in_chunks(selected(rows, self.group) for rows in self.source.chunks())
+        return _in_chunks(rows.of_group(self.group) for rows in self.source.chunks())
 
 
 class ParquetSource(Source):
@@ -252,16 +273,13 @@ class ParquetSource(Source):
 
 def columns_of(frame: Any, columns: Rows) -> Rows:
     """Take the requested columns of a frame: a series for one name, a frame for several."""
-    return each_part(columns, lambda at: frame[at if isinstance(at, str) else list(at)])
+    return columns.map(lambda at: frame[at if isinstance(at, str) else list(at)])
 
 
 def column_names(columns: Rows) -> list[str]:
     """List the columns that are requested, each once."""
-    flat = ([names] if isinstance(names, str) else names for _, names in _present(columns))
-    return list(dict.fromkeys(name for names in flat for name in names))
-
-
-# --- opening ------------------------------------------------------------------------------------
+    flat = ([names] if isinstance(names, str) else names for names in columns.parts().values())
+    return list(dict.fromkeys(chain.from_iterable(flat)))
 
 
 def open_rows(requested: Rows, data: Any, names: Rows) -> Rows | Source:
@@ -272,7 +290,7 @@ def open_rows(requested: Rows, data: Any, names: Rows) -> Rows | Source:
     """
     if data is not None:
         return _open_columns(data, requested, names)
-    present = [values for role, values in _present(requested) if role != "by"]
+    present = [values for role, values in requested.parts().items() if role != "by"]
     if any(hasattr(values, "__dask_graph__") for values in present):
         from exactregion.data.dask_source import DaskSource
 
@@ -304,12 +322,12 @@ def _open_columns(data: Any, requested: Rows, names: Rows) -> Rows | Source:
             parameter="data",
         )
     _check_columns(requested, names, frame.columns)
-    return each_part(columns_of(frame, requested), lambda values: values.to_native())
+    return columns_of(frame, requested).map(lambda values: values.to_native())
 
 
 def _check_columns(requested: Rows, names: Rows, columns: Sequence[str]) -> None:
     """Check that the requested parts are names of columns that exist."""
-    for role, wanted in _present(requested):
+    for role, wanted in requested.parts().items():
         listed = [wanted] if isinstance(wanted, str) else wanted
         if not (isinstance(listed, (list, tuple)) and all(isinstance(n, str) for n in listed)):
             raise InvalidTypeError(

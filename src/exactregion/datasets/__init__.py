@@ -36,14 +36,11 @@ def beetle() -> pd.DataFrame:
     Source: Bliss (1935), "The calculation of the dosage-mortality curve", Annals of Applied
     Biology 22, 134-167. The table stands in many textbooks; this copy comes from no package.
 
-    Returns
-    -------
-    pandas.DataFrame
-        8 rows, with the columns
+    8 rows, with the columns
 
-        - ``logdose``: base-10 logarithm of the concentration in mg/l
-        - ``n``: number of beetles exposed
-        - ``killed``: number of those that died
+    - ``logdose``: base-10 logarithm of the concentration in mg/l
+    - ``n``: number of beetles exposed
+    - ``killed``: number of those that died
 
     Examples
     --------
@@ -64,21 +61,18 @@ def birthwt() -> pd.DataFrame:
     Source: Hosmer and Lemeshow (1989), "Applied Logistic Regression", Wiley, as in the data set
     birthwt of the R package MASS.
 
-    Returns
-    -------
-    pandas.DataFrame
-        189 rows, with the columns
+    189 rows, with the columns
 
-        - ``low``: the outcome, 1 if the baby weighed less than 2.5 kg
-        - ``age``: age of the mother in years
-        - ``lwt``: weight of the mother at the last menstrual period, in pounds
-        - ``race``: 1 white, 2 black, 3 other: a code, not a number to compute with
-        - ``smoke``: 1 if the mother smoked during the pregnancy
-        - ``ptl``: number of earlier premature labours
-        - ``ht``: 1 if the mother has had hypertension
-        - ``ui``: 1 if the uterus was irritable
-        - ``ftv``: number of visits to a physician in the first trimester
-        - ``bwt``: weight of the baby in g
+    - ``low``: the outcome, 1 if the baby weighed less than 2.5 kg
+    - ``age``: age of the mother in years
+    - ``lwt``: weight of the mother at the last menstrual period, in pounds
+    - ``race``: 1 white, 2 black, 3 other: a code, not a number to compute with
+    - ``smoke``: 1 if the mother smoked during the pregnancy
+    - ``ptl``: number of earlier premature labours
+    - ``ht``: 1 if the mother has had hypertension
+    - ``ui``: 1 if the uterus was irritable
+    - ``ftv``: number of visits to a physician in the first trimester
+    - ``bwt``: weight of the baby in g
 
     Examples
     --------
@@ -99,16 +93,13 @@ def budworm() -> pd.DataFrame:
     Source: Collett (1991), "Modelling Binary Data", Chapman and Hall, Example 3.7, as in the data
     set budworm of the R package pbkrtest.
 
-    Returns
-    -------
-    pandas.DataFrame
-        12 rows, with the columns
+    12 rows, with the columns
 
-        - ``sex``: ``"male"`` or ``"female"``
-        - ``dose``: dose in µg: 1, 2, 4, 8, 16 or 32
-        - ``ldose``: base-2 logarithm of ``dose``
-        - ``ndead``: number of moths dead or knocked down
-        - ``ntotal``: number of moths in the batch, always 20
+    - ``sex``: ``"male"`` or ``"female"``
+    - ``dose``: dose in µg: 1, 2, 4, 8, 16 or 32
+    - ``ldose``: base-2 logarithm of ``dose``
+    - ``ndead``: number of moths dead or knocked down
+    - ``ntotal``: number of moths in the batch, always 20
 
     Examples
     --------
@@ -129,15 +120,12 @@ def deguelin() -> pd.DataFrame:
     Source: Morgan (1992), "Analysis of Quantal Response Data", Chapman and Hall, Table 3.9, as in
     the data set deguelin of the R package drc, by way of the collection Rdatasets.
 
-    Returns
-    -------
-    pandas.DataFrame
-        6 rows, with the columns
+    6 rows, with the columns
 
-        - ``dose``: 10 to the power ``log10dose``, in a unit that drc does not name
-        - ``log10dose``: base-10 logarithm of the dose, to two decimals
-        - ``r``: number of aphids that died
-        - ``n``: number of aphids treated
+    - ``dose``: 10 to the power ``log10dose``, in a unit that drc does not name
+    - ``log10dose``: base-10 logarithm of the dose, to two decimals
+    - ``r``: number of aphids that died
+    - ``n``: number of aphids treated
 
     Examples
     --------
@@ -158,14 +146,11 @@ def menarche() -> pd.DataFrame:
     Source: Milicer and Szczotka (1966), "Age at menarche in Warsaw girls in 1965", Human Biology
     38, 199-203, as in the data set menarche of the R package MASS.
 
-    Returns
-    -------
-    pandas.DataFrame
-        25 rows, with the columns
+    25 rows, with the columns
 
-        - ``Age``: mean age of the group in years
-        - ``Total``: number of girls in the group
-        - ``Menarche``: number of those who had reached menarche
+    - ``Age``: mean age of the group in years
+    - ``Total``: number of girls in the group
+    - ``Menarche``: number of those who had reached menarche
 
     Examples
     --------
@@ -187,15 +172,12 @@ def oring() -> pd.DataFrame:
     prediction of failure", JASA 84, 945-957, as in the data set SpaceShuttle of the R package vcd;
     the flight whose O-rings were not recovered is left out.
 
-    Returns
-    -------
-    pandas.DataFrame
-        23 rows, with the columns
+    23 rows, with the columns
 
-        - ``temp``: temperature of the joints at launch, °F
-        - ``pressure``: pressure of the leak check, psi
-        - ``y``: the outcome, 1 if any of the six primary O-rings was damaged
-        - ``n_failures``: number of O-rings damaged
+    - ``temp``: temperature of the joints at launch, °F
+    - ``pressure``: pressure of the leak check, psi
+    - ``y``: the outcome, 1 if any of the six primary O-rings was damaged
+    - ``n_failures``: number of O-rings damaged
 
     Examples
     --------
@@ -216,13 +198,10 @@ def pima_predictions() -> pd.DataFrame:
 
     Source: computed with glm of R from Pima.tr and Pima.te of the R package MASS; see `pima_tr`.
 
-    Returns
-    -------
-    pandas.DataFrame
-        332 rows, with the columns
+    332 rows, with the columns
 
-        - ``p``: predicted probability of diabetes
-        - ``y``: the outcome, 1 if the woman is diabetic
+    - ``p``: predicted probability of diabetes
+    - ``y``: the outcome, 1 if the woman is diabetic
 
     Examples
     --------
@@ -243,11 +222,8 @@ def pima_te() -> pd.DataFrame:
     Source: Smith, Everhart, Dickson, Knowler and Johannes (1988), see `pima_tr`, as in the data
     set Pima.te of the R package MASS.
 
-    Returns
-    -------
-    pandas.DataFrame
-        332 rows, with the columns ``npreg``, ``glu``, ``bp``, ``skin``, ``bmi``, ``ped``, ``age``
-        and ``type`` of `pima_tr`.
+    332 rows, with the columns ``npreg``, ``glu``, ``bp``, ``skin``, ``bmi``, ``ped``, ``age``
+    and ``type`` of `pima_tr`.
 
     Examples
     --------
@@ -270,19 +246,16 @@ def pima_tr() -> pd.DataFrame:
     Applications in Medical Care, 261-265, as in the data set Pima.tr of the R package MASS. It
     holds 200 women drawn at random from the 532 with complete records; `pima_te` has the others.
 
-    Returns
-    -------
-    pandas.DataFrame
-        200 rows, with the columns
+    200 rows, with the columns
 
-        - ``npreg``: number of pregnancies
-        - ``glu``: plasma glucose in an oral glucose tolerance test; MASS names no unit
-        - ``bp``: diastolic blood pressure, mm Hg
-        - ``skin``: thickness of the skin fold at the triceps, mm
-        - ``bmi``: body mass index, kg/m²
-        - ``ped``: diabetes pedigree function, a score of diabetes among relatives
-        - ``age``: age in years
-        - ``type``: the outcome, ``"Yes"`` if diabetic by the criteria of the WHO, else ``"No"``
+    - ``npreg``: number of pregnancies
+    - ``glu``: plasma glucose in an oral glucose tolerance test; MASS names no unit
+    - ``bp``: diastolic blood pressure, mm Hg
+    - ``skin``: thickness of the skin fold at the triceps, mm
+    - ``bmi``: body mass index, kg/m²
+    - ``ped``: diabetes pedigree function, a score of diabetes among relatives
+    - ``age``: age in years
+    - ``type``: the outcome, ``"Yes"`` if diabetic by the criteria of the WHO, else ``"No"``
 
     Examples
     --------
@@ -304,15 +277,12 @@ def spector() -> pd.DataFrame:
     Economic Education 11, 37-44, as in the data set spector of the Python package statsmodels,
     which has it by permission of the author, who keeps all rights.
 
-    Returns
-    -------
-    pandas.DataFrame
-        32 rows, with the columns
+    32 rows, with the columns
 
-        - ``GPA``: grade point average of the student
-        - ``TUCE``: score in a test of economics
-        - ``PSI``: 1 if the student was taught by the new method
-        - ``GRADE``: the outcome, 1 if the grade improved
+    - ``GPA``: grade point average of the student
+    - ``TUCE``: score in a test of economics
+    - ``PSI``: 1 if the student was taught by the new method
+    - ``GRADE``: the outcome, 1 if the grade improved
 
     Examples
     --------
@@ -335,14 +305,11 @@ def two_afc() -> pd.DataFrame:
     Harmeling, Macke and Wichmann (2016), "Painfree and accurate Bayesian estimation of
     psychometric functions for (potentially) overdispersed data", Vision Research 122, 105-123.
 
-    Returns
-    -------
-    pandas.DataFrame
-        13 rows, with the columns
+    13 rows, with the columns
 
-        - ``level``: stimulus level, in a unit that psignifit does not name
-        - ``n_correct``: number of correct answers
-        - ``n_total``: number of trials, always 90
+    - ``level``: stimulus level, in a unit that psignifit does not name
+    - ``n_correct``: number of correct answers
+    - ``n_total``: number of trials, always 90
 
     Examples
     --------

@@ -13,7 +13,7 @@ from threading import Lock
 import numpy as np
 
 from exactregion._typing import FloatArray, IntArray
-from exactregion.data.workers import number_of
+from exactregion.data.sources import number_of_workers
 from exactregion.engine.blocks import batch_size, check_numbers, has_certainties, statistics_of
 from exactregion.engine.incremental import PathSet, SortedUniforms, is_possible
 from exactregion.engine.terms import PreparedStatistic, StatisticAt
@@ -122,7 +122,7 @@ def statistics_of_many(
     order = path_order(theta)
     numbers = n * (3 + 4 * d) + m * len(at.terms)
     size = max(1, min(size, CACHED_NUMBERS // numbers))
-    shares = np.array_split(order, min(number_of(n_jobs), max(1, len(order) // size)))
+    shares = np.array_split(order, min(number_of_workers(n_jobs), max(1, len(order) // size)))
 
     def along_paths(which: int) -> FloatArray:
         share = shares[which]

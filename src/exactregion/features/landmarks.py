@@ -218,11 +218,7 @@ class Landmarks:
         between = kernel.contrast if contrast else kernel.between
         weights = sample.weights / sample.weights.sum()
         diagonal = float(between(scaled[:1], scaled[:1])[0, 0])
-        gram = Gram(
-            len(scaled),
-            lambda index: between(scaled, scaled[index]),
-            np.full(len(scaled), diagonal),
-        )
+        gram = Gram.of_differences(between, scaled)
         with single_thread():
             _, pivots = pivoted_factor(gram, weights, LANDMARKS, TOLERANCE / 2, step=8)
             points = scaled[pivots]

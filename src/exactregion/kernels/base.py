@@ -19,19 +19,20 @@ __all__ = ["BoundKernel", "Gram", "Kernel", "NumericKernel", "SettledKernel"]
 class Gram:
     """A symmetric positive semidefinite matrix over u points, computed by columns.
 
-    Attributes
-    ----------
-    size : int
-        Number of points, u.
-    columns : callable
-        Indices (q,) to the columns (u, q).
-    diagonal : ndarray of shape (u,)
-        The diagonal.
+    `columns` is a function of indices (q,) that gives the columns (u, q); `diagonal` is (u,).
     """
 
-    size: int
     columns: Callable[[IntArray], FloatArray]
     diagonal: FloatArray
+
+    @property
+    def size(self) -> int:
+        """Number of points, u."""
+        return len(self.diagonal)
+
+    def half(self) -> Gram:
+        """Return half the matrix."""
+        return Gram(lambda index: self.columns(index) / 2, self.diagonal / 2)
 
     @classmethod
     def of_differences(
@@ -39,7 +40,7 @@ class Gram:
     ) -> Gram:
         """Make the Gram matrix of a function of differences, whose diagonal is constant."""
         diagonal = np.full(len(points), between(points[:1], points[:1])[0, 0])
-        return cls(len(points), lambda index: between(points, points[index]), diagonal)
+        return cls(lambda index: between(points, points[index]), diagonal)
 
 
 class Kernel(ABC):
@@ -56,33 +57,17 @@ class Kernel(ABC):
 
 @dataclass(frozen=True, eq=False)
 class BoundKernel:
-    """A kernel bound to the distinct inputs of a data set.
+    """A kernel bound to `points`, the inputs of a data set that are distinct to the kernel.
 
-    Attributes
-    ----------
-    points : Distinct
-        The inputs that are distinct to the kernel.
-    gram : Gram
-        k of these inputs.
-    contrast : Gram
-        B = (K_same - K_diff) / 2 of a kernel k = A + B yy' on X × {-1, +1}, for embeddings of
-        labelled data.
-    cross : callable or None
-        Nodes (q, d) in the units of X to k(all points, nodes); None where there are no others.
+    `gram` is k of these inputs, and `contrast` is B = (K_same - K_diff) / 2 of a kernel
+    k = A + B yy' on X × {-1, +1}, for embeddings of labelled data. `cross` is a function of nodes
+    (q, d) in the units of X that gives k(all points, nodes); None where there are no others.
     """
 
     points: Distinct
     gram: Gram
     contrast: Gram
     cross: Callable[[FloatArray], FloatArray] | None
-
-    @classmethod
-    def comparing_equal_labels(
-        cls, points: Distinct, gram: Gram, cross: Callable[[FloatArray], FloatArray] | None
-    ) -> BoundKernel:
-        """Bind a kernel that is zero between inputs of different labels: K_diff = 0."""
-        half = Gram(gram.size, lambda index: gram.columns(index) / 2, gram.diagonal / 2)
-        return cls(points, gram, half, cross)
 
 
 class NumericKernel(Kernel):

@@ -1,4 +1,7 @@
-"""Kernels that users define: a Gram matrix, or a function of any two objects."""
+"""Kernels that users define: a Gram matrix, or a function of any two objects.
+
+They compare labelled data where labels agree, K_diff = 0: their contrast is half the Gram matrix.
+"""
 
 from __future__ import annotations
 
@@ -45,9 +48,9 @@ class Precomputed(Kernel):
         # equal inputs may have different rows in the matrix: all count as distinct
         apart = inputs.rows_apart
         rows = inputs.order[apart.row]
-        gram = Gram(len(rows), lambda index: K[np.ix_(rows, rows[index])], K[rows, rows])
+        gram = Gram(lambda index: K[np.ix_(rows, rows[index])], K[rows, rows])
         _check_gram(gram)
-        return BoundKernel.comparing_equal_labels(apart, gram, None)
+        return BoundKernel(apart, gram, gram.half(), None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,9 +76,9 @@ class CallableKernel(Kernel):
             return _numbers(values, one_number).reshape(len(points), len(nodes))
 
         diagonal = _numbers([self.function(a, a) for a in points], one_number)
-        gram = Gram(len(points), lambda index: cross([points[i] for i in index]), diagonal)
+        gram = Gram(lambda index: cross([points[i] for i in index]), diagonal)
         _check_gram(gram)
-        return BoundKernel.comparing_equal_labels(inputs.distinct, gram, cross)
+        return BoundKernel(inputs.distinct, gram, gram.half(), cross)
 
 
 def _numbers(values: Any, message: str) -> FloatArray:

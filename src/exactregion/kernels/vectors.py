@@ -47,7 +47,6 @@ class VectorKernel(NumericKernel):
     multiple: float = field(default=1.0, kw_only=True)
 
     def __post_init__(self) -> None:
-        """Check the bandwidth."""
         if self.bandwidth is not None and not (
             isinstance(self.bandwidth, Real) and 0 < float(self.bandwidth) < np.inf
         ):
@@ -62,7 +61,6 @@ class VectorKernel(NumericKernel):
             )
 
     def __repr__(self) -> str:
-        """Show the settings; the multiple where it is not one."""
         shown = [
             f"{setting.name}={getattr(self, setting.name)!r}"
             for setting in fields(self)
@@ -105,15 +103,12 @@ class VectorKernel(NumericKernel):
         points = (numeric(distinct.points) - centre) / scale
         width = self.bandwidth
         if width is None:
-            width = USUAL_SHARE * self.multiple * self._median_of(distinct, points, standardize)
+            # computed once for all kernels with this metric
+            key = type(self).median_distance, self.metric, standardize
+            if key not in distinct.medians:
+                distinct.medians[key] = self.median_distance(distinct, points)
+            width = USUAL_SHARE * self.multiple * distinct.medians[key]
         return SettledKernel(replace(self, bandwidth=width), centre, scale)
-
-    def _median_of(self, distinct: Distinct, points: FloatArray, standardize: bool) -> float:
-        """Return the median distance, computed once for all kernels with this metric."""
-        key = type(self).median_distance, self.metric, standardize
-        if key not in distinct.medians:
-            distinct.medians[key] = self.median_distance(distinct, points)
-        return distinct.medians[key]
 
 
 def scales_of(distinct: Distinct, *, standardize: bool) -> tuple[FloatArray, FloatArray]:
@@ -159,10 +154,8 @@ class Laplacian(VectorKernel):
 
     Parameters
     ----------
-    bandwidth : float, optional
-        Half the median distance by default.
-    multiple : float
-        A factor for the default bandwidth.
+    bandwidth, multiple : float, optional
+        As of `VectorKernel`.
     norm : {1, 2}
         1 is the product over columns, 2 the Euclidean form.
     """
@@ -170,7 +163,6 @@ class Laplacian(VectorKernel):
     norm: int = 1
 
     def __post_init__(self) -> None:
-        """Check bandwidth and norm."""
         super().__post_init__()
         if self.norm not in (1, 2):
             raise InvalidValueError(
@@ -200,10 +192,8 @@ class Matern(VectorKernel):
 
     Parameters
     ----------
-    bandwidth : float, optional
-        Half the median distance by default.
-    multiple : float
-        A factor for the default bandwidth.
+    bandwidth, multiple : float, optional
+        As of `VectorKernel`.
     nu : float
         Smoothness: 1/2 is the Euclidean Laplacian; ∞ would be the Gaussian.
     """
@@ -211,7 +201,6 @@ class Matern(VectorKernel):
     nu: float = 1.5
 
     def __post_init__(self) -> None:
-        """Check bandwidth and smoothness."""
         super().__post_init__()
         if not (isinstance(self.nu, Real) and 0 < float(self.nu) <= 100):
             raise InvalidValueError(
@@ -252,7 +241,6 @@ class Poisson(NumericKernel):
     rho: float = 0.5
 
     def __post_init__(self) -> None:
-        """Check the concentration."""
         if not (isinstance(self.rho, Real) and 0 < float(self.rho) < 1):
             raise InvalidValueError(
                 f"of Poisson must be between 0 and 1, both excluded. Got {self.rho!r} instead.",

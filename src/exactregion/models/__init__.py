@@ -3,7 +3,7 @@
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.models.base import Model
 from exactregion.models.check import check_model
-from exactregion.models.fixed import fixed_probabilities, is_asked
+from exactregion.models.fixed import fixed_probabilities, needs_evaluation
 from exactregion.models.function import Function
 from exactregion.models.linear import CLogLog, LinearModel, Logistic, Probit, Recalibration
 from exactregion.models.mixture import GaussianMixture, LaplaceMixture, Mixture
@@ -25,7 +25,7 @@ __all__ = [
     "as_model",
     "check_model",
     "fixed_probabilities",
-    "is_asked",
+    "needs_evaluation",
 ]
 
 MODELS: dict[str, type[Model]] = {

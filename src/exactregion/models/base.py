@@ -106,34 +106,24 @@ class Model(ABC):
         return len(self.for_inputs(X).parameter_names)
 
     def probabilities(self, theta: npt.ArrayLike, X: Any) -> FloatArray:
-        """Compute P_θ(Y=+1|x) in each row.
-
-        Parameters
-        ----------
-        theta : array-like of shape (d,) or (T, d)
-            One parameter, or a batch.
-        X : array-like, frame, or what the model takes
-            n rows of inputs.
-
-        Returns
-        -------
-        ndarray of shape (n,) or (T, n)
-        """
+        """Compute P_θ(Y=+1|x) in each of n rows of X: shape (n,), or (T, n) for a batch of θ."""
         model = self.for_inputs(X)
-        batch, single = model.as_batch(theta, len(model.parameter_names))
+        batch, single = model.as_batch(theta)
         P = check_probabilities(model.evaluate(batch, X), batch, n=len(X))
         return P[0] if single else P
 
     def logit_gradient(self, theta: npt.ArrayLike, X: Any) -> FloatArray:
         """Gradient of logit P_θ(Y=+1|x) in θ: shape (n, d), or (T, n, d) for a batch."""
         model = self.for_inputs(X)
-        batch, single = model.as_batch(theta, len(model.parameter_names))
+        batch, single = model.as_batch(theta)
         with np.errstate(all="ignore"):
             gradient = model.differentiate(batch, X)
         return gradient[0] if single else gradient
 
-    def as_batch(self, theta: npt.ArrayLike, d: int) -> tuple[FloatArray, bool]:
-        """Check θ of d parameters; return it as (T, d), and whether it was a single one."""
+    def as_batch(self, theta: npt.ArrayLike) -> tuple[FloatArray, bool]:
+        """Check θ; return it as (T, d), and whether it was a single one."""
+        names = self.parameter_names
+        d = len(names)
         try:
             values = np.asarray(theta, dtype=np.float64)
         except (TypeError, ValueError) as error:
@@ -155,9 +145,7 @@ class Model(ABC):
                 f"Got {batch[row, index]} at index {index} of theta {row} instead.",
                 parameter="theta",
             )
-        for column, name, (low, high) in zip(
-            batch.T, self.parameter_names, self.bounds, strict=True
-        ):
+        for column, name, (low, high) in zip(batch.T, names, self.bounds, strict=True):
             outside = np.flatnonzero((column < low) | (column > high))
             if len(outside):
                 raise InvalidValueError(

@@ -13,7 +13,7 @@ from exactregion.data.reading import from_native, is_number
 from exactregion.errors import InvalidTypeError, InvalidValueError, NotFittedError
 from exactregion.models.base import as_matrix, check_probabilities
 
-__all__ = ["fixed_probabilities", "is_asked"]
+__all__ = ["fixed_probabilities", "needs_evaluation"]
 
 
 def fixed_probabilities(
@@ -24,7 +24,7 @@ def fixed_probabilities(
     *,
     first_row: int = 0,
 ) -> FloatArray:
-    """Compute the probability of the positive class in each of n rows by a candidate.
+    """Compute the probability of the positive class in each of n rows by a candidate: shape (n,).
 
     Parameters
     ----------
@@ -40,10 +40,6 @@ def fixed_probabilities(
     first_row : int
         The user's row that X begins with, where it is a part of all rows.
 
-    Returns
-    -------
-    ndarray of shape (n,)
-
     Examples
     --------
     >>> fixed_probabilities(lambda x: x / 10, np.array([1.0, 5.0]), 2)
@@ -56,11 +52,11 @@ def fixed_probabilities(
         values = _by_results(candidate, X)
     else:
         values = candidate(X) if callable(candidate) else candidate
-    row = check_probabilities(_as_row(values, n), np.empty((1, 0)), n=n, first_row=first_row)[0]
-    return np.asarray(row)
+    row = _as_row(values, n)[None]
+    return np.asarray(check_probabilities(row, np.empty((1, 0)), n=n, first_row=first_row)[0])
 
 
-def is_asked(candidate: Any) -> bool:
+def needs_evaluation(candidate: Any) -> bool:
     """Whether a candidate computes probabilities from X, and is not an array of them."""
     return hasattr(candidate, "predict") or callable(candidate)
 
@@ -119,10 +115,7 @@ def _as_row(values: Any, n: int) -> FloatArray:
             f"must give one probability per row, shape ({n},). Got {row.shape} instead{cure}.",
             parameter="candidate",
         )
-    return row[None]
-
-
-# --- scikit-learn -------------------------------------------------------------------------------
+    return row
 
 
 def _by_classifier(classifier: Any, X: Any, classes: tuple[object, object] | None) -> FloatArray:
@@ -185,9 +178,6 @@ def _with_names(X: Any, width: int | None, known: Any) -> Any:
     import pandas as pd
 
     return pd.DataFrame(array, columns=list(known))
-
-
-# --- statsmodels --------------------------------------------------------------------------------
 
 
 def _by_results(results: Any, X: Any) -> Any:

@@ -41,6 +41,9 @@ class Function(Model):
     array([0.333, 0.5  , 0.667])
     """
 
+    parameter_names: tuple[str, ...] = ()
+    bounds: Bounds = ()
+
     def __init__(
         self,
         f: Callable[..., Any],
@@ -70,23 +73,12 @@ class Function(Model):
                 parameter="bounds",
             )
         self.f = f
-        self.names = tuple(names)
+        self.parameter_names = tuple(names)
         self.vectorized = vectorized
-        self._bounds = tuple((float(low), float(high)) for low, high in pairs)
+        self.bounds = tuple((float(low), float(high)) for low, high in pairs)
 
     def __repr__(self) -> str:
-        """Show the function and the names."""
-        return f"Function({getattr(self.f, '__name__', self.f)!r}, names={self.names})"
-
-    @property
-    def parameter_names(self) -> tuple[str, ...]:
-        """The names given."""
-        return self.names
-
-    @property
-    def bounds(self) -> Bounds:
-        """The bounds given."""
-        return self._bounds
+        return f"Function({getattr(self.f, '__name__', self.f)!r}, names={self.parameter_names})"
 
     def evaluate(self, theta: FloatArray, X: Any) -> FloatArray:
         """Call the function, once for each θ unless it is vectorized."""

@@ -170,14 +170,10 @@ class Recalibration(Model):
     array([0.059, 0.5  , 0.941])
     """
 
-    def __repr__(self) -> str:
-        """Show the class, which has no settings."""
-        return "Recalibration()"
+    parameter_names = ("intercept", "slope")
 
-    @property
-    def parameter_names(self) -> tuple[str, ...]:
-        """The intercept and the slope on the logit scale."""
-        return ("intercept", "slope")
+    def __repr__(self) -> str:
+        return "Recalibration()"
 
     @property
     def has_constant_gradient(self) -> bool:

@@ -64,10 +64,11 @@ class _LocationMixture(_TwoDensities):
 
     locations: tuple[float, float] = (1.0, -1.0)
 
+    parameter_names = ("p", "scale")
+    bounds = ((0.0, 1.0), (0.0, np.inf))  # at scale 0 the limit is taken
     power = 1
 
     def __post_init__(self) -> None:
-        """Check the locations."""
         try:
             pair = np.asarray(self.locations, dtype=np.float64)
         except (TypeError, ValueError):
@@ -82,16 +83,6 @@ class _LocationMixture(_TwoDensities):
     @abstractmethod
     def advantage(self, x: FloatArray) -> FloatArray:
         """Compute the log density ratio at scale 1."""
-
-    @property
-    def parameter_names(self) -> tuple[str, ...]:
-        """The prior probability of the positive class, and the scale of both densities."""
-        return ("p", "scale")
-
-    @property
-    def bounds(self) -> Bounds:
-        """The prior p in [0, 1], scale ≥ 0; at 0 the limit is taken."""
-        return ((0.0, 1.0), (0.0, np.inf))
 
     def log_ratio(self, theta: FloatArray, x: FloatArray) -> FloatArray:
         """Compute a(x) / scale^power, with the limit at a = 0 where the scale is 0."""
@@ -189,7 +180,6 @@ class Mixture(_TwoDensities):
     shared: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Check that every name is a parameter of its density."""
         if isinstance(self.shared, str):
             raise InvalidTypeError(
                 f"of Mixture must be a tuple of names. Got the string {self.shared!r} instead.",
@@ -222,12 +212,8 @@ class Mixture(_TwoDensities):
         return (*shapes, "loc", "scale")
 
     def _free(self, side: str) -> list[str]:
-        fixed = getattr(self, f"{side}_fixed")
-        return [
-            name
-            for name in self._density_parameters(side)
-            if name not in fixed and name not in self.shared
-        ]
+        bound = {*getattr(self, f"{side}_fixed"), *self.shared}
+        return [name for name in self._density_parameters(side) if name not in bound]
 
     @property
     def parameter_names(self) -> tuple[str, ...]:

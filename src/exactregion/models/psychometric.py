@@ -44,7 +44,6 @@ class Psychometric(Model):
     lapse: float | Literal["free"] = "free"
 
     def __post_init__(self) -> None:
-        """Check the core and the rates."""
         if not isinstance(self.core, Model):
             raise InvalidTypeError(
                 f"of Psychometric must be a model, such as Logistic(). Got {self.core!r} instead.",

@@ -116,7 +116,7 @@ class FittedRegion:
 
     def as_batch(self, theta: npt.ArrayLike) -> tuple[FloatArray, bool]:
         """Check θ, and return it as (T, d) with whether it was a single one."""
-        return self.model.as_batch(theta, self.n_parameters)
+        return self.model.as_batch(theta)
 
     def candidates(self, theta: FloatArray) -> Candidates:
         """Evaluate the family at θ (T, d), with rows in canonical order."""

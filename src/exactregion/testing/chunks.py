@@ -16,7 +16,6 @@ from exactregion._typing import FloatArray
 from exactregion.data.counts import COUNTED, MOST_ROWS, Tally, tally_of
 from exactregion.data.reading import (
     Outcomes,
-    Part,
     check_no_label,
     counted,
     find_classes,
@@ -46,25 +45,25 @@ class Reader:
     candidate: Any
     calibration: bool
 
-    def inputs(self, rows: Rows, part: Part) -> tuple[FloatArray, tuple[str, ...]]:
+    def inputs(self, rows: Rows, first_row: int) -> tuple[FloatArray, tuple[str, ...]]:
         """Read the inputs (b, d) and the names of their columns."""
         if self.calibration:
-            return read_predictions(rows.p, self.names.p, part=part)[:, None], ("x",)
-        values, columns = read_inputs(rows.X, self.names.X, part=part)
+            return read_predictions(rows.p, self.names.p, first_row=first_row)[:, None], ("x",)
+        values, columns = read_inputs(rows.X, self.names.X, first_row=first_row)
         return numeric(values).reshape(len(values), -1), columns
 
     def probabilities(
-        self, rows: Rows, X: FloatArray, classes: tuple[object, object] | None, part: Part
+        self, rows: Rows, X: FloatArray, classes: tuple[object, object] | None, first_row: int
     ) -> FloatArray:
         """Read the probabilities (b,), or evaluate the candidate."""
         if self.calibration:
             return X[:, 0]
         candidate = self.candidate if rows.p is None else rows.p
-        return fixed_probabilities(candidate, rows.X, len(X), classes, first_row=part.first_row)
+        return fixed_probabilities(candidate, rows.X, len(X), classes, first_row=first_row)
 
-    def outcomes(self, rows: Rows, part: Part) -> npt.NDArray[Any]:
+    def outcomes(self, rows: Rows, first_row: int) -> npt.NDArray[Any]:
         """Read labels (b,), or successes and failures (b, 2)."""
-        return outcome_values(rows.y, self.names.y, part=part)
+        return outcome_values(rows.y, self.names.y, first_row=first_row)
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,9 +126,9 @@ class FirstPass:
 
     def __call__(self, index: int, rows: Rows) -> FirstLook:
         """Summarise a chunk."""
-        part = Part(index * CHUNK_ROWS)
-        X, columns = self.reader.inputs(rows, part)
-        y = self.reader.outcomes(rows, part)
+        first_row = index * CHUNK_ROWS
+        X, columns = self.reader.inputs(rows, first_row)
+        y = self.reader.outcomes(rows, first_row)
         found = None if y.ndim == 2 else tuple(np.unique(y)[:SHOWN_CLASSES].tolist())
         trials = y.sum(axis=1) if found is None else np.ones(len(y), dtype=np.int64)
         if found is not None and X.shape[1] == 1:
@@ -139,7 +138,7 @@ class FirstPass:
             ordered = X[order], trials[order]
         tally = None
         if self.merges_equal_rows and _repeats(ordered[0]):
-            tally = self._tally(rows, X, y, found, part)
+            tally = self._tally(rows, X, y, found, first_row)
         form = None if rows.X is None else 0 if hasattr(rows.X, "columns") else np.ndim(rows.X)
         return FirstLook(
             {index: summary_of_chunk(index, *ordered, self.n_rows)},
@@ -156,11 +155,11 @@ class FirstPass:
         X: FloatArray,
         y: npt.NDArray[Any],
         found: tuple[object, ...] | None,
-        part: Part,
+        first_row: int,
     ) -> Tally | None:
         """Tally inputs and probabilities; inputs alone where a candidate is evaluated later."""
         if self.reader.calibration or rows.p is not None:
-            X = np.column_stack([X, self.reader.probabilities(rows, X, None, part)])
+            X = np.column_stack([X, self.reader.probabilities(rows, X, None, first_row)])
         counts = y if found is None else np.column_stack([y == label for label in found])
         order = np.argsort(X[:, 0])
         return tally_of(X[order], counts[order], COUNTED if found is None else found)
@@ -181,10 +180,10 @@ class SecondPass:
 
     def __call__(self, index: int, rows: Rows) -> ChunkSums:
         """Sum over a chunk."""
-        part = Part(index * CHUNK_ROWS)
-        X, _ = self.reader.inputs(rows, part)
-        outcomes = self._outcomes(self.reader.outcomes(rows, part))
-        p = self.reader.probabilities(rows, X, self.classes, part)
+        first_row = index * CHUNK_ROWS
+        X, _ = self.reader.inputs(rows, first_row)
+        outcomes = self._outcomes(self.reader.outcomes(rows, first_row))
+        p = self.reader.probabilities(rows, X, self.classes, first_row)
         ties = () if self.reader.calibration else (p,)
         order = canonical_order(X, outcomes.trials, *ties, large=True)
         chunk = Chunk(index, X[order], outcomes.trials[order], outcomes.successes[order], p[order])

@@ -22,8 +22,7 @@ from exactregion.data.counts import COUNTED, collapsed, sample_of
 from exactregion.data.frames import encode_text
 from exactregion.data.reading import check_total, no_trials_error, read_predictions
 from exactregion.data.sample import CHUNK_ROWS, Inputs, Sample, Shared
-from exactregion.data.sources import Rows, Source
-from exactregion.data.workers import answers
+from exactregion.data.sources import Rows, Source, map_in_order
 from exactregion.engine.blocks import statistics_of
 from exactregion.engine.chunks import Chunk, ChunkPlan, ChunkSums, sums_of_chunk
 from exactregion.engine.progress import advance, showing
@@ -147,7 +146,7 @@ class CandidateTest:
         summaries = (summary_of_chunk(c.index, c.X, c.trials, len(sample)) for c in chunks)
 
         def sums(plan: ChunkPlan) -> ChunkSums:
-            return reduce(add, answers(lambda c: sums_of_chunk(c, plan), chunks, self.n_jobs))
+            return reduce(add, map_in_order(lambda c: sums_of_chunk(c, plan), chunks, self.n_jobs))
 
         found = self._by_chunks(summaries, sums, inputs.shared)
         return self._at_once(sample, p) if found is None else found[0]

@@ -9,7 +9,7 @@ from exactregion.data.frames import encode_text
 from exactregion.data.sample import Sample
 from exactregion.data.sources import Rows, open_rows
 from exactregion.errors import InvalidTypeError, InvalidValueError
-from exactregion.models import fixed_probabilities, is_asked
+from exactregion.models import fixed_probabilities, needs_evaluation
 from exactregion.resampling import (
     Draws,
     RNGLike,
@@ -103,7 +103,7 @@ def model_test(
     >>> er.model_test(np.full(40, 0.5), x, y, rng=0).pvalue
     0.001
     """
-    evaluated = is_asked(candidate)
+    evaluated = needs_evaluation(candidate)
     test = CandidateTest(
         as_statistic(statistic),
         Draws(check_n_resamples(n_resamples), fresh_entropy(rng)),

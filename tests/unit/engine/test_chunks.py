@@ -9,7 +9,7 @@ import pytest
 
 import exactregion as er
 from exactregion.data.sample import BLOCK_ROWS, CHUNK_ROWS, Extent, Sample
-from exactregion.data.workers import answers
+from exactregion.data.sources import map_in_order
 from exactregion.engine import PreparedStatistic, statistics_of
 from exactregion.engine.chunks import BINS, Chunk, ChunkPlan, sums_of_chunk
 from exactregion.errors import InvalidTypeError, InvalidValueError
@@ -250,6 +250,6 @@ def test_workers_give_answers_in_order_and_pass_errors_on():
         time.sleep(0.02 / (x + 1))
         return x * x
 
-    assert list(answers(slow_at_first, range(7), 3)) == [x * x for x in range(7)]
+    assert list(map_in_order(slow_at_first, range(7), 3)) == [x * x for x in range(7)]
     with pytest.raises(ZeroDivisionError):
-        list(answers(lambda x: 1 / (x - 2), range(5), 2))
+        list(map_in_order(lambda x: 1 / (x - 2), range(5), 2))
