@@ -249,17 +249,17 @@ def test_score_is_its_formula():
 
 
 def test_combined_is_its_formula():
+    """score/d + 0.3 · discrepancy / E[discrepancy], E = (4/n²) Σ_j k(x_j, x_j) p_j (1 - p_j)."""
     x, y = laplace_data()
     settings = {"n_resamples": M - 1, "rng": 4}
     model = er.models.LaplaceMixture()
-    Z = {
-        name: er.ConfidenceRegion(model, statistic=name, **settings)
-        .fit(x, y)
-        .evaluate((0.4, 1.2))
-        .Z
+    found = {
+        name: er.ConfidenceRegion(model, statistic=name, **settings).fit(x, y).evaluate((0.4, 1.2))
         for name in ("score", "discrepancy", "combined")
     }
-    parts = [
-        weight * Z[name] / Z[name].mean() for name, weight in (("score", 1), ("discrepancy", 0.3))
-    ]
-    assert Z["combined"] == pytest.approx(parts[0] + parts[1], rel=1e-12)
+    p = found["combined"].probabilities
+    expected = 4 / len(x) ** 2 * (p * (1 - p)).sum()  # k(x, x) = 1 for the Gaussian kernel
+    literal = found["score"].Z / 2 + 0.3 * found["discrepancy"].Z / expected
+    # the kernel keeps 53 bits here, and the factor all but a thousandth of the trace
+    assert found["combined"].Z == pytest.approx(literal, rel=1e-3)
+    assert found["combined"].rank == literal_rank(found["combined"].Z, found["combined"].seat)
