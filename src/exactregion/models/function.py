@@ -73,7 +73,7 @@ class Function(Model):
                 parameter="bounds",
             )
         self.f = f
-        self.parameter_names = tuple(names)
+        self.names = self.parameter_names = tuple(names)
         self.vectorized = vectorized
         self.bounds = tuple((float(low), float(high)) for low, high in pairs)
 
