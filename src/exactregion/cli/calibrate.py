@@ -10,17 +10,34 @@ from typing import TYPE_CHECKING, Any
 
 from exactregion.cli import options as opt
 from exactregion.cli.data import check_outcome, check_probabilities, facts_of, read_data
-from exactregion.cli.fit import statistic_name
-from exactregion.cli.output import Page, Results, interval, interval_records
+from exactregion.cli.output import (
+    Page,
+    Results,
+    interval,
+    interval_records,
+    statistic_name,
+    test_facts,
+    test_record,
+)
 from exactregion.data.table import check_file
 from exactregion.engine.progress import showing
 from exactregion.errors import InvalidValueError, MissingDependencyError
+from exactregion.plotting.wording import (
+    answer_of_belt,
+    answer_of_test,
+    guarantee_of_belt,
+    guarantee_of_test,
+    percent,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from exactregion.calibration import CalibrationBelt
     from exactregion.testing.result import ExactTestResult
+
+    # a description of the data, the test, and the belt and groups if they are wanted
+    Found = tuple[dict[str, Any], ExactTestResult, CalibrationBelt | None, pd.DataFrame | None]
 
 __all__ = ["EXAMPLES", "calibrate"]
 
@@ -81,27 +98,45 @@ def calibrate(
         found = _test_pieces(files, cluster, predictions, search, output)
     else:
         found = _test_file(file, predictions, search, output, reading, test_only=test_only)
-    groups = found.groups
-    head = {"file": " ".join(files), **found.data}
-    head |= {"probability": predictions.probability, "by": predictions.by}
-    results.finish(
-        _page(found, predictions.probability, search, len(files)),
-        {**head, **_to_dict(found, search)},
-        command="calibrate",
-        result=found.belt or found.test,
-        pvalue=found.test.pvalue if groups is None else float(groups["pvalue_holm"].min()),
-        decided="p =" if groups is None else "the smallest adjusted p-value of a group is",
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class _Found:
-    """A description of the data, the test, and the belt and groups if they are wanted."""
-
-    data: dict[str, Any]
-    test: ExactTestResult
-    belt: CalibrationBelt | None = None
-    groups: pd.DataFrame | None = None
+    head, test, belt, groups = found
+    content: dict[str, Any] = {
+        "command": "calibrate",
+        "file": " ".join(files),
+        **head,
+        "probability": predictions.probability,
+        "by": predictions.by,
+        "statistic": statistic_name(test),
+        **search.to_dict(),
+        **test_record(test),
+        "coverage": None if belt is None else belt.coverage,
+        "belt": None if belt is None else _belt_record(belt),
+        "groups": None,
+    }
+    facts = facts_of(head)
+    if more:
+        facts["rows"] += f" in {len(files):,} files"
+    page = Page("Are these predictions calibrated?")
+    page.facts({**facts, "predictions": predictions.probability, **test_facts(test)})
+    if belt is not None:
+        page.table(
+            [
+                "on the logit scale",
+                "estimate",
+                f"{percent(belt.coverage)} interval",
+                "if calibrated",
+            ],
+            [(str(n), *interval(row), CALIBRATED[str(n)]) for n, row in belt.intervals.iterrows()],
+        )
+    pvalue, decided = test.pvalue, "p ="
+    if groups is not None:
+        content["groups"] = _show_groups(groups, page)
+        pvalue = float(groups["pvalue_holm"].min())
+        decided = "the smallest adjusted p-value of a group is"
+    if belt is None:
+        page.paragraph(answer_of_test(test), guarantee_of_test(test))
+    else:
+        page.paragraph(answer_of_belt(belt), guarantee_of_belt(belt))
+    results.finish(page, content, belt or test, pvalue, decided)
 
 
 def _test_file(
@@ -112,7 +147,7 @@ def _test_file(
     reading: opt.Reading,
     *,
     test_only: bool,
-) -> _Found:
+) -> Found:
     """Test one file that is read as a whole."""
     import exactregion as er
 
@@ -151,7 +186,7 @@ def _test_file(
         groups = er.calibration_test(y, p, by=data.frame[by], **settings)
     content = data.to_dict()
     del content["inputs"], content["formula"]
-    return _Found(content, test, belt, groups)
+    return content, test, belt, groups
 
 
 def _test_pieces(
@@ -160,7 +195,7 @@ def _test_pieces(
     predictions: Predictions,
     search: opt.Search,
     output: opt.Output,
-) -> _Found:
+) -> Found:
     """Test Parquet files piece by piece, on a cluster if there is one."""
     import exactregion as er
 
@@ -189,7 +224,7 @@ def _test_pieces(
         "trials": trials,
         "event": predictions.event,
     }
-    return _Found(content, test, groups=groups)
+    return content, test, None, groups
 
 
 @contextmanager
@@ -216,82 +251,35 @@ def _pieces(files: list[str], cluster: str | None) -> Iterator[Any]:
         yield dd.read_parquet(sorted(files))
 
 
-def _page(found: _Found, probability: str, draws: opt.Draws, n_files: int) -> Page:
-    from exactregion.plotting import wording
-
-    test, belt, groups = found.test, found.belt, found.groups
-    facts = facts_of(found.data)
-    if n_files > 1:
-        facts["rows"] += f" in {n_files:,} files"
-    page = Page()
-    page.heading("Are these predictions calibrated?")
-    page.facts(
-        {
-            **facts,
-            "predictions": probability,
-            "test": draws.describe(statistic_name(test.question.statistic)),
-            "p-value": f"{test.pvalue:.4g} (rank {test.rank:,} of {draws.resamples + 1:,})",
-        }
-    )
-    if belt is not None:
-        level = wording.percent(belt.coverage)
-        page.table(
-            ["on the logit scale", "estimate", f"{level} interval", "if calibrated"],
-            [
-                (str(name), *interval(row), CALIBRATED[str(name)])
-                for name, row in belt.intervals.iterrows()
-            ],
-        )
-    if groups is not None:
-        page.table(
-            [str(groups.index.name), "n", "observed", "predicted", "p-value", "adjusted"],
-            [
-                (
-                    str(name),
-                    f"{int(row['n']):,}",
-                    *(f"{row[key]:.3f}" for key in ("observed", "predicted")),
-                    *(f"{row[key]:.4g}" for key in ("pvalue", "pvalue_holm")),
-                )
-                for name, row in groups.iterrows()
-            ],
-        )
-        page.paragraph(
-            "Adjusted p-values (Holm) are safe to look at together: if all groups are calibrated, "
-            "one or more is 0.05 or less at most 5 times in 100."
-        )
-    if belt is None:
-        page.paragraph(wording.answer_of_test(test))
-        page.paragraph(wording.guarantee_of_test(test))
-    else:
-        page.paragraph(wording.answer_of_belt(belt))
-        page.paragraph(wording.guarantee_of_belt(belt))
-    return page
-
-
-def _to_dict(found: _Found, draws: opt.Draws) -> dict[str, Any]:
-    test, belt, groups = found.test, found.belt, found.groups
-    content: dict[str, Any] = {
-        "statistic": statistic_name(test.question.statistic),
-        **draws.to_dict(),
-        "pvalue": test.pvalue,
-        "rank": test.rank,
-        "z": test.statistic,
-        "coverage": None if belt is None else belt.coverage,
-        "belt": None,
-        "groups": None,
+def _belt_record(belt: CalibrationBelt) -> dict[str, Any]:
+    keys = ("status", "contradicted", "resolution", "grid", "estimate", "lower", "upper")
+    return {
+        **{key: getattr(belt, key) for key in keys},
+        "intervals": interval_records(belt.intervals),
+        "departures": [
+            {"start": one.start, "stop": one.stop, "side": one.side} for one in belt.departures
+        ],
     }
-    if belt is not None:
-        keys = ("status", "contradicted", "resolution", "grid", "estimate", "lower", "upper")
-        content["belt"] = {
-            **{key: getattr(belt, key) for key in keys},
-            "intervals": interval_records(belt.intervals),
-            "departures": [
-                {"start": one.start, "stop": one.stop, "side": one.side} for one in belt.departures
-            ],
-        }
-    if groups is not None:
-        rows: list[Any] = groups.rename(columns={"statistic": "z"}).to_dict("records")
-        content["groups"] = [
-            {"group": name, **row} for name, row in zip(groups.index, rows, strict=True)
-        ]
-    return content
+
+
+def _show_groups(groups: pd.DataFrame, page: Page) -> list[dict[str, Any]]:
+    """Put groups on the page, and return them for programs."""
+    records: list[Any] = groups.rename(columns={"statistic": "z"}).to_dict("records")
+    named = [{"group": name, **row} for name, row in zip(groups.index, records, strict=True)]
+    page.table(
+        [str(groups.index.name), "n", "observed", "predicted", "p-value", "adjusted"],
+        [
+            (
+                str(row["group"]),
+                f"{int(row['n']):,}",
+                *(f"{row[key]:.3f}" for key in ("observed", "predicted")),
+                *(f"{row[key]:.4g}" for key in ("pvalue", "pvalue_holm")),
+            )
+            for row in named
+        ],
+    )
+    page.paragraph(
+        "Adjusted p-values (Holm) are safe to look at together: if all groups are calibrated, "
+        "one or more is 0.05 or less at most 5 times in 100."
+    )
+    return named

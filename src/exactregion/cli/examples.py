@@ -82,8 +82,7 @@ def _list_datasets(*, json: bool) -> None:
     if json:
         print_json({"datasets": found})
         return
-    page = Page()
-    page.heading("Data sets that come along")
+    page = Page("Data sets that come along")
     page.facts(
         {
             one["name"]: f"{one['about']}\n{one['rows']} rows: {', '.join(one['columns'])}"
@@ -124,4 +123,7 @@ def demo(
     from exactregion.cli import demo as oring
 
     check_folder(out, oring.PICTURES, force=force)
-    sys.stdout.write(oring.story(out, progress=not quiet) + "\n")
+    oring.story(out, progress=not quiet).show()
+    for name in oring.PICTURES:
+        if (out / name).exists():
+            note(f"Wrote {out / name}", quiet=quiet)

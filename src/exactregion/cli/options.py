@@ -45,15 +45,12 @@ __all__ = [
     "offer",
     "option",
     "read_level",
-    "read_numbers",
     "with_options",
 ]
 
 COLUMNS, FAMILY, METHOD, RESULTS = "Columns", "Family", "Method", "Results"
 READING = "Reading the file"
 """Panels of the help."""
-
-# --- completion by the shell --------------------------------------------------------------------
 
 
 def offer(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
@@ -79,9 +76,6 @@ def complete_columns(ctx: typer.Context, incomplete: str) -> list[str]:
             names = next(csv.reader(lines, delimiter=ctx.params.get("delimiter") or ","))
     before, comma, last = incomplete.rpartition(",")
     return [before + comma + name for name in names if name.startswith(last)]
-
-
-# --- options ------------------------------------------------------------------------------------
 
 
 def option(
@@ -213,10 +207,6 @@ class Draws:
         """The arguments of the library."""
         return {"n_resamples": self.resamples, "rng": self.seed}
 
-    def describe(self, statistic: str) -> str:
-        """Describe statistic and draws in words."""
-        return f"{statistic}, {self.resamples:,} resamples, seed {self.seed}"
-
     def to_dict(self) -> dict[str, int]:
         """Describe the draws for programs."""
         return {"resamples": self.resamples, "seed": self.seed}
@@ -313,9 +303,6 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
     return spread
 
 
-# --- values of options --------------------------------------------------------------------------
-
-
 def read_level(text: str, option: str = "--confidence") -> float:
     """Read a level: 0.95 and 95% are the same; so is 95, since no confidence is below a half.
 
@@ -338,16 +325,6 @@ def read_level(text: str, option: str = "--confidence") -> float:
             f"its sign. Got {text!r} instead."
         )
     return float(value)
-
-
-def read_numbers(text: str, option: str) -> list[float]:
-    """Read numbers with commas between them."""
-    try:
-        return [float(part) for part in text.split(",")]
-    except ValueError as error:
-        raise InvalidValueError(
-            f"{option} must be numbers with commas between them. Got {text!r} instead."
-        ) from error
 
 
 def check_choice(option: str, value: str, choices: Iterable[str]) -> None:
