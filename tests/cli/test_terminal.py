@@ -256,7 +256,7 @@ def test_demo_and_paper_are_called(run, tmp_path, monkeypatch):
     done = run("paper", "--out", "figures", "--seed", "4")
     assert (done.code, done.out, done.err) == (0, "figures/paper.png\n", "working …\n")
     assert told == [("figures", 4)]
-    (tmp_path / "figures").mkdir()
+    assert (tmp_path / "figures").is_dir()
     (tmp_path / "figures" / "paper.pdf").write_bytes(b"old")
     assert "Add --force" in run("paper", "--out", "figures").err
     assert run("paper", "--out", "figures", "--force", "--quiet").err == ""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,20 +14,14 @@ from exactregion.cli.output import (
     Results,
     interval,
     interval_records,
-    statistic_name,
+    settings_record,
     test_facts,
     test_record,
 )
 from exactregion.data.table import check_file
 from exactregion.engine.progress import showing
 from exactregion.errors import InvalidValueError, MissingDependencyError
-from exactregion.plotting.wording import (
-    answer_of_belt,
-    answer_of_test,
-    guarantee_of_belt,
-    guarantee_of_test,
-    percent,
-)
+from exactregion.plotting import wording
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -105,8 +98,7 @@ def calibrate(
         **head,
         "probability": predictions.probability,
         "by": predictions.by,
-        "statistic": statistic_name(test),
-        **search.to_dict(),
+        **settings_record(test),
         **test_record(test),
         "coverage": None if belt is None else belt.coverage,
         "belt": None if belt is None else _belt_record(belt),
@@ -118,13 +110,9 @@ def calibrate(
     page = Page("Are these predictions calibrated?")
     page.facts({**facts, "predictions": predictions.probability, **test_facts(test)})
     if belt is not None:
+        level = wording.percent(belt.coverage)
         page.table(
-            [
-                "on the logit scale",
-                "estimate",
-                f"{percent(belt.coverage)} interval",
-                "if calibrated",
-            ],
+            ["on the logit scale", "estimate", f"{level} interval", "if calibrated"],
             [(str(n), *interval(row), CALIBRATED[str(n)]) for n, row in belt.intervals.iterrows()],
         )
     pvalue, decided = test.pvalue, "p ="
@@ -133,9 +121,9 @@ def calibrate(
         pvalue = float(groups["pvalue_holm"].min())
         decided = "the smallest adjusted p-value of a group is"
     if belt is None:
-        page.paragraph(answer_of_test(test), guarantee_of_test(test))
+        page.paragraph(wording.answer_of_test(test), wording.guarantee_of_test(test))
     else:
-        page.paragraph(answer_of_belt(belt), guarantee_of_belt(belt))
+        page.paragraph(wording.answer_of_belt(belt), wording.guarantee_of_belt(belt))
     results.finish(page, content, belt or test, pvalue, decided)
 
 
@@ -211,7 +199,12 @@ def _test_pieces(
     columns: Any = (predictions.outcome, predictions.probability)
     settings = search.settings | {"statistic": search.statistic, "pos_label": predictions.positive}
     settings |= {"n_jobs": search.jobs, "progress": output.progress}
-    with _pieces(files, cluster) as data:
+    with nullcontext() if cluster is None else _connect(cluster):
+        data: Any = sorted(files)
+        if cluster is not None:
+            import dask.dataframe as dd
+
+            data = dd.read_parquet(data)
         test = er.calibration_test(*columns, data=data, **settings)
         groups = None
         if predictions.by is not None:
@@ -227,28 +220,21 @@ def _test_pieces(
     return content, test, None, groups
 
 
-@contextmanager
-def _pieces(files: list[str], cluster: str | None) -> Iterator[Any]:
-    """Give the files in the order of their names, as data on the cluster if there is one."""
-    if cluster is None:
-        yield sorted(files)
-        return
+def _connect(address: str) -> Any:
+    """Return a client of a Dask cluster."""
     try:
-        import dask.dataframe as dd
         from distributed import Client
+
+        return Client(address, timeout=CLUSTER_TIMEOUT)  # type: ignore[no-untyped-call]
     except ImportError as error:
         raise MissingDependencyError(
             "--cluster needs Dask: pip install exactregion[dask]"
         ) from error
-    try:
-        client: Any = Client(cluster, timeout=CLUSTER_TIMEOUT)  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:
         raise InvalidValueError(
             "--cluster must be the address of a Dask scheduler, such as tcp://host:8786. "
-            f"Nobody answers at {cluster!r}."
+            f"Nobody answers at {address!r}."
         ) from error
-    with client:
-        yield dd.read_parquet(sorted(files))
 
 
 def _belt_record(belt: CalibrationBelt) -> dict[str, Any]:

@@ -198,13 +198,7 @@ def _open_table(file: str, reading: Reading) -> Table:
 
 
 def _split_names(texts: Iterable[str], columns: Sequence[str]) -> list[str]:
-    """Split names at commas, except in a text that is a name as it stands.
-
-    Examples
-    --------
-    >>> _split_names(["a, b", "weight, kg"], ["a", "b", "weight, kg"])
-    ['a', 'b', 'weight, kg']
-    """
+    """Split names at commas, except in a text that is a name as it stands."""
     names: list[str] = []
     for text in texts:
         names += [text] if text in columns else [part.strip() for part in text.split(",")]
@@ -213,20 +207,17 @@ def _split_names(texts: Iterable[str], columns: Sequence[str]) -> list[str]:
 
 def _possible_inputs(table: Table, used: set[str]) -> tuple[list[str], list[str]]:
     """Return all other columns that can be inputs, and those that cannot."""
-    possible: list[str] = []
-    unused: list[str] = []
-    for name in dict.fromkeys(table.columns):
-        if name and name not in used:
-            (possible if _can_be_input(table, name) else unused).append(name)
-    return possible, unused
 
+    def is_possible(name: str) -> bool:
+        if table.columns.count(name) > 1 or table.column(name).missing.all():
+            return False
+        column = table.column(name)
+        few = column.kind == "text" and 1 < column.values.nunique() <= MAX_LEVELS
+        return few or column.kind in ("number", "boolean")
 
-def _can_be_input(table: Table, name: str) -> bool:
-    if table.columns.count(name) > 1 or table.column(name).missing.all():
-        return False
-    column = table.column(name)
-    few = column.kind == "text" and 1 < column.values.nunique() <= MAX_LEVELS
-    return few or column.kind in ("number", "boolean")
+    names = [name for name in dict.fromkeys(table.columns) if name and name not in used]
+    possible = list(filter(is_possible, names))
+    return possible, [name for name in names if name not in possible]
 
 
 def _parse(formula: str, columns: Sequence[str]) -> tuple[Any, list[list[str]]]:

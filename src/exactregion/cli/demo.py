@@ -88,7 +88,6 @@ def story(folder: Path, *, progress: bool = True) -> Page:
     except MissingDependencyError as error:
         page.paragraph(f"No pictures: {error}")
         return page
-    folder.mkdir(parents=True, exist_ok=True)
     for name, display in zip(PICTURES, displays, strict=True):
         write_picture(folder / name, display)
     return page

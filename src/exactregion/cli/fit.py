@@ -15,7 +15,7 @@ from exactregion.cli.output import (
     interval,
     interval_record,
     interval_records,
-    statistic_name,
+    settings_record,
 )
 from exactregion.cli.places import inputs_of, read_places, read_threshold, values_text
 from exactregion.data.table import check_file
@@ -148,58 +148,47 @@ def _describe(
 ) -> None:
     """Compute what is wanted of a region, then print and write it."""
     # what the options say is checked before the search
-    places = read_places(region, wanted.at) if wanted.at else None
+    places, given, others = read_places(region, wanted.at or ())
     thresholds = [read_threshold(region, text) for text in wanted.ed50 or ()]
     with showing("region", show=results.output.progress):
         pvalue = float(region.pvalue(region.estimate_))
         intervals = region.intervals()
         joint = region.intervals(joint=True) if wanted.joint else None
         ed50 = [region.functional(threshold.solve, threshold.name) for threshold in thresholds]
-        band = None if places is None else region.band(places.frame)
+        band = region.band(places) if given else None
 
     kind = type(region.model_)
     family = next((name for name, known in MODELS.items() if known is kind), kind.__name__)
-    statistic, level = statistic_name(region), percent(region.coverage_)
-    seed = region.rng if isinstance(region.rng, int) else None
-    made = f"{level}, {statistic}, {region.n_resamples:,} resamples"
+    level, settings = percent(region.coverage_), settings_record(region)
+    made = f"{level}, {settings['statistic']}, {settings['resamples']:,} resamples"
+    if settings["seed"] is not None:
+        made += f", seed {settings['seed']}"
     page = Page(f"Which {family} curves fit?")
-    page.facts({**facts_of(head), "region": made if seed is None else f"{made}, seed {seed}"})
+    page.facts({**facts_of(head), "region": made})
     names = ["parameter", "estimate", f"{level} interval"]
     rows = [[str(name), *interval(row)] for name, row in intervals.iterrows()]
     if joint is not None:
         names.append("all at once")
-        for cells, (_, row) in zip(rows, joint.iterrows(), strict=True):
-            cells.append(interval(row)[1])
+        for made_row, (_, row) in zip(rows, joint.iterrows(), strict=True):
+            made_row.append(interval(row)[1])
     rows += [[one.name, *interval(vars(one)), ""][: len(names)] for one in ed50]
     page.table(names, rows)
     if thresholds:
         page.paragraph("\n".join(threshold.explanation for threshold in thresholds))
-    at: list[dict[str, Any]] | None = None
-    if places is not None and band is not None:
-        at = [
-            {"at": {**places.others, **place}, "estimate": p, "lower": low, "upper": high}
-            | {"resolution": band.resolution}
-            for place, p, low, high in zip(
-                places.given, band.estimate, band.lower, band.upper, strict=True
-            )
-        ]
-        page.table(
-            ["probability at", "estimate", f"{level} band, all at once"],
-            [
-                (
-                    values_text(place),
-                    f"{one['estimate']:.3f}",
-                    "empty"
-                    if math.isnan(one["lower"])
-                    else f"[{one['lower']:.3f}, {one['upper']:.3f}]",
-                )
-                for place, one in zip(places.given, at, strict=True)
-            ],
-        )
-        if places.others:
+    at: list[dict[str, Any]] = []
+    if band is not None:
+        cells = []
+        ends = zip(given, band.estimate, band.lower, band.upper, strict=True)
+        for place, p, low, high in ends:
+            at.append({"at": {**others, **place}, "estimate": p, "lower": low})
+            at[-1] |= {"upper": high, "resolution": band.resolution}
+            bounds = "empty" if math.isnan(low) else f"[{low:.3f}, {high:.3f}]"
+            cells.append((values_text(place), f"{p:.3f}", bounds))
+        page.table(["probability at", "estimate", f"{level} band, all at once"], cells)
+        if others:
             page.paragraph(
                 "Inputs that are not named have their median, or most frequent value: "
-                f"{values_text(places.others)}."
+                f"{values_text(others)}."
             )
     page.paragraph(answer_of_region(region), guarantee_of_region(region))
 
@@ -207,9 +196,7 @@ def _describe(
         **head,
         "model": family,
         "confidence_level": region.confidence_level,
-        "statistic": statistic,
-        "resamples": region.n_resamples,
-        "seed": seed,
+        **settings,
         "coverage": region.coverage_,
         "status": region.status_,
         "pvalue": pvalue,
@@ -221,7 +208,7 @@ def _describe(
             for threshold, found in zip(thresholds, ed50, strict=True)
         ]
         or None,
-        "band": at,
+        "band": at or None,
     }
     decided = "the largest p-value of a member is"
     results.finish(page, content, region, pvalue, decided)

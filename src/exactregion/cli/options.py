@@ -207,10 +207,6 @@ class Draws:
         """The arguments of the library."""
         return {"n_resamples": self.resamples, "rng": self.seed}
 
-    def to_dict(self) -> dict[str, int]:
-        """Describe the draws for programs."""
-        return {"resamples": self.resamples, "seed": self.seed}
-
 
 @dataclass(frozen=True)
 class Search(Draws):
@@ -304,13 +300,7 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def read_level(text: str, option: str = "--confidence") -> float:
-    """Read a level: 0.95 and 95% are the same; so is 95, since no confidence is below a half.
-
-    Examples
-    --------
-    >>> read_level("0.95"), read_level("95"), read_level("99.99 %")
-    (0.95, 0.95, 0.9999)
-    """
+    """Read a level: 0.95 and 95% are the same; so is 95, since no confidence is below a half."""
     number = text.strip().removesuffix("%").strip()
     try:
         value = Fraction(number)  # so that 99.99% is 0.9999

@@ -37,17 +37,18 @@ if TYPE_CHECKING:
 __all__ = [
     "Page",
     "Results",
-    "check_folder",
     "check_packages",
     "check_target",
     "finite",
     "interval",
     "interval_record",
     "interval_records",
+    "make_folder",
     "note",
     "plain_streams",
     "print_json",
     "printable",
+    "settings_record",
     "shorten",
     "statistic_name",
     "test_facts",
@@ -57,9 +58,6 @@ __all__ = [
 
 NARROWEST = 12
 """Names in a table keep this much room, however wide the numbers are."""
-
-UNLIMITED = 400
-"""Wider than any table."""
 
 WIDEST = 100
 """Lines of text are not longer than this even in a wide terminal."""
@@ -75,28 +73,13 @@ ROUNDING = 1e-12
 """Adjusted p-values are products, whose last digit may be off."""
 
 
-# --- text ---------------------------------------------------------------------------------------
-
-
 def printable(text: str) -> str:
-    r"""Replace characters that would control a terminal.
-
-    Examples
-    --------
-    >>> printable("a\x1b[31mb")
-    'a�[31mb'
-    """
+    """Replace characters that would control a terminal."""
     return "".join(c if c.isprintable() or c == "\n" else "�" for c in text)
 
 
 def shorten(name: str, width: int) -> str:
-    """Cut a long name in the middle.
-
-    Examples
-    --------
-    >>> shorten("a rather long name of a column", 20)
-    'a rather l…a column'
-    """
+    """Cut a long name in the middle."""
     name = printable(name).replace("\n", "�")
     if len(name) <= width:
         return name
@@ -159,7 +142,7 @@ class Page:
         for first, *others in rows:
             table.add_row(Text(shorten(first, room)), *(Text(printable(cell)) for cell in others))
         # Rich would cut numbers where the table is wider than the terminal
-        unlimited = self._console.options.update(max_width=UNLIMITED)
+        unlimited = self._console.options.update(max_width=1000)
         table.width = self._console.measure(table, options=unlimited).maximum
         self._parts += [table, ""]
 
@@ -170,9 +153,6 @@ class Page:
                 self._console.print(part, crop=False)
         lines = captured.get().rstrip().split("\n")
         sys.stdout.write("".join(f"{line.rstrip()}\n" for line in lines))
-
-
-# --- JSON ---------------------------------------------------------------------------------------
 
 
 def print_json(content: Mapping[str, Any]) -> None:
@@ -223,6 +203,16 @@ def statistic_name(tested: Any) -> str:
     return str(written).partition("(")[0].lower()
 
 
+def settings_record(tested: Any) -> dict[str, Any]:
+    """Describe the draws of a region, or of a test, for programs."""
+    seed = tested.rng if hasattr(tested, "rng") else tested.question.seed
+    return {
+        "statistic": statistic_name(tested),
+        "resamples": tested.n_resamples,
+        "seed": seed if isinstance(seed, int) else None,
+    }
+
+
 def test_facts(result: ExactTestResult) -> dict[str, str]:
     """Describe a test in words."""
     m, seed = result.n_resamples + 1, result.question.seed
@@ -237,9 +227,6 @@ def test_record(result: ExactTestResult) -> dict[str, Any]:
     return {"pvalue": result.pvalue, "rank": result.rank, "z": result.statistic}
 
 
-# --- files --------------------------------------------------------------------------------------
-
-
 def check_target(option: str, path: Path, *, force: bool) -> None:
     """Check that a file can be written, before the work that goes into it."""
     suffixes = SUFFIXES.get(option, ())
@@ -251,26 +238,22 @@ def check_target(option: str, path: Path, *, force: bool) -> None:
         raise InvalidValueError(f"{option} must be a file. {str(path)!r} is a folder.")
     if not path.parent.is_dir():
         raise InvalidValueError(f"{option}: there is no folder {str(path.parent)!r}.")
-    _check_writable(option, path.parent, [path], force=force)
+    if path.exists() and not force:
+        raise InvalidValueError(
+            f"{option}: the file {str(path)!r} exists. Add --force to replace it, or choose "
+            "another name."
+        )
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise InvalidValueError(f"{option}: the folder {str(path.parent)!r} cannot be written to.")
 
 
-def check_folder(folder: Path, names: Iterable[str], *, force: bool) -> None:
-    """Check that files can be written into the folder of --out, which need not exist yet."""
+def make_folder(folder: Path, names: Iterable[str], *, force: bool) -> None:
+    """Make the folder of --out if need be, and check that files can be written into it."""
     if folder.exists() and not folder.is_dir():
         raise InvalidValueError(f"--out must be a folder. {str(folder)!r} is a file.")
-    existing = next(place for place in (folder, *folder.absolute().parents) if place.exists())
-    _check_writable("--out", existing, [folder / name for name in names], force=force)
-
-
-def _check_writable(option: str, folder: Path, files: Iterable[Path], *, force: bool) -> None:
-    for file in files:
-        if file.exists() and not force:
-            raise InvalidValueError(
-                f"{option}: the file {str(file)!r} exists. Add --force to replace it, or choose "
-                "another name."
-            )
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise InvalidValueError(f"{option}: the folder {str(folder)!r} cannot be written to.")
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        check_target("--out", folder / name, force=force)
 
 
 def check_packages(option: str, what: str) -> None:
@@ -302,12 +285,7 @@ class Results:
                 check_target(f"--{name}", path, force=self.output.force)
 
     def finish(
-        self,
-        page: Page,
-        content: dict[str, Any],
-        result: Any,
-        pvalue: float,
-        decided: str,
+        self, page: Page, content: dict[str, Any], result: Any, pvalue: float, decided: str
     ) -> None:
         """Print the results, write the files, and exit with 1 if --fail-below says so.
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from exactregion._typing import FloatArray
     from exactregion.region import ConfidenceRegion
 
-__all__ = ["Places", "Threshold", "inputs_of", "read_places", "read_threshold", "values_text"]
+__all__ = ["Threshold", "inputs_of", "read_places", "read_threshold", "values_text"]
 
 PREDICTOR: dict[type[Model], float] = {
     Logistic: 0.0,
@@ -28,18 +28,6 @@ PREDICTOR: dict[type[Model], float] = {
     CLogLog: float(np.log(np.log(2))),
 }
 """The linear predictor at which each family has P = 1/2."""
-
-
-@dataclass(frozen=True, eq=False)
-class Places:
-    """Places where a probability is wanted: one row of `frame` per place, with all inputs.
-
-    `given` has the values that were given for each place, `others` those of the other inputs.
-    """
-
-    frame: pd.DataFrame
-    given: list[dict[str, Any]]
-    others: dict[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,19 +59,24 @@ def values_text(values: dict[str, Any]) -> str:
     )
 
 
-def read_places(region: ConfidenceRegion, texts: Sequence[str]) -> Places:
-    """Read what was given for --at, such as "temp=31" or "sex=male,dose=1,2,4"."""
+def read_places(
+    region: ConfidenceRegion, texts: Sequence[str]
+) -> tuple[pd.DataFrame, list[dict[str, Any]], dict[str, Any]]:
+    """Read what was given for --at, such as "temp=31" or "sex=male,dose=1,2,4".
+
+    Returns all inputs, one row per place; what was given for each; and what other inputs are.
+    """
     import pandas as pd
 
     inputs = inputs_of(region)
     given = [place for text in texts for place in _read(text, inputs, "--at")]
     usual = _usual(inputs)
-    frame = pd.DataFrame([usual | place for place in given])
+    frame = pd.DataFrame([usual | place for place in given], columns=list(usual))
     kinds = {name: float for name in usual if inputs[name].dtype.kind in "iuf"}
     others = {
         name: value for name, value in usual.items() if not all(name in place for place in given)
     }
-    return Places(frame.astype(kinds), given, others)
+    return frame.astype(kinds), given, others
 
 
 def read_threshold(region: ConfidenceRegion, text: str) -> Threshold:

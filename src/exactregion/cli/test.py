@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from exactregion.cli import options as opt
 from exactregion.cli.data import Data, check_probabilities, facts_of, read_data
 from exactregion.cli.fit import fit_region
-from exactregion.cli.output import Page, Results, statistic_name, test_facts, test_record
+from exactregion.cli.output import Page, Results, settings_record, test_facts, test_record
 from exactregion.errors import InvalidValueError
 
 if TYPE_CHECKING:
@@ -70,8 +70,7 @@ def run_test(
         "command": "test",
         "file": file,
         **data.to_dict(),
-        "statistic": statistic_name(first),
-        **draws.to_dict(),
+        **settings_record(first),
         "candidates": [{"name": name, **test_record(one)} for name, one in found.items()],
     }
     decided = "p =" if len(found) == 1 else "the smallest p-value is"
