@@ -97,7 +97,7 @@ for name, command, epilog in (
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run a command line, the one of the process by default, and return its exit code."""
     plain_streams()
-    os.environ.setdefault("MPLBACKEND", "Agg")  # pictures go to files, never to windows
+    os.environ["MPLBACKEND"] = "Agg"  # pictures go to files, never to windows
     command = typer.main.get_command(app)
     try:
         code = command.main(
