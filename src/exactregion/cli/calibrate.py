@@ -242,9 +242,7 @@ def _belt_record(belt: CalibrationBelt) -> dict[str, Any]:
     return {
         **{key: getattr(belt, key) for key in keys},
         "intervals": interval_records(belt.intervals),
-        "departures": [
-            {"start": one.start, "stop": one.stop, "side": one.side} for one in belt.departures
-        ],
+        "departures": [vars(one) for one in belt.departures],
     }
 
 

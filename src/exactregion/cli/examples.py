@@ -66,8 +66,7 @@ def _list_datasets(*, json: bool) -> None:
     from exactregion import datasets as known
 
     found: list[dict[str, Any]] = []
-    page = Page("Data sets that come along")
-    facts = {}
+    facts: dict[str, str] = {}
     for name in known.__all__:
         load = getattr(known, name)
         frame = load()
@@ -78,6 +77,7 @@ def _list_datasets(*, json: bool) -> None:
     if json:
         print_json({"datasets": found})
         return
+    page = Page("Data sets that come along")
     page.facts(facts)
     page.paragraph("exactregion datasets NAME prints one as CSV.")
     page.show()

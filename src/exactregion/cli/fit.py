@@ -169,22 +169,22 @@ def _describe(
     rows = [[str(name), *interval(row)] for name, row in intervals.iterrows()]
     if joint is not None:
         names.append("all at once")
-        for made_row, (_, row) in zip(rows, joint.iterrows(), strict=True):
-            made_row.append(interval(row)[1])
+        for cells, (_, row) in zip(rows, joint.iterrows(), strict=True):
+            cells.append(interval(row)[1])
     rows += [[one.name, *interval(vars(one)), ""][: len(names)] for one in ed50]
     page.table(names, rows)
     if thresholds:
         page.paragraph("\n".join(threshold.explanation for threshold in thresholds))
     at: list[dict[str, Any]] = []
     if band is not None:
-        cells = []
+        rows = []
         ends = zip(given, band.estimate, band.lower, band.upper, strict=True)
         for place, p, low, high in ends:
-            at.append({"at": {**others, **place}, "estimate": p, "lower": low})
-            at[-1] |= {"upper": high, "resolution": band.resolution}
-            bounds = "empty" if math.isnan(low) else f"[{low:.3f}, {high:.3f}]"
-            cells.append((values_text(place), f"{p:.3f}", bounds))
-        page.table(["probability at", "estimate", f"{level} band, all at once"], cells)
+            bounds = {"estimate": p, "lower": low, "upper": high, "resolution": band.resolution}
+            at.append({"at": {**others, **place}, **bounds})
+            shown = "empty" if math.isnan(low) else f"[{low:.3f}, {high:.3f}]"
+            rows.append([values_text(place), f"{p:.3f}", shown])
+        page.table(["probability at", "estimate", f"{level} band, all at once"], rows)
         if others:
             page.paragraph(
                 "Inputs that are not named have their median, or most frequent value: "

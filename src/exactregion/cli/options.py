@@ -266,30 +266,27 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
     """Spread the options of groups over the signature of a command, as Typer reads it."""
     hints = get_type_hints(command)
     groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
-    parameters: list[Parameter] = []
-
-    def add(name: str, kind: Any, made: Field[Any]) -> None:
-        parameters.append(
-            Parameter(
-                name,
-                Parameter.KEYWORD_ONLY,
-                annotation=Annotated[kind, made.metadata["typer"]],
-                default=Parameter.empty if made.default is ... else made.default,
-            )
-        )
-
+    made: dict[str, Field[Any]] = {}
     for name, parameter in signature(command).parameters.items():
-        if name not in groups:
-            add(name, hints[name], parameter.default)
-            continue
-        inner = get_type_hints(groups[name])
-        for made in fields(groups[name]):
-            add(made.name, inner[made.name], made)
+        if name in groups:
+            made |= {one.name: one for one in fields(groups[name])}
+            hints |= get_type_hints(groups[name])
+        else:
+            made[name] = parameter.default
+    parameters = [
+        Parameter(
+            name,
+            Parameter.KEYWORD_ONLY,
+            annotation=Annotated[hints[name], one.metadata["typer"]],
+            default=Parameter.empty if one.default is ... else one.default,
+        )
+        for name, one in made.items()
+    ]
 
     @functools.wraps(command)
     def spread(**values: Any) -> None:
         gathered = {
-            name: group(**{made.name: values.pop(made.name) for made in fields(group)})
+            name: group(**{one.name: values.pop(one.name) for one in fields(group)})
             for name, group in groups.items()
         }
         command(**values, **gathered)
