@@ -10,6 +10,7 @@ import pytest
 import exactregion as er
 from exactregion.cli.options import Family
 from exactregion.cli.output import finite
+from exactregion.data import formula
 
 FEW = ("--resamples", "39")
 FLIGHTS = er.datasets.oring()
@@ -220,13 +221,36 @@ def test_fit_with_words_is_the_formula(run, data):
     by_column = parsed(
         run("fit", path, "--outcome", "ndead", "--trials", "ntotal", "--inputs", "sex,ldose", *ask)
     )
-    formula = "ndead + I(ntotal - ndead) ~ sex + ldose"
-    by_formula = parsed(run("fit", path, "--formula", formula, *ask))
+    written = "ndead + I(ntotal - ndead) ~ sex + ldose"
+    by_formula = parsed(run("fit", path, "--formula", written, *ask))
     for key in ("successes", "trials", "estimate", "intervals", "ed50", "band"):
         assert by_column[key] == by_formula[key]
     theta = list(by_column["estimate"].values())
     assert by_column["ed50"][0]["estimate"] == pytest.approx(-(theta[0] + theta[1]) / theta[2])
     assert by_column["ed50"][0]["others"] == {"sex": "male"}
+
+
+def test_a_formula_is_parsed_once(run, data, monkeypatch):
+    parsed_formulas = []
+    parse = formula.parse_formula
+
+    def count(text, columns):
+        parsed_formulas.append(text)
+        return parse(text, columns)
+
+    for module in ("formula", "design"):
+        monkeypatch.setattr(f"exactregion.data.{module}.parse_formula", count)
+    ask = ("--formula", "y ~ temp + pressure", "--ed50", "temp", "--resamples", "19")
+    assert run("fit", data / "oring.csv", *ask).code == 0
+    assert parsed_formulas == ["y ~ temp + pressure"]
+
+
+def test_what_a_formula_computes_may_have_a_positive_class(run, data):
+    ask = ("--parameters", "15,-0.2", *FEW, "--json")
+    path = data / "oring.csv"
+    plain = parsed(run("test", path, "--formula", "y ~ temp", *ask))
+    made = parsed(run("test", path, "--formula", "I(2 * y) ~ temp", *ask, "--positive", "2"))
+    assert made["candidates"] == plain["candidates"]
 
 
 def test_other_inputs_are_at_their_median_and_said(run, data):

@@ -45,7 +45,8 @@ FILES = {
     "text classes": (
         GOOD.replace("\n1,", "\nYes,").replace("\n0,", "\nNo,"),
         (),
-        "--positive must say which class of y is the positive one, of ['No', 'Yes']",
+        "--positive must say which class of y is the positive one, of ['No', 'Yes']. Got None "
+        "instead. (Only -1/+1, 0/1 and booleans need none.) Add --positive Yes, for example.\n",
     ),
     "numeric classes": (
         GOOD.replace("\n1,", "\n2,").replace("\n0,", "\n1,"),

@@ -51,6 +51,7 @@ LINES = {
     "too few parameters": ((*TEST[:-1], "15"), "Got 1 instead of 2."),
     "words as parameters": ((*TEST[:-1], "a,b"), "--parameters must be numbers"),
     "wrong names of parameters": ((*TEST[:-1], "intercept=1,tmp=2"), "Got 'tmp' instead."),
+    "a parameter twice": ((*TEST[:-1], "temp=1,temp=2"), "Got 1 instead of 2."),
     "model": ((*FIT, "--model", "logit"), "Got 'logit' instead. Did you mean 'logistic'?"),
     "statistic": ((*FIT, "--statistic", "scor"), "Did you mean 'score'?"),
     "statistic of families": (
@@ -61,12 +62,12 @@ LINES = {
     "guess": ((*FIT, "--guess", "0.5"), "--guess goes with --model psychometric only."),
     "guess too large": (
         (*FIT, "--model", "psychometric", "--guess", "2"),
-        "must be between 0 and 1, or 'free'. Got 2.0 instead.",
+        "--guess must be between 0 and 1, or 'free'. Got 2.0 instead.",
     ),
     "locations": ((*FIT, "--locations", "1,2"), "--model gaussian or laplace only"),
     "one location": (
         (*FIT, "--model", "laplace", "--locations", "1"),
-        "must be two finite numbers",
+        "--locations must be two finite numbers",
     ),
     "one column": (
         ("fit", "oring.csv", "--outcome", "y", "--inputs", "temp,pressure", "--model", "laplace"),
@@ -102,6 +103,10 @@ LINES = {
     "delimiter": ((*FIT, "--delimiter", ";;"), "--delimiter must be one character"),
     "decimal": ((*FIT, "--decimal", ";"), "--decimal must be '.' or ','"),
     "positive and trials": ((*MOTHS, "--positive", "1"), "--positive must be left out"),
+    "positive of no class": (
+        (*COLUMN, "--positive", "2"),
+        "[0, 1]. Got 2.0 instead. Add --positive 1",
+    ),
     "positive": ((*COLUMN, "--positive", "yes"), "--positive must be a number"),
     "by a number": ((*CALIBRATE, "--by", "p"), "--by must be a column of groups"),
     "plot of several": (

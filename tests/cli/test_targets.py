@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from exactregion.cli.output import check_folder
+from exactregion.cli.output import make_folder
 
 FIT = ("fit", "oring.csv", "--outcome", "y", "--inputs", "temp", "--resamples", "19")
 TEST = (
@@ -120,11 +120,11 @@ def test_a_saved_region_gives_the_same_answers(run, here):
 
 
 def test_output_folders_may_be_new_but_not_files(tmp_path):
-    check_folder(tmp_path / "new" / "deeper", ("a.png",), force=False)
-    assert not (tmp_path / "new").exists()
+    make_folder(tmp_path / "new" / "deeper", ("a.png",), force=False)
+    assert (tmp_path / "new" / "deeper").is_dir()
     (tmp_path / "a.png").write_bytes(b"old")
     with pytest.raises(ValueError, match=r"a\.png' exists. Add --force"):
-        check_folder(tmp_path, ("a.png",), force=False)
-    check_folder(tmp_path, ("a.png",), force=True)
+        make_folder(tmp_path, ("a.png",), force=False)
+    make_folder(tmp_path, ("a.png",), force=True)
     with pytest.raises(ValueError, match="is a file"):
-        check_folder(Path(tmp_path / "a.png"), ("b.png",), force=True)
+        make_folder(Path(tmp_path / "a.png"), ("b.png",), force=True)

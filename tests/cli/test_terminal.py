@@ -69,17 +69,20 @@ def test_everything_fits_80_columns(run, line):
 
 
 def test_long_names_are_cut_in_the_middle_and_numbers_never(capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "50")
     name = "a_very_long_name_of_a_column_with_its_end"
-    page = Page()
-    page.table(["parameter", "estimate", "interval"], [(name, "−0.2232", "[−12345.67, 76543.21]")])
-    page.show()
-    out = capsys.readouterr().out
+
+    def shown(columns):
+        monkeypatch.setenv("COLUMNS", columns)
+        page = Page("Which curves fit?")
+        row = (name, "−0.2232", "[−12345.67, 76543.21]")
+        page.table(["parameter", "estimate", "interval"], [row])
+        page.show()
+        return capsys.readouterr().out
+
+    out = shown("50")
     assert widest(out) <= 50
     assert re.search(r"^ a_very\S*…\S*end +−0\.2232 +\[−12345\.67, 76543\.21\]$", out, re.M)
-    monkeypatch.setenv("COLUMNS", "20")  # too narrow: numbers stay whole
-    page.show()
-    assert "[−12345.67, 76543.21]" in capsys.readouterr().out
+    assert "[−12345.67, 76543.21]" in shown("20")  # too narrow: numbers stay whole
 
 
 @pytest.mark.parametrize("width", [12, 20, 40])
@@ -239,7 +242,7 @@ def test_examples_of_the_front_page_run(run, tmp_path, monkeypatch):
 def test_demo_and_paper_are_called(run, tmp_path, monkeypatch):
     told = []
     monkeypatch.setattr(
-        "exactregion.cli.demo.story", lambda out, progress: f"story {out} {progress}"
+        "exactregion.cli.demo.story", lambda out, progress: Page(f"story {out} {progress}")
     )
     monkeypatch.chdir(tmp_path)
     assert run("demo", "--out", "there", "--quiet").out == "story there False\n"
@@ -253,7 +256,7 @@ def test_demo_and_paper_are_called(run, tmp_path, monkeypatch):
     done = run("paper", "--out", "figures", "--seed", "4")
     assert (done.code, done.out, done.err) == (0, "figures/paper.png\n", "working …\n")
     assert told == [("figures", 4)]
-    (tmp_path / "figures").mkdir()
+    assert (tmp_path / "figures").is_dir()
     (tmp_path / "figures" / "paper.pdf").write_bytes(b"old")
     assert "Add --force" in run("paper", "--out", "figures").err
     assert run("paper", "--out", "figures", "--force", "--quiet").err == ""

@@ -97,6 +97,7 @@ for name, command, epilog in (
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run a command line, the one of the process by default, and return its exit code."""
     plain_streams()
+    os.environ["MPLBACKEND"] = "Agg"  # pictures go to files, never to windows
     command = typer.main.get_command(app)
     try:
         code = command.main(
@@ -127,14 +128,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 
 def message_of(error: Exception) -> str | None:
-    """Return the message for an error of the user or the machine; None for a defect.
-
-    Examples
-    --------
-    >>> from exactregion.errors import InvalidValueError
-    >>> message_of(InvalidValueError("must be positive. Got 0 instead.", parameter="n_resamples"))
-    '--resamples must be positive. Got 0 instead.'
-    """
+    """Return the message for an error of the user or the machine; None for a defect."""
     if isinstance(error, ArgumentError) and error.parameter in OPTIONS:
         return f"{OPTIONS[error.parameter]} {error.requirement}"
     if isinstance(error, ExactRegionError):

@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from exactregion.cli import options as opt
 from exactregion.cli.data import check_outcome, check_probabilities, facts_of, read_data
-from exactregion.cli.fit import statistic_name
-from exactregion.cli.output import Page, Results, interval, interval_records
+from exactregion.cli.output import (
+    Page,
+    Results,
+    interval,
+    interval_records,
+    settings_record,
+    test_facts,
+    test_record,
+)
 from exactregion.data.table import check_file
 from exactregion.engine.progress import showing
 from exactregion.errors import InvalidValueError, MissingDependencyError
+from exactregion.plotting import wording
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from exactregion.calibration import CalibrationBelt
     from exactregion.testing.result import ExactTestResult
+
+    # a description of the data, the test, and the belt and groups if they are wanted
+    Found = tuple[dict[str, Any], ExactTestResult, CalibrationBelt | None, pd.DataFrame | None]
 
 __all__ = ["EXAMPLES", "calibrate"]
 
@@ -81,27 +91,40 @@ def calibrate(
         found = _test_pieces(files, cluster, predictions, search, output)
     else:
         found = _test_file(file, predictions, search, output, reading, test_only=test_only)
-    groups = found.groups
-    head = {"file": " ".join(files), **found.data}
-    head |= {"probability": predictions.probability, "by": predictions.by}
-    results.finish(
-        _page(found, predictions.probability, search, len(files)),
-        {**head, **_to_dict(found, search)},
-        command="calibrate",
-        result=found.belt or found.test,
-        pvalue=found.test.pvalue if groups is None else float(groups["pvalue_holm"].min()),
-        decided="p =" if groups is None else "the smallest adjusted p-value of a group is",
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class _Found:
-    """A description of the data, the test, and the belt and groups if they are wanted."""
-
-    data: dict[str, Any]
-    test: ExactTestResult
-    belt: CalibrationBelt | None = None
-    groups: pd.DataFrame | None = None
+    head, test, belt, groups = found
+    content: dict[str, Any] = {
+        "command": "calibrate",
+        "file": " ".join(files),
+        **head,
+        "probability": predictions.probability,
+        "by": predictions.by,
+        **settings_record(test),
+        **test_record(test),
+        "coverage": None if belt is None else belt.coverage,
+        "belt": None if belt is None else _belt_record(belt),
+        "groups": None,
+    }
+    facts = facts_of(head)
+    if more:
+        facts["rows"] += f" in {len(files):,} files"
+    page = Page("Are these predictions calibrated?")
+    page.facts({**facts, "predictions": predictions.probability, **test_facts(test)})
+    if belt is not None:
+        level = wording.percent(belt.coverage)
+        page.table(
+            ["on the logit scale", "estimate", f"{level} interval", "if calibrated"],
+            [(str(n), *interval(row), CALIBRATED[str(n)]) for n, row in belt.intervals.iterrows()],
+        )
+    pvalue, decided = test.pvalue, "p ="
+    if groups is not None:
+        content["groups"] = _show_groups(groups, page)
+        pvalue = float(groups["pvalue_holm"].min())
+        decided = "the smallest adjusted p-value of a group is"
+    if belt is None:
+        page.paragraph(wording.answer_of_test(test), wording.guarantee_of_test(test))
+    else:
+        page.paragraph(wording.answer_of_belt(belt), wording.guarantee_of_belt(belt))
+    results.finish(page, content, belt or test, pvalue, decided)
 
 
 def _test_file(
@@ -112,7 +135,7 @@ def _test_file(
     reading: opt.Reading,
     *,
     test_only: bool,
-) -> _Found:
+) -> Found:
     """Test one file that is read as a whole."""
     import exactregion as er
 
@@ -151,7 +174,7 @@ def _test_file(
         groups = er.calibration_test(y, p, by=data.frame[by], **settings)
     content = data.to_dict()
     del content["inputs"], content["formula"]
-    return _Found(content, test, belt, groups)
+    return content, test, belt, groups
 
 
 def _test_pieces(
@@ -160,7 +183,7 @@ def _test_pieces(
     predictions: Predictions,
     search: opt.Search,
     output: opt.Output,
-) -> _Found:
+) -> Found:
     """Test Parquet files piece by piece, on a cluster if there is one."""
     import exactregion as er
 
@@ -176,7 +199,12 @@ def _test_pieces(
     columns: Any = (predictions.outcome, predictions.probability)
     settings = search.settings | {"statistic": search.statistic, "pos_label": predictions.positive}
     settings |= {"n_jobs": search.jobs, "progress": output.progress}
-    with _pieces(files, cluster) as data:
+    with nullcontext() if cluster is None else _connect(cluster):
+        data: Any = sorted(files)
+        if cluster is not None:
+            import dask.dataframe as dd
+
+            data = dd.read_parquet(data)
         test = er.calibration_test(*columns, data=data, **settings)
         groups = None
         if predictions.by is not None:
@@ -189,109 +217,53 @@ def _test_pieces(
         "trials": trials,
         "event": predictions.event,
     }
-    return _Found(content, test, groups=groups)
+    return content, test, None, groups
 
 
-@contextmanager
-def _pieces(files: list[str], cluster: str | None) -> Iterator[Any]:
-    """Give the files in the order of their names, as data on the cluster if there is one."""
-    if cluster is None:
-        yield sorted(files)
-        return
+def _connect(address: str) -> Any:
+    """Return a client of a Dask cluster."""
     try:
-        import dask.dataframe as dd
         from distributed import Client
+
+        return Client(address, timeout=CLUSTER_TIMEOUT)  # type: ignore[no-untyped-call]
     except ImportError as error:
         raise MissingDependencyError(
             "--cluster needs Dask: pip install exactregion[dask]"
         ) from error
-    try:
-        client: Any = Client(cluster, timeout=CLUSTER_TIMEOUT)  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:
         raise InvalidValueError(
             "--cluster must be the address of a Dask scheduler, such as tcp://host:8786. "
-            f"Nobody answers at {cluster!r}."
+            f"Nobody answers at {address!r}."
         ) from error
-    with client:
-        yield dd.read_parquet(sorted(files))
 
 
-def _page(found: _Found, probability: str, draws: opt.Draws, n_files: int) -> Page:
-    from exactregion.plotting import wording
-
-    test, belt, groups = found.test, found.belt, found.groups
-    facts = facts_of(found.data)
-    if n_files > 1:
-        facts["rows"] += f" in {n_files:,} files"
-    page = Page()
-    page.heading("Are these predictions calibrated?")
-    page.facts(
-        {
-            **facts,
-            "predictions": probability,
-            "test": draws.describe(statistic_name(test.question.statistic)),
-            "p-value": f"{test.pvalue:.4g} (rank {test.rank:,} of {draws.resamples + 1:,})",
-        }
-    )
-    if belt is not None:
-        level = wording.percent(belt.coverage)
-        page.table(
-            ["on the logit scale", "estimate", f"{level} interval", "if calibrated"],
-            [
-                (str(name), *interval(row), CALIBRATED[str(name)])
-                for name, row in belt.intervals.iterrows()
-            ],
-        )
-    if groups is not None:
-        page.table(
-            [str(groups.index.name), "n", "observed", "predicted", "p-value", "adjusted"],
-            [
-                (
-                    str(name),
-                    f"{int(row['n']):,}",
-                    *(f"{row[key]:.3f}" for key in ("observed", "predicted")),
-                    *(f"{row[key]:.4g}" for key in ("pvalue", "pvalue_holm")),
-                )
-                for name, row in groups.iterrows()
-            ],
-        )
-        page.paragraph(
-            "Adjusted p-values (Holm) are safe to look at together: if all groups are calibrated, "
-            "one or more is 0.05 or less at most 5 times in 100."
-        )
-    if belt is None:
-        page.paragraph(wording.answer_of_test(test))
-        page.paragraph(wording.guarantee_of_test(test))
-    else:
-        page.paragraph(wording.answer_of_belt(belt))
-        page.paragraph(wording.guarantee_of_belt(belt))
-    return page
-
-
-def _to_dict(found: _Found, draws: opt.Draws) -> dict[str, Any]:
-    test, belt, groups = found.test, found.belt, found.groups
-    content: dict[str, Any] = {
-        "statistic": statistic_name(test.question.statistic),
-        **draws.to_dict(),
-        "pvalue": test.pvalue,
-        "rank": test.rank,
-        "z": test.statistic,
-        "coverage": None if belt is None else belt.coverage,
-        "belt": None,
-        "groups": None,
+def _belt_record(belt: CalibrationBelt) -> dict[str, Any]:
+    keys = ("status", "contradicted", "resolution", "grid", "estimate", "lower", "upper")
+    return {
+        **{key: getattr(belt, key) for key in keys},
+        "intervals": interval_records(belt.intervals),
+        "departures": [vars(one) for one in belt.departures],
     }
-    if belt is not None:
-        keys = ("status", "contradicted", "resolution", "grid", "estimate", "lower", "upper")
-        content["belt"] = {
-            **{key: getattr(belt, key) for key in keys},
-            "intervals": interval_records(belt.intervals),
-            "departures": [
-                {"start": one.start, "stop": one.stop, "side": one.side} for one in belt.departures
-            ],
-        }
-    if groups is not None:
-        rows: list[Any] = groups.rename(columns={"statistic": "z"}).to_dict("records")
-        content["groups"] = [
-            {"group": name, **row} for name, row in zip(groups.index, rows, strict=True)
-        ]
-    return content
+
+
+def _show_groups(groups: pd.DataFrame, page: Page) -> list[dict[str, Any]]:
+    """Put groups on the page, and return them for programs."""
+    records: list[Any] = groups.rename(columns={"statistic": "z"}).to_dict("records")
+    named = [{"group": name, **row} for name, row in zip(groups.index, records, strict=True)]
+    page.table(
+        [str(groups.index.name), "n", "observed", "predicted", "p-value", "adjusted"],
+        [
+            (
+                str(row["group"]),
+                f"{int(row['n']):,}",
+                *(f"{row[key]:.3f}" for key in ("observed", "predicted")),
+                *(f"{row[key]:.4g}" for key in ("pvalue", "pvalue_holm")),
+            )
+            for row in named
+        ],
+    )
+    page.paragraph(
+        "Adjusted p-values (Holm) are safe to look at together: if all groups are calibrated, "
+        "one or more is 0.05 or less at most 5 times in 100."
+    )
+    return named

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -19,7 +20,9 @@ from exactregion.errors import ArgumentError, InvalidValueError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Data", "check_outcome", "check_probabilities", "facts_of", "read_boolean", "read_data"]
+    from exactregion.data.design import Design
+
+__all__ = ["Data", "check_outcome", "check_probabilities", "facts_of", "read_data", "read_value"]
 
 MAX_LEVELS = 20
 """A column with more different words is an input only if it is named."""
@@ -29,16 +32,16 @@ MAX_LEVELS = 20
 class Data:
     """The rows and columns that a command uses, checked; the index of `frame` has the rows.
 
-    `y` has labels, or successes and failures; `positive` is None for 0/1, -1/+1 and counts; `event`
-    says what a success is, such as "type = Yes". `unused` are columns that cannot be inputs, where
-    all others are.
+    `unused` are columns that cannot be inputs, where all others are. `y` has labels, or successes
+    and failures; `positive` is None for 0/1, -1/+1 and counts; `event` says what a success is, such
+    as "type = Yes".
     """
 
     table: Table
     frame: pd.DataFrame
     inputs: list[str]
-    formula: str | None
-    unused: tuple[str, ...] | None
+    unused: list[str] | None
+    design: Design | None
     y: Any
     positive: object
     event: str
@@ -54,14 +57,16 @@ class Data:
             "trials": self.trials,
             "event": self.event,
             "inputs": self.inputs,
-            "formula": self.formula,
+            "formula": None if self.design is None else self.design.formula,
         }
 
-    def to_formula(self, outcome: Outcome) -> str | None:
-        """Return the formula: the one given, or one that codes the inputs if some are words."""
+    def coded(self, outcome: Outcome) -> Design | None:
+        """Return the design of the formula, or one that codes inputs which are words."""
         words = any(self.table.column(name).kind == "text" for name in self.inputs)
-        if self.formula is not None or not words:
-            return self.formula
+        if self.design is not None or not words:
+            return self.design
+        from exactregion.data.design import Design
+
         for name in self.frame.columns:
             if "`" in name:
                 raise InvalidValueError(
@@ -70,19 +75,19 @@ class Data:
         left = f"`{outcome.outcome}`"
         if outcome.trials is not None:
             left += f" + I(`{outcome.trials}` - `{outcome.outcome}`)"
-        return f"{left} ~ {' + '.join(f'`{name}`' for name in self.inputs)}"
+        right = " + ".join(f"`{name}`" for name in self.inputs)
+        return Design.from_formula(f"{left} ~ {right}", self.frame)
 
 
 def facts_of(content: dict[str, Any], unused: Sequence[str] | None = None) -> dict[str, str]:
     """Describe data in words; `unused` are columns that cannot be inputs, where all others are."""
-    dropped = content.get("dropped")
     event = f"{content['event']} in " if "event" in content else ""
     facts = {
         "rows": f"{content['n']:,}",
         "outcome": f"{event}{content['successes']:,} of {content['trials']:,}",
     }
-    if dropped:
-        facts["rows"] += f" ({dropped:,} with missing values left out)"
+    if content.get("dropped"):
+        facts["rows"] += f" ({content['dropped']:,} with missing values left out)"
     if content.get("formula") is not None:
         facts["formula"] = content["formula"]
     elif content.get("inputs"):
@@ -116,19 +121,19 @@ def read_data(
                 f"--{name} must be left out where --formula names outcome and inputs."
             )
     table = _open_table(file, reading)
-    unused = None
+    sides = unused = None
     if columns.formula is not None:
-        left, inputs, counts, label = _columns_of(columns.formula, table)
+        sides, (left, inputs) = _parse(columns.formula, table.columns)
     else:
-        label, counts = columns.outcome, columns.trials is not None
-        left = [name for name in (label, columns.trials) if name is not None]
+        left = [name for name in (columns.outcome, columns.trials) if name is not None]
         inputs = _split_names(columns.inputs or (), table.columns)
         if not inputs and all_inputs:
             inputs, unused = _possible_inputs(table, {*left, *numbers})
         check_outcome(columns, inputs)
+    is_counts = len(left if sides is None else sides[0]) == 2
     frame = table.take(
         [*left, *numbers, *inputs, *([] if group is None else [group])],
-        numbers=[*numbers, *(left if counts else ())],
+        numbers=[*numbers, *(left if is_counts else ())],
         drop_missing=reading.drop_missing,
     )
     if len(frame) < len(table):
@@ -136,8 +141,24 @@ def read_data(
             f"{n:,} row{'' if n == 1 else 's'}" for n in (len(table) - len(frame), len(frame))
         )
         note(f"Left out {dropped} with missing values; {kept} stay.", quiet=quiet)
-    outcomes = _read_outcomes(table, frame, columns, label)
-    return Data(table, frame, inputs, columns.formula, unused, *outcomes)
+    design = None
+    if sides is not None:
+        from exactregion.data.design import Design
+
+        design = Design.from_formula(str(columns.formula), frame, sides)
+    outcomes = _read_outcomes(table, frame, columns, design)
+    return Data(table, frame, inputs, unused, design, *outcomes)
+
+
+def read_value(text: str, column: pd.Series[Any]) -> object:
+    """Read a value of the kind that a column holds; None if the text is of another kind."""
+    if column.dtype.kind == "b":
+        return {"true": True, "1": True, "false": False, "0": False}.get(text.lower())
+    if column.dtype.kind in "iuf":
+        with suppress(ValueError):
+            return float(text)
+        return None
+    return text
 
 
 def check_outcome(outcome: Outcome, others: Iterable[str | None]) -> None:
@@ -176,114 +197,82 @@ def _open_table(file: str, reading: Reading) -> Table:
     return read_table(file, delimiter=delimiter, decimal=reading.decimal)
 
 
-# --- columns ------------------------------------------------------------------------------------
-
-
 def _split_names(texts: Iterable[str], columns: Sequence[str]) -> list[str]:
-    """Split names at commas, except in a text that is a name as it stands.
-
-    Examples
-    --------
-    >>> _split_names(["a, b", "weight, kg"], ["a", "b", "weight, kg"])
-    ['a', 'b', 'weight, kg']
-    """
+    """Split names at commas, except in a text that is a name as it stands."""
     names: list[str] = []
     for text in texts:
         names += [text] if text in columns else [part.strip() for part in text.split(",")]
     return list(dict.fromkeys(filter(None, names)))
 
 
-def _possible_inputs(table: Table, used: set[str]) -> tuple[list[str], tuple[str, ...]]:
+def _possible_inputs(table: Table, used: set[str]) -> tuple[list[str], list[str]]:
     """Return all other columns that can be inputs, and those that cannot."""
-    possible, unused = [], []
-    for name in dict.fromkeys(table.columns):
-        if not name or name in used:
-            continue
-        column = table.column(name) if table.columns.count(name) == 1 else None
-        if column is None or column.missing.all():
-            unused.append(name)
-        elif column.kind in ("number", "boolean") or (
-            column.kind == "text" and 1 < column.values.nunique() <= MAX_LEVELS
-        ):
-            possible.append(name)
-        else:
-            unused.append(name)
-    return possible, tuple(unused)
+
+    def is_possible(name: str) -> bool:
+        if table.columns.count(name) > 1 or table.column(name).missing.all():
+            return False
+        column = table.column(name)
+        few = column.kind == "text" and 1 < column.values.nunique() <= MAX_LEVELS
+        return few or column.kind in ("number", "boolean")
+
+    names = [name for name in dict.fromkeys(table.columns) if name and name not in used]
+    possible = list(filter(is_possible, names))
+    return possible, [name for name in names if name not in possible]
 
 
-def _columns_of(formula: str, table: Table) -> tuple[list[str], list[str], bool, str | None]:
-    """Return the columns of both sides, whether the left has counts, and its column of labels."""
+def _parse(formula: str, columns: Sequence[str]) -> tuple[Any, list[list[str]]]:
+    """Return the terms of both sides, and the columns that each side uses."""
     from exactregion.data.formula import columns_of, parse_formula
 
-    names = list(dict.fromkeys(table.columns))
+    names = list(dict.fromkeys(columns))
     sides = parse_formula(formula, names)
-    left, right = (
-        list(dict.fromkeys(n for term in side for f in term.factors for n in columns_of(f, names)))
-        for side in sides
-    )
-    # other left sides, such as I(score > 3), are evaluated
-    label = left[0] if [str(term).strip("`") for term in sides[0]] == left[:1] else None
-    return left, right, len(sides[0]) == 2, label
-
-
-# --- outcomes -----------------------------------------------------------------------------------
+    factors = ([factor for term in side for factor in term.factors] for side in sides)
+    used = [[name for f in several for name in columns_of(f, names)] for several in factors]
+    return sides, [list(dict.fromkeys(side)) for side in used]
 
 
 def _read_outcomes(
-    table: Table, frame: pd.DataFrame, columns: Columns, label: str | None
+    table: Table, frame: pd.DataFrame, columns: Columns, design: Design | None
 ) -> tuple[Any, object, str, int, int]:
     """Read labels, counts, or what the left side of a formula computes: the last fields of Data."""
-    from exactregion.data.design import Design
     from exactregion.data.reading import read_outcomes
 
     y: Any
-    positive: Any = columns.positive
     if columns.trials is not None:
         y, name = _read_counts(table, frame, columns), str(columns.outcome)
-        event = name
-    elif label is not None:
-        y, name = frame[label], label
-        positive = None if positive is None else _as_value(positive, table.column(label).kind)
-        event = Outcome(label, None, columns.positive).event
+    elif design is not None:
+        y, name = design.outcomes, design.outcome.strip("`")
     else:
-        design = Design.from_formula(str(columns.formula), frame)
-        y, name = design.outcomes, design.outcome
-        event = str(y.columns[0]) if hasattr(y, "columns") else name
+        y, name = frame[columns.outcome], str(columns.outcome)
+    is_column = columns.trials is None and name in table.columns
+    event = Outcome(name, None, columns.positive).event if is_column else name
+    if hasattr(y, "columns"):
+        event = str(y.columns[0])
+    positive: object = columns.positive
+    if columns.positive is not None and y.ndim == 1:
+        positive = read_value(columns.positive, y)
+        if positive is None:
+            kind = "boolean" if y.dtype.kind == "b" else "number"
+            raise InvalidValueError(
+                f"must be a {kind}, as the outcome is. Got {columns.positive!r} instead.",
+                parameter="pos_label",
+            )
     try:
         found = read_outcomes(y, positive, name)
     except ArgumentError as error:
+        if error.parameter == "pos_label" and y.ndim == 1:
+            example = f" Add --positive {shlex.quote(str(np.unique(y)[-1]))}, for example."
+            raise InvalidValueError(error.requirement + example, parameter="pos_label") from error
         if error.parameter != name:
             raise
-        hint = "" if label is None else _hint_of_counts(frame[label], columns)
+        hint = ""
+        if is_column and y.dtype.kind == "i" and y.min() >= 0:
+            cure = "name the column of trials: --trials."
+            if design is not None:
+                cure = "write successes + failures in the formula."
+            hint = f" If it counts successes, {cure}"
         raise InvalidValueError(f"Column {name!r} {error.requirement}{hint}") from error
     return y, positive, event, int(found.successes.sum()), int(found.trials.sum())
-
-
-def _hint_of_counts(labels: pd.Series[Any], columns: Columns) -> str:
-    if labels.dtype.kind != "i" or labels.min() < 0:
-        return ""
-    if columns.formula is not None:
-        return " If it counts successes, write successes + failures in the formula."
-    return " If it counts successes, name the column of trials: --trials."
-
-
-def _as_value(text: str, kind: str) -> object:
-    """Read the class that --positive names as a value of a column of this kind."""
-    value: object = text if kind == "text" else read_boolean(text) if kind == "boolean" else None
-    if kind == "number":
-        with suppress(ValueError):
-            value = float(text)
-    if value is None:
-        raise InvalidValueError(
-            f"must be a {kind}, as the column with the outcome holds. Got {text!r} instead.",
-            parameter="pos_label",
-        )
-    return value
-
-
-def read_boolean(text: str) -> bool | None:
-    """Read true or false; None if it is neither."""
-    return {"true": True, "1": True, "false": False, "0": False}.get(text.lower())
 
 
 def _read_counts(table: Table, frame: pd.DataFrame, outcome: Outcome) -> IntArray:

@@ -9,9 +9,9 @@ from typing import Any
 from exactregion.cli import options as opt
 from exactregion.cli.output import (
     Page,
-    check_folder,
     check_packages,
     check_target,
+    make_folder,
     note,
     print_json,
 )
@@ -23,14 +23,8 @@ DATASETS_EXAMPLES = """
 Examples:
   exactregion datasets
   exactregion datasets oring --out oring.csv"""
-
-PAPER_EXAMPLES = """
-Example:
-  exactregion paper --out figures"""
-
-DEMO_EXAMPLES = """
-Example:
-  exactregion demo --out oring-story"""
+PAPER_EXAMPLES = "\nExample:\n  exactregion paper --out figures"
+DEMO_EXAMPLES = "\nExample:\n  exactregion demo --out oring-story"
 
 FOLDER = "Folder for the files; made if need be."
 FORCE = opt.flag("--force", "Replace files that exist.")
@@ -72,24 +66,19 @@ def _list_datasets(*, json: bool) -> None:
     from exactregion import datasets as known
 
     found: list[dict[str, Any]] = []
+    facts: dict[str, str] = {}
     for name in known.__all__:
         load = getattr(known, name)
         frame = load()
         about = str(load.__doc__).partition("\n")[0].replace("`", "")
-        found.append(
-            {"name": name, "rows": len(frame), "columns": list(frame.columns), "about": about}
-        )
+        columns = list(frame.columns)
+        found.append({"name": name, "rows": len(frame), "columns": columns, "about": about})
+        facts[name] = f"{about}\n{len(frame)} rows: {', '.join(columns)}"
     if json:
         print_json({"datasets": found})
         return
-    page = Page()
-    page.heading("Data sets that come along")
-    page.facts(
-        {
-            one["name"]: f"{one['about']}\n{one['rows']} rows: {', '.join(one['columns'])}"
-            for one in found
-        }
-    )
+    page = Page("Data sets that come along")
+    page.facts(facts)
     page.paragraph("exactregion datasets NAME prints one as CSV.")
     page.show()
 
@@ -109,7 +98,7 @@ def paper(
 
     opt.Draws(seed=seed)  # checks the seed
     check_packages("--plot", "The figure")
-    check_folder(out, experiment.FILES, force=force)
+    make_folder(out, experiment.FILES, force=force)
     files = experiment.run(out, seed, progress=lambda text: note(f"{text} …", quiet=quiet))
     sys.stdout.write("".join(f"{file}\n" for file in files))
 
@@ -123,5 +112,8 @@ def demo(
     """Show what 23 flights say about O-rings and cold, in the terminal and two pictures."""
     from exactregion.cli import demo as oring
 
-    check_folder(out, oring.PICTURES, force=force)
-    sys.stdout.write(oring.story(out, progress=not quiet) + "\n")
+    make_folder(out, oring.PICTURES, force=force)
+    oring.story(out, progress=not quiet).show()
+    for name in oring.PICTURES:
+        if (out / name).exists():
+            note(f"Wrote {out / name}", quiet=quiet)

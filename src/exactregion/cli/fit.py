@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from exactregion.cli import options as opt
 from exactregion.cli.data import Data, facts_of, read_data
-from exactregion.cli.output import INTERVAL_KEYS, Page, Results, interval, interval_records
+from exactregion.cli.output import (
+    Page,
+    Results,
+    interval,
+    interval_record,
+    interval_records,
+    settings_record,
+)
 from exactregion.cli.places import inputs_of, read_places, read_threshold, values_text
 from exactregion.data.table import check_file
 from exactregion.engine.progress import showing
@@ -20,7 +27,7 @@ from exactregion.plotting.wording import answer_of_region, guarantee_of_region, 
 if TYPE_CHECKING:
     from exactregion.region import ConfidenceRegion
 
-__all__ = ["FIT_EXAMPLES", "SHOW_EXAMPLES", "fit", "fit_region", "show", "statistic_name"]
+__all__ = ["FIT_EXAMPLES", "SHOW_EXAMPLES", "fit", "fit_region", "show"]
 
 FIT_EXAMPLES = """
 Examples:
@@ -83,8 +90,8 @@ def fit(
     if not data.inputs:
         raise InvalidValueError("--inputs must name the inputs, or --formula all columns.")
     region = fit_region(data, columns, family, search, confidence_level=level, n_jobs=search.jobs)
-    head = {"file": file, **data.to_dict()}
-    _describe(region, wanted, head, results, command="fit")
+    head = {"command": "fit", "file": file, **data.to_dict()}
+    _describe(region, wanted, head, results)
 
 
 @opt.with_options
@@ -107,6 +114,7 @@ def show(
     results = Results(output, output.alpha(region.n_resamples))
     sample = region.fitted_.sample
     head = {
+        "command": "show",
         "file": str(file),
         "n": len(sample),
         "successes": int(sample.successes.sum()),
@@ -114,13 +122,13 @@ def show(
         "inputs": list(inputs_of(region).columns),
         "formula": None if region.design_ is None else region.design_.formula,
     }
-    _describe(region, wanted, head, results, command="show")
+    _describe(region, wanted, head, results)
 
 
 def fit_region(
     data: Data, columns: opt.Columns, family: opt.Family, draws: opt.Draws, **settings: Any
 ) -> ConfidenceRegion:
-    """Fit a region to data, by a formula if there is one or if inputs are words."""
+    """Fit a region to data, by a design if there is a formula or if inputs are words."""
     import exactregion as er
 
     settings |= {
@@ -129,99 +137,66 @@ def fit_region(
         "pos_label": data.positive,
         "statistic": draws.statistic or "combined",
     }
-    formula = data.to_formula(columns)
-    if formula is not None:
-        return er.ConfidenceRegion.from_formula(formula, data.frame, **settings)
+    design = data.coded(columns)
+    if design is not None:
+        return er.ConfidenceRegion.from_design(design, **settings)
     return er.ConfidenceRegion(**settings).fit(data.frame[data.inputs], data.y)
 
 
-def statistic_name(written: object) -> str:
-    """Name a statistic as --statistic does.
-
-    Examples
-    --------
-    >>> statistic_name("Discrepancy(kernel='gaussian')")
-    'discrepancy'
-    """
-    return str(written).partition("(")[0].lower()
-
-
 def _describe(
-    region: ConfidenceRegion,
-    wanted: Wanted,
-    head: dict[str, Any],
-    results: Results,
-    *,
-    command: str,
+    region: ConfidenceRegion, wanted: Wanted, head: dict[str, Any], results: Results
 ) -> None:
     """Compute what is wanted of a region, then print and write it."""
     # what the options say is checked before the search
-    places = read_places(region, wanted.at or ())
+    places, given, others = read_places(region, wanted.at or ())
     thresholds = [read_threshold(region, text) for text in wanted.ed50 or ()]
     with showing("region", show=results.output.progress):
         pvalue = float(region.pvalue(region.estimate_))
         intervals = region.intervals()
         joint = region.intervals(joint=True) if wanted.joint else None
         ed50 = [region.functional(threshold.solve, threshold.name) for threshold in thresholds]
-        band = None if places is None else region.band(places.frame)
+        band = region.band(places) if given else None
 
     kind = type(region.model_)
     family = next((name for name, known in MODELS.items() if known is kind), kind.__name__)
-    statistic, level = statistic_name(region.statistic), percent(region.coverage_)
-    seed = region.rng if isinstance(region.rng, int) else None
-    made = f"{level}, {statistic}, {region.n_resamples:,} resamples"
-    page = Page()
-    page.heading(f"Which {family} curves fit?")
-    page.facts({**facts_of(head), "region": made if seed is None else f"{made}, seed {seed}"})
-    rows: list[tuple[str, ...]] = [
-        (str(name), *interval(row)) for name, row in intervals.iterrows()
-    ]
-    rows += [(found.name, *interval(vars(found))) for found in ed50]
-    columns = ["parameter", "estimate", f"{level} interval"]
+    level, settings = percent(region.coverage_), settings_record(region)
+    made = f"{level}, {settings['statistic']}, {settings['resamples']:,} resamples"
+    if settings["seed"] is not None:
+        made += f", seed {settings['seed']}"
+    page = Page(f"Which {family} curves fit?")
+    page.facts({**facts_of(head), "region": made})
+    names = ["parameter", "estimate", f"{level} interval"]
+    rows = [[str(name), *interval(row)] for name, row in intervals.iterrows()]
     if joint is not None:
-        columns.append("all at once")
-        cells = [interval(row)[1] for _, row in joint.iterrows()] + [""] * len(ed50)
-        rows = [(*row, cell) for row, cell in zip(rows, cells, strict=True)]
-    page.table(columns, rows)
+        names.append("all at once")
+        for cells, (_, row) in zip(rows, joint.iterrows(), strict=True):
+            cells.append(interval(row)[1])
+    rows += [[one.name, *interval(vars(one)), ""][: len(names)] for one in ed50]
+    page.table(names, rows)
     if thresholds:
         page.paragraph("\n".join(threshold.explanation for threshold in thresholds))
-    at: list[dict[str, Any]] | None = None
-    if places is not None and band is not None:
-        ends = list(zip(band.estimate, band.lower, band.upper, strict=True))
-        at = [
-            {
-                "at": {**places.others, **place},
-                **dict(zip(("estimate", "lower", "upper"), row, strict=True)),
-                "resolution": band.resolution,
-            }
-            for place, row in zip(places.given, ends, strict=True)
-        ]
-        page.table(
-            ["probability at", "estimate", f"{level} band, all at once"],
-            [
-                (
-                    values_text(place),
-                    f"{p:.3f}",
-                    "empty" if math.isnan(low) else f"[{low:.3f}, {high:.3f}]",
-                )
-                for place, (p, low, high) in zip(places.given, ends, strict=True)
-            ],
-        )
-        if places.others:
+    at: list[dict[str, Any]] = []
+    if band is not None:
+        rows = []
+        ends = zip(given, band.estimate, band.lower, band.upper, strict=True)
+        for place, p, low, high in ends:
+            bounds = {"estimate": p, "lower": low, "upper": high, "resolution": band.resolution}
+            at.append({"at": {**others, **place}, **bounds})
+            shown = "empty" if math.isnan(low) else f"[{low:.3f}, {high:.3f}]"
+            rows.append([values_text(place), f"{p:.3f}", shown])
+        page.table(["probability at", "estimate", f"{level} band, all at once"], rows)
+        if others:
             page.paragraph(
                 "Inputs that are not named have their median, or most frequent value: "
-                f"{values_text(places.others)}."
+                f"{values_text(others)}."
             )
-    page.paragraph(answer_of_region(region))
-    page.paragraph(guarantee_of_region(region))
+    page.paragraph(answer_of_region(region), guarantee_of_region(region))
 
     content = {
         **head,
         "model": family,
         "confidence_level": region.confidence_level,
-        "statistic": statistic,
-        "resamples": region.n_resamples,
-        "seed": seed,
+        **settings,
         "coverage": region.coverage_,
         "status": region.status_,
         "pvalue": pvalue,
@@ -229,21 +204,11 @@ def _describe(
         "intervals": interval_records(intervals),
         "joint_intervals": None if joint is None else interval_records(joint),
         "ed50": [
-            {
-                "input": threshold.input,
-                "others": threshold.others,
-                **{key: getattr(found, key) for key in INTERVAL_KEYS},
-            }
+            {"input": threshold.input, "others": threshold.others, **interval_record(vars(found))}
             for threshold, found in zip(thresholds, ed50, strict=True)
         ]
         or None,
-        "band": at,
+        "band": at or None,
     }
-    results.finish(
-        page,
-        content,
-        command=command,
-        result=region,
-        pvalue=pvalue,
-        decided="the largest p-value of a member is",
-    )
+    decided = "the largest p-value of a member is"
+    results.finish(page, content, region, pvalue, decided)

@@ -45,15 +45,12 @@ __all__ = [
     "offer",
     "option",
     "read_level",
-    "read_numbers",
     "with_options",
 ]
 
 COLUMNS, FAMILY, METHOD, RESULTS = "Columns", "Family", "Method", "Results"
 READING = "Reading the file"
 """Panels of the help."""
-
-# --- completion by the shell --------------------------------------------------------------------
 
 
 def offer(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
@@ -79,9 +76,6 @@ def complete_columns(ctx: typer.Context, incomplete: str) -> list[str]:
             names = next(csv.reader(lines, delimiter=ctx.params.get("delimiter") or ","))
     before, comma, last = incomplete.rpartition(",")
     return [before + comma + name for name in names if name.startswith(last)]
-
-
-# --- options ------------------------------------------------------------------------------------
 
 
 def option(
@@ -213,14 +207,6 @@ class Draws:
         """The arguments of the library."""
         return {"n_resamples": self.resamples, "rng": self.seed}
 
-    def describe(self, statistic: str) -> str:
-        """Describe statistic and draws in words."""
-        return f"{statistic}, {self.resamples:,} resamples, seed {self.seed}"
-
-    def to_dict(self) -> dict[str, int]:
-        """Describe the draws for programs."""
-        return {"resamples": self.resamples, "seed": self.seed}
-
 
 @dataclass(frozen=True)
 class Search(Draws):
@@ -280,30 +266,27 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
     """Spread the options of groups over the signature of a command, as Typer reads it."""
     hints = get_type_hints(command)
     groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
-    parameters: list[Parameter] = []
-
-    def add(name: str, kind: Any, made: Field[Any]) -> None:
-        parameters.append(
-            Parameter(
-                name,
-                Parameter.KEYWORD_ONLY,
-                annotation=Annotated[kind, made.metadata["typer"]],
-                default=Parameter.empty if made.default is ... else made.default,
-            )
-        )
-
+    made: dict[str, Field[Any]] = {}
     for name, parameter in signature(command).parameters.items():
-        if name not in groups:
-            add(name, hints[name], parameter.default)
-            continue
-        inner = get_type_hints(groups[name])
-        for made in fields(groups[name]):
-            add(made.name, inner[made.name], made)
+        if name in groups:
+            made |= {one.name: one for one in fields(groups[name])}
+            hints |= get_type_hints(groups[name])
+        else:
+            made[name] = parameter.default
+    parameters = [
+        Parameter(
+            name,
+            Parameter.KEYWORD_ONLY,
+            annotation=Annotated[hints[name], one.metadata["typer"]],
+            default=Parameter.empty if one.default is ... else one.default,
+        )
+        for name, one in made.items()
+    ]
 
     @functools.wraps(command)
     def spread(**values: Any) -> None:
         gathered = {
-            name: group(**{made.name: values.pop(made.name) for made in fields(group)})
+            name: group(**{one.name: values.pop(one.name) for one in fields(group)})
             for name, group in groups.items()
         }
         command(**values, **gathered)
@@ -313,17 +296,8 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
     return spread
 
 
-# --- values of options --------------------------------------------------------------------------
-
-
 def read_level(text: str, option: str = "--confidence") -> float:
-    """Read a level: 0.95 and 95% are the same; so is 95, since no confidence is below a half.
-
-    Examples
-    --------
-    >>> read_level("0.95"), read_level("95"), read_level("99.99 %")
-    (0.95, 0.95, 0.9999)
-    """
+    """Read a level: 0.95 and 95% are the same; so is 95, since no confidence is below a half."""
     number = text.strip().removesuffix("%").strip()
     try:
         value = Fraction(number)  # so that 99.99% is 0.9999
@@ -338,16 +312,6 @@ def read_level(text: str, option: str = "--confidence") -> float:
             f"its sign. Got {text!r} instead."
         )
     return float(value)
-
-
-def read_numbers(text: str, option: str) -> list[float]:
-    """Read numbers with commas between them."""
-    try:
-        return [float(part) for part in text.split(",")]
-    except ValueError as error:
-        raise InvalidValueError(
-            f"{option} must be numbers with commas between them. Got {text!r} instead."
-        ) from error
 
 
 def check_choice(option: str, value: str, choices: Iterable[str]) -> None:

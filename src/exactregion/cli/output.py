@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import codecs
 import importlib.util
-import io
 import json
 import math
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,34 +32,35 @@ from exactregion.plotting.wording import interval_text, number
 if TYPE_CHECKING:
     import pandas as pd
 
+    from exactregion.testing.result import ExactTestResult
+
 __all__ = [
-    "INTERVAL_KEYS",
     "Page",
     "Results",
-    "check_folder",
     "check_packages",
     "check_target",
     "finite",
     "interval",
+    "interval_record",
     "interval_records",
+    "make_folder",
     "note",
     "plain_streams",
     "print_json",
     "printable",
+    "settings_record",
     "shorten",
+    "statistic_name",
+    "test_facts",
+    "test_record",
+    "write_picture",
 ]
 
 NARROWEST = 12
 """Names in a table keep this much room, however wide the numbers are."""
 
-UNLIMITED = 400
-"""Wider than any table, so that Rich cuts no numbers."""
-
 WIDEST = 100
 """Lines of text are not longer than this even in a wide terminal."""
-
-INTERVAL_KEYS = ("estimate", "lower", "upper", "status", "resolution")
-"""What JSON has of an interval."""
 
 PLAIN = {"−": "-", "∞": "inf", "≤": "<=", "≥": ">=", "…": "...", "θ": "theta", "·": "|", "–": "-"}
 
@@ -72,28 +73,13 @@ ROUNDING = 1e-12
 """Adjusted p-values are products, whose last digit may be off."""
 
 
-# --- text ---------------------------------------------------------------------------------------
-
-
 def printable(text: str) -> str:
-    r"""Replace characters that would control a terminal.
-
-    Examples
-    --------
-    >>> printable("a\x1b[31mb")
-    'a�[31mb'
-    """
+    """Replace characters that would control a terminal."""
     return "".join(c if c.isprintable() or c == "\n" else "�" for c in text)
 
 
 def shorten(name: str, width: int) -> str:
-    """Cut a long name in the middle.
-
-    Examples
-    --------
-    >>> shorten("a rather long name of a column", 20)
-    'a rather l…a column'
-    """
+    """Cut a long name in the middle."""
     name = printable(name).replace("\n", "�")
     if len(name) <= width:
         return name
@@ -123,18 +109,17 @@ def plain_streams() -> None:
 
 
 class Page:
-    """Text for people, from top to bottom."""
+    """Text for people, from top to bottom, below a heading."""
 
-    def __init__(self) -> None:
-        self._parts: list[RenderableType | _Grid] = []
+    def __init__(self, heading: str) -> None:
+        self._console = Console(highlight=False, markup=False, emoji=False)
+        self._console.width = min(self._console.width, WIDEST)
+        self._parts: list[RenderableType] = [Text(printable(heading), style="bold"), ""]
 
-    def heading(self, text: str) -> None:
-        """Add a line that stands out."""
-        self._parts += [Text(printable(text), style="bold"), ""]
-
-    def paragraph(self, text: str) -> None:
-        """Add sentences."""
-        self._parts += [Text(printable(text)), ""]
+    def paragraph(self, *texts: str) -> None:
+        """Add sentences, each text with an empty line below."""
+        for text in texts:
+            self._parts += [Text(printable(text)), ""]
 
     def facts(self, facts: Mapping[str, str]) -> None:
         """Add facts, each on a line with its name."""
@@ -146,42 +131,28 @@ class Page:
         self._parts += [table, ""]
 
     def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """Add a table: names in the first column, then numbers, which are never cut."""
-        self._parts += [_Grid(columns, rows), ""]
+        """Add a table: names in the first column, which are cut; then numbers, which never are."""
+        numbers = list(zip(columns[1:], *(row[1:] for row in rows), strict=True))
+        taken = sum(max(map(cell_len, cells)) + 3 for cells in numbers) + 2
+        room = max(NARROWEST, self._console.width - taken)
+        table = Table(box=box.SIMPLE_HEAD, show_edge=False)
+        table.add_column(Text(shorten(columns[0], room)), no_wrap=True)
+        for name in columns[1:]:
+            table.add_column(Text(shorten(name, room)), justify="right", no_wrap=True)
+        for first, *others in rows:
+            table.add_row(Text(shorten(first, room)), *(Text(printable(cell)) for cell in others))
+        # Rich would cut numbers where the table is wider than the terminal
+        unlimited = self._console.options.update(max_width=1000)
+        table.width = self._console.measure(table, options=unlimited).maximum
+        self._parts += [table, ""]
 
     def show(self) -> None:
         """Print the page on stdout."""
-        console = Console(highlight=False, markup=False, emoji=False)
-        width = min(console.width, WIDEST)
-        with console.capture() as captured:
+        with self._console.capture() as captured:
             for part in self._parts:
-                console.width = UNLIMITED if isinstance(part, _Grid) else width
-                console.print(part.drawn(width) if isinstance(part, _Grid) else part)
+                self._console.print(part, crop=False)
         lines = captured.get().rstrip().split("\n")
         sys.stdout.write("".join(f"{line.rstrip()}\n" for line in lines))
-
-
-@dataclass(frozen=True)
-class _Grid:
-    """A table whose numbers are always shown in full; names are cut instead."""
-
-    columns: Sequence[str]
-    rows: Sequence[Sequence[str]]
-
-    def drawn(self, width: int) -> RenderableType:
-        numbers = list(zip(self.columns[1:], *(row[1:] for row in self.rows), strict=True))
-        taken = sum(max(map(cell_len, cells)) + 3 for cells in numbers) + 2
-        room = max(NARROWEST, width - taken)
-        table = Table(box=box.SIMPLE_HEAD, show_edge=False)
-        table.add_column(Text(shorten(self.columns[0], room)), no_wrap=True)
-        for name in self.columns[1:]:
-            table.add_column(Text(shorten(name, room)), justify="right", no_wrap=True)
-        for first, *others in self.rows:
-            table.add_row(Text(shorten(first, room)), *(Text(printable(cell)) for cell in others))
-        return table
-
-
-# --- JSON ---------------------------------------------------------------------------------------
 
 
 def print_json(content: Mapping[str, Any]) -> None:
@@ -204,12 +175,14 @@ def finite(content: Any) -> Any:
     return content
 
 
+def interval_record(row: Any) -> dict[str, Any]:
+    """Return what JSON has of an interval."""
+    return {key: row[key] for key in ("estimate", "lower", "upper", "status", "resolution")}
+
+
 def interval_records(table: pd.DataFrame) -> list[dict[str, Any]]:
     """Turn a table of intervals of parameters into records."""
-    return [
-        {"parameter": name, **{key: row[key] for key in INTERVAL_KEYS}}
-        for name, row in table.iterrows()
-    ]
+    return [{"parameter": name, **interval_record(row)} for name, row in table.iterrows()]
 
 
 def interval(row: Any) -> tuple[str, str]:
@@ -224,7 +197,34 @@ def interval(row: Any) -> tuple[str, str]:
     return number(estimate, width), interval_text(low, high, width)
 
 
-# --- files --------------------------------------------------------------------------------------
+def statistic_name(tested: Any) -> str:
+    """Name the statistic of a region, or of a test, as --statistic does."""
+    written = getattr(tested, "question", tested).statistic
+    return str(written).partition("(")[0].lower()
+
+
+def settings_record(tested: Any) -> dict[str, Any]:
+    """Describe the draws of a region, or of a test, for programs."""
+    seed = tested.rng if hasattr(tested, "rng") else tested.question.seed
+    return {
+        "statistic": statistic_name(tested),
+        "resamples": tested.n_resamples,
+        "seed": seed if isinstance(seed, int) else None,
+    }
+
+
+def test_facts(result: ExactTestResult) -> dict[str, str]:
+    """Describe a test in words."""
+    m, seed = result.n_resamples + 1, result.question.seed
+    return {
+        "test": f"{statistic_name(result)}, {m - 1:,} resamples, seed {seed}",
+        "p-value": f"{result.pvalue:.4g} (rank {result.rank:,} of {m:,})",
+    }
+
+
+def test_record(result: ExactTestResult) -> dict[str, Any]:
+    """Describe a test for programs."""
+    return {"pvalue": result.pvalue, "rank": result.rank, "z": result.statistic}
 
 
 def check_target(option: str, path: Path, *, force: bool) -> None:
@@ -238,26 +238,22 @@ def check_target(option: str, path: Path, *, force: bool) -> None:
         raise InvalidValueError(f"{option} must be a file. {str(path)!r} is a folder.")
     if not path.parent.is_dir():
         raise InvalidValueError(f"{option}: there is no folder {str(path.parent)!r}.")
-    _check_writable(option, path.parent, [path], force=force)
+    if path.exists() and not force:
+        raise InvalidValueError(
+            f"{option}: the file {str(path)!r} exists. Add --force to replace it, or choose "
+            "another name."
+        )
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise InvalidValueError(f"{option}: the folder {str(path.parent)!r} cannot be written to.")
 
 
-def check_folder(folder: Path, names: Iterable[str], *, force: bool) -> None:
-    """Check that files can be written into the folder of --out, which need not exist yet."""
+def make_folder(folder: Path, names: Iterable[str], *, force: bool) -> None:
+    """Make the folder of --out if need be, and check that files can be written into it."""
     if folder.exists() and not folder.is_dir():
         raise InvalidValueError(f"--out must be a folder. {str(folder)!r} is a file.")
-    existing = next(place for place in (folder, *folder.absolute().parents) if place.exists())
-    _check_writable("--out", existing, [folder / name for name in names], force=force)
-
-
-def _check_writable(option: str, folder: Path, files: Iterable[Path], *, force: bool) -> None:
-    for file in files:
-        if file.exists() and not force:
-            raise InvalidValueError(
-                f"{option}: the file {str(file)!r} exists. Add --force to replace it, or choose "
-                "another name."
-            )
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise InvalidValueError(f"{option}: the folder {str(folder)!r} cannot be written to.")
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        check_target("--out", folder / name, force=force)
 
 
 def check_packages(option: str, what: str) -> None:
@@ -266,6 +262,12 @@ def check_packages(option: str, what: str) -> None:
         raise MissingDependencyError(
             f"{what} needs a package more: pip install exactregion[{option.removeprefix('--')}]"
         )
+
+
+def write_picture(path: Path, display: Any) -> None:
+    """Write the figure of a Display."""
+    save = partial(display.figure_.savefig, format=path.suffix[1:].lower(), dpi=DPI)
+    write_whole(path, save)
 
 
 @dataclass(frozen=True)
@@ -283,24 +285,17 @@ class Results:
                 check_target(f"--{name}", path, force=self.output.force)
 
     def finish(
-        self,
-        page: Page,
-        content: dict[str, Any],
-        *,
-        command: str,
-        result: Any,
-        pvalue: float,
-        decided: str,
+        self, page: Page, content: dict[str, Any], result: Any, pvalue: float, decided: str
     ) -> None:
         """Print the results, write the files, and exit with 1 if --fail-below says so.
 
-        `page` is for people, `content` for programs. `result` draws, reports and saves itself; it
-        is None if there are several. `decided` says what `pvalue` is.
+        `page` is for people, `content` for programs. `result` draws, reports and saves itself.
+        `decided` says what `pvalue` is.
         """
         rejected = None if self.alpha is None else pvalue <= self.alpha * (1 + ROUNDING)
         if self.output.json:
-            head = {"version": __version__, "command": command}
-            print_json({**head, **content, "fail_below": self.alpha, "rejected": rejected})
+            decision = {"fail_below": self.alpha, "rejected": rejected}
+            print_json({"version": __version__, **content, **decision})
         else:
             if rejected is not None:
                 word = "Rejected" if rejected else "Not rejected"
@@ -319,12 +314,7 @@ class Results:
             result.save(self.save)
         with showing("picture", show=self.output.progress and hasattr(result, "parameter_names_")):
             if plot is not None:
-                import matplotlib as mpl
-
-                mpl.use("Agg")
-                picture = io.BytesIO()
-                result.plot().figure_.savefig(picture, format=plot.suffix[1:].lower(), dpi=DPI)
-                write_whole(plot, lambda file: file.write(picture.getvalue()))
+                write_picture(plot, result.plot())
             if report is not None:
                 result.report(report)
         for path in (self.save, plot, report):

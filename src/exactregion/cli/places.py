@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from exactregion.cli.data import read_boolean
+from exactregion.cli.data import read_value
 from exactregion.data.table import did_you_mean, shown_names
 from exactregion.errors import InvalidValueError
 from exactregion.models import CLogLog, Logistic, Model, Probit
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from exactregion._typing import FloatArray
     from exactregion.region import ConfidenceRegion
 
-__all__ = ["Places", "Threshold", "inputs_of", "read_places", "read_threshold", "values_text"]
+__all__ = ["Threshold", "inputs_of", "read_places", "read_threshold", "values_text"]
 
 PREDICTOR: dict[type[Model], float] = {
     Logistic: 0.0,
@@ -31,41 +31,14 @@ PREDICTOR: dict[type[Model], float] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Places:
-    """Places where a probability is wanted: one row of `frame` per place, with all inputs.
-
-    `given` has the values that were given for each place, `others` those of the other inputs.
-    """
-
-    frame: pd.DataFrame
-    given: list[dict[str, Any]]
-    others: dict[str, Any]
-
-
-@dataclass(frozen=True, eq=False)
 class Threshold:
-    """The value of one input at which P = 1/2; `solve` computes it from the parameters.
-
-    `given` has the values that were given for other inputs, `others` those of all other inputs.
-    """
+    """The value of one input at which P = 1/2; `solve` computes it from the parameters."""
 
     input: str
-    given: dict[str, Any]
     others: dict[str, Any]
+    name: str
+    explanation: str
     solve: Callable[[FloatArray], float]
-
-    @property
-    def name(self) -> str:
-        """Its name in tables."""
-        where = f", {values_text(self.given)}" if self.given else ""
-        return f"ED50 of {self.input}{where}"
-
-    @property
-    def explanation(self) -> str:
-        """What it is, and where the other inputs are."""
-        usual = {name: value for name, value in self.others.items() if name not in self.given}
-        where = f"; the median, or most frequent: {values_text(usual)}" if usual else ""
-        return f"{self.name}: where the probability is 1/2{where}."
 
 
 def inputs_of(region: ConfidenceRegion) -> pd.DataFrame:
@@ -86,21 +59,24 @@ def values_text(values: dict[str, Any]) -> str:
     )
 
 
-def read_places(region: ConfidenceRegion, texts: Sequence[str]) -> Places | None:
-    """Read what was given for --at, such as "temp=31" or "sex=male,dose=1,2,4"."""
+def read_places(
+    region: ConfidenceRegion, texts: Sequence[str]
+) -> tuple[pd.DataFrame, list[dict[str, Any]], dict[str, Any]]:
+    """Read what was given for --at, such as "temp=31" or "sex=male,dose=1,2,4".
+
+    Returns all inputs, one row per place; what was given for each; and what other inputs are.
+    """
     import pandas as pd
 
-    if not texts:
-        return None
     inputs = inputs_of(region)
     given = [place for text in texts for place in _read(text, inputs, "--at")]
     usual = _usual(inputs)
-    frame = pd.DataFrame([{**usual, **place} for place in given])[list(usual)]
+    frame = pd.DataFrame([usual | place for place in given], columns=list(usual))
     kinds = {name: float for name in usual if inputs[name].dtype.kind in "iuf"}
     others = {
         name: value for name, value in usual.items() if not all(name in place for place in given)
     }
-    return Places(frame.astype(kinds), given, others)
+    return frame.astype(kinds), given, others
 
 
 def read_threshold(region: ConfidenceRegion, text: str) -> Threshold:
@@ -111,9 +87,7 @@ def read_threshold(region: ConfidenceRegion, text: str) -> Threshold:
     if level is None:
         raise InvalidValueError("--ed50 goes with --model logistic, probit and cloglog only.")
     names = region.fitted_.sample.inputs.names
-    name = max(
-        (known for known in names if f"{text},".startswith(f"{known},")), key=len, default=""
-    )
+    name = max((n for n in names if f"{text},".startswith(f"{n},")), key=len, default="")
     if not name:
         wrong = text.partition(",")[0]
         raise InvalidValueError(
@@ -121,17 +95,15 @@ def read_threshold(region: ConfidenceRegion, text: str) -> Threshold:
             f"{did_you_mean(wrong, names)}"
         )
     inputs = inputs_of(region)
-    term_columns = _columns_of_term(region, name)
+    others = inputs.drop(columns=_columns_of_term(region, name))
     given: dict[str, Any] = {}
     if text != name:
-        places = _read(text[len(name) + 1 :], inputs.drop(columns=term_columns), "--ed50")
-        if len(places) > 1:
+        given, *more = _read(text[len(name) + 1 :], others, "--ed50")
+        if more:
             raise InvalidValueError(
                 f"--ed50 must have one value for an input. Got {text!r} instead."
             )
-        given = places[0]
-    values = {**_usual(inputs), **given}
-    frame = pd.DataFrame([values])[list(inputs.columns)]
+    frame = pd.DataFrame([_usual(inputs) | given])
     if region.design_ is not None:
         frame = region.design_.transform(frame)
     n_intercepts = len(region.parameter_names_) - len(names)
@@ -143,32 +115,29 @@ def read_threshold(region: ConfidenceRegion, text: str) -> Threshold:
         with np.errstate(divide="ignore", invalid="ignore"):
             return float((level - row @ theta) / theta[index])
 
-    others = {other: value for other, value in values.items() if other not in term_columns}
-    return Threshold(name, given, others, solve)
+    shown = f"ED50 of {name}" + (f", {values_text(given)}" if given else "")
+    usual = _usual(others)
+    left = {other: value for other, value in usual.items() if other not in given}
+    where = f"; the median, or most frequent: {values_text(left)}" if left else ""
+    explanation = f"{shown}: where the probability is 1/2{where}."
+    return Threshold(name, usual | given, shown, explanation, solve)
 
 
 def _columns_of_term(region: ConfidenceRegion, name: str) -> list[str]:
     """Return the columns that a term is made of; an error if other terms use them too."""
-    design = region.design_
-    if design is None:
+    if region.design_ is None:
         return [name]
-    from exactregion.data.formula import columns_of, parse_formula
-
-    _, right = parse_formula(design.formula, list(design.data.columns))
-    columns = {
-        str(term).strip("`"): {c for f in term.factors for c in columns_of(f, design.columns)}
-        for term in right
-    }
-    if name not in columns:
+    terms = region.design_.terms
+    if name not in terms:
         raise InvalidValueError(
             f"--ed50 must be a number that varies. {name!r} stands for a class instead."
         )
-    for term, used in columns.items():
-        if term != name and used & columns[name]:
+    for term, used in terms.items():
+        if term != name and used & terms[name]:
             raise InvalidValueError(
                 f"--ed50 needs an input that is in one term only. {name!r} is in {term!r} too."
             )
-    return sorted(columns[name])
+    return sorted(terms[name])
 
 
 def _read(text: str, inputs: pd.DataFrame, option: str) -> list[dict[str, Any]]:
@@ -203,21 +172,17 @@ def _read(text: str, inputs: pd.DataFrame, option: str) -> list[dict[str, Any]]:
 
 
 def _value(text: str, column: pd.Series[Any], option: str) -> Any:
-    """Read a value of an input, of the kind that the column holds."""
-    if column.dtype.kind in "iuf":
-        try:
-            return float(text)
-        except ValueError as error:
-            raise InvalidValueError(
-                f"{option} must have a number for {column.name!r}. Got {text!r} instead."
-            ) from error
-    value = read_boolean(text) if column.dtype.kind == "b" else text
-    if value is not None and value in set(column):
-        return value
-    raise InvalidValueError(
-        f"{option} must have one of {shown_names(sorted(map(str, set(column))))} for "
-        f"{column.name!r}. Got {text!r} instead."
-    )
+    """Read a value of an input: any number, or a class that the column has."""
+    value = read_value(text, column)
+    is_number = column.dtype.kind in "iuf"
+    if value is None if is_number else value not in set(column):
+        needed = "a number"
+        if not is_number:
+            needed = f"one of {shown_names(sorted(map(str, set(column))))}"
+        raise InvalidValueError(
+            f"{option} must have {needed} for {column.name!r}. Got {text!r} instead."
+        )
+    return value
 
 
 def _usual(inputs: pd.DataFrame) -> dict[str, Any]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from exactregion.cli import options as opt
 from exactregion.cli.data import Data, check_probabilities, facts_of, read_data
-from exactregion.cli.fit import fit_region, statistic_name
-from exactregion.cli.output import Page, Results
+from exactregion.cli.fit import fit_region
+from exactregion.cli.output import Page, Results, settings_record, test_facts, test_record
 from exactregion.errors import InvalidValueError
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ def run_test(
     They must not have been fitted to these outcomes. The test looks for structure in the inputs:
     all other columns, unless --inputs or --formula names some.
     """
+    import exactregion as er
+
     names = probability or []
     _check_candidates(names, parameters, family, output)
     results = Results(output, output.alpha(draws.resamples))
@@ -56,25 +58,24 @@ def run_test(
         )
     for name in names:
         check_probabilities(data, name)
-    page = Page()
-    page.heading("Can these probabilities be true?")
-    if len(names) > 1:
-        result, found = None, _compare(data, names, draws, page)
+    if parameters is not None:
+        found = _test_member(data, columns, family, parameters, draws)
     else:
-        if parameters is not None:
-            name, result = _test_member(data, columns, family, parameters, draws)
-        else:
-            name, result = names[0], _test_column(data, names[0], draws)
-        found = _describe(data, name, result, draws, page)
-    pvalues = [candidate["pvalue"] for candidate in found["candidates"]]
-    results.finish(
-        page,
-        {"file": file, **data.to_dict(), **found},
-        command="test",
-        result=result,
-        pvalue=min(pvalues),
-        decided="p =" if len(pvalues) == 1 else "the smallest p-value is",
-    )
+        settings = draws.settings | {"pos_label": data.positive}
+        settings["statistic"] = draws.statistic or "multiscale"
+        X = data.frame[data.inputs]
+        found = {n: er.model_test(data.frame[n], X, data.y, **settings) for n in names}
+    first = next(iter(found.values()))
+    content = {
+        "command": "test",
+        "file": file,
+        **data.to_dict(),
+        **settings_record(first),
+        "candidates": [{"name": name, **test_record(one)} for name, one in found.items()],
+    }
+    decided = "p =" if len(found) == 1 else "the smallest p-value is"
+    pvalue = min(one.pvalue for one in found.values())
+    results.finish(_page(data, found), content, first, pvalue, decided)
 
 
 def _check_candidates(
@@ -94,21 +95,9 @@ def _check_candidates(
         raise InvalidValueError(f"{target} shows one candidate: give one --probability.")
 
 
-def _settings(data: Data, draws: opt.Draws) -> dict[str, Any]:
-    statistic = draws.statistic or "multiscale"
-    return draws.settings | {"statistic": statistic, "pos_label": data.positive}
-
-
-def _test_column(data: Data, name: str, draws: opt.Draws) -> ExactTestResult:
-    import exactregion as er
-
-    X, y = data.frame[data.inputs], data.y
-    return er.model_test(data.frame[name], X, y, **_settings(data, draws))
-
-
 def _test_member(
     data: Data, columns: opt.Columns, family: opt.Family, parameters: str, draws: opt.Draws
-) -> tuple[str, ExactTestResult]:
+) -> dict[str, ExactTestResult]:
     """Test one member of a family, and name it by its parameters."""
     from exactregion.testing.result import Question, result_of
 
@@ -126,67 +115,47 @@ def _test_member(
     )
     values = (f"{n} = {value:g}" for n, value in zip(region.parameter_names_, theta, strict=True))
     name = f"{family.model}: {', '.join(values)}"
-    return name, result_of(evaluation.Z, evaluation.seat, question)
+    return {name: result_of(evaluation.Z, evaluation.seat, question)}
 
 
 def _read_parameters(text: str, names: tuple[str, ...]) -> list[float]:
     """Read the parameters of a member: "15.04, -0.232", or "intercept=15.04, temp=-0.232"."""
     parts = [part.rpartition("=") for part in text.split(",")]
-    numbers = opt.read_numbers(",".join(value for _, _, value in parts), "--parameters")
+    try:
+        numbers = [float(value) for _, _, value in parts]
+    except ValueError as error:
+        raise InvalidValueError(
+            f"--parameters must be numbers with commas between them. Got {text!r} instead."
+        ) from error
     given = dict(zip((name.strip() for name, _, _ in parts), numbers, strict=True))
-    needed = f"--parameters must be {', '.join(names)} in this order, or name=value of each."
-    if len(numbers) != len(names):
-        raise InvalidValueError(f"{needed} Got {len(numbers)} instead of {len(names)}.")
-    if not any(given):
+    if len(numbers) == len(names) and not any(given):
         return numbers
-    for name in given:
-        if name not in names:
-            raise InvalidValueError(f"{needed} Got {name!r} instead.")
-    return [given[name] for name in names]
+    if len(numbers) == len(names) and set(given) == set(names):
+        return [given[name] for name in names]
+    wrong = [name for name in given if name and name not in names]
+    got = f"{wrong[0]!r} instead" if wrong else f"{len(given)} instead of {len(names)}"
+    raise InvalidValueError(
+        f"--parameters must be {', '.join(names)} in this order, or name=value of each. Got {got}."
+    )
 
 
-def _describe(
-    data: Data, name: str, result: ExactTestResult, draws: opt.Draws, page: Page
-) -> dict[str, Any]:
-    """Put one result on the page, and return it for programs."""
+def _page(data: Data, found: dict[str, ExactTestResult]) -> Page:
     from exactregion.plotting.wording import answer_of_test, guarantee_of_test
 
-    statistic = statistic_name(result.question.statistic)
-    page.facts(
-        {
-            **facts_of(data.to_dict(), data.unused),
-            "candidate": name,
-            "test": draws.describe(statistic),
-            "p-value": f"{result.pvalue:.4g} (rank {result.rank:,} of {draws.resamples + 1:,})",
-        }
-    )
-    page.paragraph(answer_of_test(result))
-    page.paragraph(guarantee_of_test(result))
-    candidate = {"name": name, "pvalue": result.pvalue, "rank": result.rank, "z": result.statistic}
-    return {"statistic": statistic, **draws.to_dict(), "candidates": [candidate]}
-
-
-def _compare(data: Data, names: list[str], draws: opt.Draws, page: Page) -> dict[str, Any]:
-    """Test several columns, put them on the page, and return them for programs."""
-    import exactregion as er
-
-    settings = _settings(data, draws)
-    candidates = {name: data.frame[name] for name in names}
-    table = er.compare(candidates, data.frame[data.inputs], data.y, **settings)
-    page.facts(
-        {**facts_of(data.to_dict(), data.unused), "test": draws.describe(settings["statistic"])}
-    )
+    page = Page("Can these probabilities be true?")
+    facts = facts_of(data.to_dict(), data.unused)
+    name, result = next(iter(found.items()))
+    if len(found) == 1:
+        page.facts({**facts, "candidate": name, **test_facts(result)})
+        page.paragraph(answer_of_test(result), guarantee_of_test(result))
+        return page
+    page.facts({**facts, "test": test_facts(result)["test"]})
     page.table(
-        ["candidate", "p-value", f"rank of {draws.resamples + 1:,}"],
-        [(str(n), f"{row['pvalue']:.4g}", f"{int(row['rank']):,}") for n, row in table.iterrows()],
+        ["candidate", "p-value", f"rank of {result.n_resamples + 1:,}"],
+        [(name, f"{one.pvalue:.4g}", f"{one.rank:,}") for name, one in found.items()],
     )
     page.paragraph(
         "Each p-value is exact on its own, if nothing was fitted to these outcomes and rows are "
         "independent; they are not adjusted for the number of candidates."
     )
-    records: list[Any] = table.rename(columns={"statistic": "z"}).to_dict("records")
-    found = [
-        {"name": name, **{key: record[key] for key in ("pvalue", "rank", "z")}}
-        for name, record in zip(table.index, records, strict=True)
-    ]
-    return {"statistic": settings["statistic"], **draws.to_dict(), "candidates": found}
+    return page

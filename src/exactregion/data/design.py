@@ -48,12 +48,12 @@ class Design:
     _spec: Any = field(repr=False)
 
     @classmethod
-    def from_formula(cls, formula: str, data: Any) -> Design:
-        """Evaluate a formula on a pandas or polars frame, which may have further columns."""
+    def from_formula(cls, formula: str, data: Any, sides: Any = None) -> Design:
+        """Evaluate a formula, parsed into `sides` or not yet, on a pandas or polars frame."""
         frame = as_pandas(data, "data")
         if len(frame) == 0:
             raise InvalidValueError("must have at least one row. Got 0 instead.", parameter="data")
-        left, right = parse_formula(formula, list(frame.columns))
+        left, right = sides or parse_formula(formula, list(frame.columns))
         outputs, inputs = (
             {name for term in side for f in term.factors for name in columns_of(f, frame.columns)}
             for side in (left, right)
@@ -108,6 +108,14 @@ class Design:
         self._check_levels(frame)
         matrix, _ = _evaluate(self._spec, frame.astype(self._kinds(frame)), self.formula)
         return matrix[list(self.names)]
+
+    @property
+    def terms(self) -> dict[str, set[str]]:
+        """The columns that each term of the right side uses."""
+        return {
+            str(term).strip("`"): {c for f in term.factors for c in columns_of(f, self.columns)}
+            for term in self._spec.terms
+        }
 
     @property
     def is_coded(self) -> bool:

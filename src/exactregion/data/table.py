@@ -15,7 +15,9 @@ import re
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
@@ -44,35 +46,21 @@ BOOLEANS = {"true": True, "false": False}
 NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 WITH_COMMA = NUMBER.replace(r"\.", ",")
 INTEGER = r"[+-]?\d{1,18}"
+Kind = Literal["number", "boolean", "text", "mixed", "other"]
 OTHER_DELIMITERS = {";": "';'", "\t": "tab", "|": "'|'"}
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """Suggest the name that was probably meant, if there is one.
-
-    Examples
-    --------
-    >>> did_you_mean("Temp", ["temp", "pressure"])
-    " Did you mean 'temp'?"
-    """
+    """Suggest the name that was probably meant, if there is one."""
     lower = {other.lower(): other for other in names}
     close = difflib.get_close_matches(name.lower(), lower, n=1)
     return f" Did you mean {lower[close[0]]!r}?" if close else ""
 
 
-def shown_names(names: Sequence[str], most: int = 12) -> str:
-    """List names, not too many of them.
-
-    Examples
-    --------
-    >>> shown_names(["a", "b", "c"], most=2)
-    "'a', 'b' and 1 more"
-    """
-    shown = ", ".join(repr(name) for name in names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
-
-
-# --- columns and tables -------------------------------------------------------------------------
+def shown_names(names: Sequence[str]) -> str:
+    """List names, not too many of them."""
+    shown = ", ".join(map(repr, names[:12]))
+    return shown if len(names) <= 12 else f"{shown} and {len(names) - 12} more"
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +71,7 @@ class Column:
     "other" is neither numbers nor text. `type_name` says what values that are not numbers are.
     """
 
-    kind: Literal["number", "boolean", "text", "mixed", "other"]
+    kind: Kind
     values: pd.Series[Any]
     missing: BoolArray
     cells: pd.Series[Any]
@@ -104,7 +92,6 @@ class Table:
     read: Callable[[int], Column]
     line_of: Callable[[int], int] | None = None
     decimal: str = "."
-    _known: dict[str, Column] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -116,41 +103,30 @@ class Table:
 
     def column(self, name: str) -> Column:
         """Return a column; an error if there is none of this name, or more than one."""
-        if name not in self._known:
-            found = self.columns.count(name)
-            if found == 0:
-                raise InvalidValueError(
-                    f"{self.label} has no column {name!r}.{did_you_mean(name, self.columns)} "
-                    f"It has {shown_names(self.columns)}."
-                )
-            if found > 1:
-                raise InvalidValueError(
-                    f"{self.label} has {found} columns named {name!r}. "
-                    "Give each a name of its own, so that it is clear which is meant."
-                )
-            self._known[name] = self.read(self.columns.index(name))
-        return self._known[name]
+        found = self.columns.count(name)
+        if found == 0:
+            raise InvalidValueError(
+                f"{self.label} has no column {name!r}.{did_you_mean(name, self.columns)} "
+                f"It has {shown_names(self.columns)}."
+            )
+        if found > 1:
+            raise InvalidValueError(
+                f"{self.label} has {found} columns named {name!r}. "
+                "Give each a name of its own, so that it is clear which is meant."
+            )
+        return self.read(self.columns.index(name))
 
     def take(
-        self, names: Iterable[str], *, numbers: Iterable[str] = (), drop_missing: bool = False
+        self, names: Iterable[str], *, numbers: Sequence[str] = (), drop_missing: bool = False
     ) -> pd.DataFrame:
-        """Return columns as a frame without missing values; its index has the rows, from 1.
-
-        Those in `numbers` must not hold words or booleans. Rows with missing values are left out
-        if `drop_missing`, and an error otherwise.
-        """
+        """Return columns, of which some must hold numbers, as a frame without missing values."""
         import pandas as pd
 
         columns = {name: self.column(name) for name in names}
-        for name in numbers:
-            if self.column(name).kind != "number":
-                self._refuse(name)
         for name, column in columns.items():
-            if column.kind in ("mixed", "other"):
-                self._refuse(name)
-        missing = np.zeros(len(self), dtype=np.bool_)
-        for column in columns.values():
-            missing |= column.missing
+            if column.kind in ("mixed", "other") or (name in numbers and column.kind != "number"):
+                self._refuse(name, column)
+        missing: BoolArray = np.any([column.missing for column in columns.values()], axis=0)
         if missing.any() and not drop_missing:
             self._refuse_missing(columns, int(missing.sum()))
         frame = pd.DataFrame({name: column.values for name, column in columns.items()})[~missing]
@@ -160,8 +136,7 @@ class Table:
             )
         return frame.astype({name: bool for name, c in columns.items() if c.kind == "boolean"})
 
-    def _refuse(self, name: str) -> NoReturn:
-        column = self.column(name)
+    def _refuse(self, name: str, column: Column) -> NoReturn:
         if column.kind not in ("text", "mixed"):
             raise InvalidValueError(
                 f"Column {name!r} must hold numbers. Got {column.type_name} instead."
@@ -193,16 +168,10 @@ class Table:
 
 
 def read_table(source: str | Path, *, delimiter: str | None = None, decimal: str = ".") -> Table:
-    """Read a CSV file (UTF-8, packed by gzip or not) or a Parquet file.
+    """Read a CSV file (UTF-8, packed by gzip or not) or a Parquet file, as its content says.
 
-    Parameters
-    ----------
-    source : str or Path
-        The file; "-" is standard input. Its content decides whether it is Parquet.
-    delimiter : str, optional
-        What separates the cells of a CSV file: a comma by default, a tab in ``.tsv`` files.
-    decimal : {".", ","}
-        What separates decimals in a CSV file.
+    "-" is standard input. Cells of a CSV file are separated by commas unless `delimiter` is given,
+    or by tabs in ``.tsv`` files.
     """
     from_stdin = str(source) == "-"
     label = "Standard input" if from_stdin else f"The file {str(source)!r}"
@@ -244,9 +213,6 @@ def check_file(path: Path) -> None:
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise FileAccessError(f"The file {str(path)!r} cannot be read: {reason}.") from error
-
-
-# --- CSV ----------------------------------------------------------------------------------------
 
 
 def _decode(content: bytes, label: str) -> str:
@@ -301,29 +267,23 @@ def _read_csv(text: str, label: str, delimiter: str | None, decimal: str) -> Tab
     if (cells.iloc[:, -1] == "").any():
         _check_records(text, label, delimiter)
 
-    def line_of(row: int) -> int:
-        return next(
-            line for number, (_, line) in enumerate(_records(text, separator)) if number == row
-        )
-
+    @cache
     def read(position: int) -> Column:
         return _csv_column(cells[position], decimal)
+
+    def line_of(row: int) -> int:
+        return next(islice(_records(text, separator), row, None))[1]
 
     return Table(label, columns, len(cells), read, line_of, decimal)
 
 
 def _records(text: str, delimiter: str, *, strict: bool = False) -> Iterator[tuple[list[str], int]]:
     """Yield the records of a CSV file that are not blank, each with the line where it begins."""
-    last = [""]
-
-    def lines() -> Iterator[str]:
-        for last[0] in io.StringIO(text, newline=""):
-            yield last[0]
-
-    reader = csv.reader(lines(), delimiter=delimiter, skipinitialspace=True, strict=strict)
+    lines = list(io.StringIO(text, newline=""))
+    reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=True, strict=strict)
     begins = 1
     for record in reader:
-        if len(record) > 1 or last[0].strip():
+        if len(record) > 1 or lines[reader.line_num - 1].strip():
             yield record, begins
         begins = reader.line_num + 1
 
@@ -370,23 +330,15 @@ def _csv_column(cells: pd.Series[str], decimal: str) -> Column:
     if len(present) and present.str.lower().isin(BOOLEANS).all():
         return Column("boolean", cells.str.lower().map(BOOLEANS), missing, cells, "true and false")
     if present.str.fullmatch(NUMBER if decimal == "." else WITH_COMMA).all():
-        return Column("number", _numbers(cells, missing, decimal), missing, cells, "numbers")
+        text = cells.str.replace(decimal, ".", regex=False).mask(missing, "nan")
+        # integers where all are, since ids may have more digits than a float
+        kind = np.int64 if text.str.fullmatch(INTEGER).all() else np.float64
+        numbers = text.astype("object").astype(kind)
+        return Column("number", numbers, missing, cells, "numbers")
     if present.str.fullmatch(f"{NUMBER}|{WITH_COMMA}").mean() > 0.5:
         return Column("mixed", cells, missing, cells, "text")
     missing = cells.isin(MISSING).to_numpy(dtype=np.bool_)
     return Column("text", cells.mask(missing), missing, cells, "text")
-
-
-def _numbers(cells: pd.Series[str], missing: BoolArray, decimal: str) -> pd.Series[Any]:
-    """Turn cells into integers where all are, since ids may have more digits than a float."""
-    import pandas as pd
-
-    text = cells.str.replace(decimal, ".", regex=False).mask(missing, "nan")
-    kind = np.int64 if text.str.fullmatch(INTEGER).all() else np.float64
-    return pd.Series(text.to_numpy(dtype=object).astype(kind), index=cells.index)
-
-
-# --- Parquet ------------------------------------------------------------------------------------
 
 
 def _read_parquet(content: bytes, label: str) -> Table:
@@ -406,6 +358,7 @@ def _read_parquet(content: bytes, label: str) -> Table:
     if not n_rows:
         raise FileFormatError(f"{label} has columns, but no rows.")
 
+    @cache
     def read(position: int) -> Column:
         try:
             return _parquet_column(file.read(columns=[names[position]]).column(0))
@@ -423,20 +376,16 @@ def _parquet_column(array: Any) -> Column:
         array = array.cast(array.type.value_type)
     if types.is_decimal(array.type):
         array = array.cast("float64")
+    kind: Kind = "other"
+    if types.is_boolean(array.type):
+        kind = "boolean"
+    elif types.is_integer(array.type) or types.is_floating(array.type):
+        kind = "number"
+    elif types.is_string(array.type) or types.is_large_string(array.type):
+        kind = "text"
     values = array.to_pandas()
     values.index = pd.RangeIndex(1, len(values) + 1)
     missing = np.array(values.isna(), dtype=np.bool_)
-    kind = _parquet_kind(array.type)
     if kind == "number":
         missing |= ~np.isfinite(values.to_numpy(dtype=np.float64, na_value=np.nan))
     return Column(kind, values, missing, values, str(array.type))
-
-
-def _parquet_kind(kind: Any) -> Literal["number", "boolean", "text", "other"]:
-    from pyarrow import types
-
-    if types.is_boolean(kind):
-        return "boolean"
-    if types.is_integer(kind) or types.is_floating(kind):
-        return "number"
-    return "text" if types.is_string(kind) or types.is_large_string(kind) else "other"

@@ -75,7 +75,7 @@ class _LocationMixture(_TwoDensities):
             pair = np.empty(0)
         if pair.shape != (2,) or not np.isfinite(pair).all():
             raise InvalidValueError(
-                f"of {type(self).__name__} must be two finite numbers, "
+                "must be two finite numbers, "
                 f"(positive, negative). Got {self.locations!r} instead.",
                 parameter="locations",
             )

@@ -46,7 +46,7 @@ class Psychometric(Model):
     def __post_init__(self) -> None:
         if not isinstance(self.core, Model):
             raise InvalidTypeError(
-                f"of Psychometric must be a model, such as Logistic(). Got {self.core!r} instead.",
+                f"must be a model, such as Logistic(). Got {self.core!r} instead.",
                 parameter="core",
             )
         for name in ("guess", "lapse"):
@@ -54,7 +54,7 @@ class Psychometric(Model):
             free = isinstance(rate, str) and rate == "free"
             if not free and not (isinstance(rate, Real) and 0 <= float(rate) <= 1):
                 raise InvalidValueError(
-                    f"of Psychometric must be between 0 and 1, or 'free'. Got {rate!r} instead.",
+                    f"must be between 0 and 1, or 'free'. Got {rate!r} instead.",
                     parameter=name,
                 )
 

@@ -170,7 +170,13 @@ class ConfidenceRegion:
         >>> region.contains([[15.04, -0.232], [-0.83, 0.0]])
         array([ True, False])
         """
-        design = Design.from_formula(formula, data)
+        return cls.from_design(Design.from_formula(formula, data), model=model, **settings)
+
+    @classmethod
+    def from_design(
+        cls, design: Design, *, model: Model | str = "logistic", **settings: Any
+    ) -> Self:
+        """Fit a region to the design of a formula; the rest is as for `from_formula`."""
         region = cls(model_of(as_model(model), design), **settings)
         # checked here too, so that messages name the outcomes as the formula does
         read_outcomes(design.outcomes, region.pos_label, design.outcome)

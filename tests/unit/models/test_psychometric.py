@@ -120,16 +120,14 @@ def test_theta_outside_the_bounds(model, theta, message):
     "rate", [-0.1, 1.1, np.nan, "half", None, 0.5j, [0.5], np.array([0.1, 0.2])], ids=repr
 )
 def test_rates_that_are_no_rates(name, rate):
-    message = (
-        f"'{name}' parameter of Psychometric must be between 0 and 1, or 'free'. Got .*instead"
-    )
+    message = f"'{name}' parameter must be between 0 and 1, or 'free'. Got .*instead"
     with pytest.raises(InvalidValueError, match=message):
         Psychometric(**{name: rate})
 
 
 @pytest.mark.parametrize("core", ["logistic", Logistic, None])
 def test_core_that_is_no_model(core):
-    with pytest.raises(InvalidTypeError, match="'core' parameter of Psychometric must be a model"):
+    with pytest.raises(InvalidTypeError, match="'core' parameter must be a model"):
         Psychometric(core)
 
 
