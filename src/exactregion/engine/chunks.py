@@ -17,7 +17,14 @@ from exactregion._typing import FloatArray, IntArray
 from exactregion.data.sample import BLOCK_ROWS, CHUNK_ROWS, Extent, Inputs, blocks
 from exactregion.engine.blocks import check_numbers
 from exactregion.engine.information import information_of_block, scale_for, variance_of
-from exactregion.engine.terms import flat, metric_of, nested
+from exactregion.engine.terms import (
+    check_columns,
+    check_shape,
+    checked,
+    flat,
+    metric_of,
+    nested,
+)
 from exactregion.features.grid import (
     add_products,
     expected_successes,
@@ -83,8 +90,8 @@ class ChunkPlan:
         What data sets are ranked by.
     terms : sequence of terms
         Its terms.
-    units : list of ndarrays of shape (r,)
-        Spacing of the grid of the columns of each term.
+    bounds, units : lists of ndarrays of shape (r,)
+        The largest size of the columns of each term, and the spacing of their grid.
     scales : list of ndarrays of shape (1, r)
         By which columns are multiplied in the information.
     extent : Extent
@@ -97,6 +104,7 @@ class ChunkPlan:
 
     statistic: Statistic
     terms: Sequence[Terms]
+    bounds: list[FloatArray]
     units: list[FloatArray]
     scales: list[FloatArray]
     extent: Extent
@@ -119,7 +127,7 @@ class ChunkPlan:
         """
         if statistic.needs_family and model is None:
             raise needs_family_error()
-        terms = statistic.terms(inputs)
+        terms = checked(statistic, inputs)
         known = [_bound_of(term) for term in flat(terms)]
         bounds = [bound for bound in known if bound is not None]
         if len(bounds) < len(known):
@@ -127,7 +135,7 @@ class ChunkPlan:
         units = [grid_unit(bound, inputs.extent, draws.m) for bound in bounds]
         pairs = zip(bounds, units, strict=True)
         scales = [scale_for(on_grid(bound, unit)[None]) for bound, unit in pairs]
-        return cls(statistic, terms, units, scales, inputs.extent, draws, model, theta)
+        return cls(statistic, terms, bounds, units, scales, inputs.extent, draws, model, theta)
 
     @property
     def ends(self) -> list[int]:
@@ -137,15 +145,18 @@ class ChunkPlan:
     def columns(self, X: FloatArray, p: FloatArray, trials: IntArray) -> list[FloatArray]:
         """Compute the columns of a block of rows for each term, on the grid: shape (b, r) each."""
         inputs = Inputs(X, trials, (), np.arange(len(X)))
-        candidates = Candidates(inputs, p[None], model=self.model, theta=self.theta)
+        is_counts = self.extent.row_trials != 1
+        candidates = Candidates(inputs, p[None], is_counts, self.model, self.theta)
         precision = precision_of(self.extent)
         found = []
-        for term, unit in zip(flat(self.terms), self.units, strict=True):
+        for term, unit, bound in zip(flat(self.terms), self.units, self.bounds, strict=True):
             columns: Any = term.columns
             if isinstance(columns, Landmarks):
                 found.append(columns.on_grid(X, unit, precision))
             else:
-                rounded = on_grid(columns(candidates)[0], unit)
+                values = np.asarray(columns(candidates))
+                check_columns(values, (1, len(X)), bound)
+                rounded = on_grid(values[0], unit)
                 found.append(rounded.astype(precision, copy=False))
         return found
 
@@ -160,18 +171,19 @@ class ChunkPlan:
             assert not isinstance(measure, OfLabels)
             if isinstance(measure, Whitened):
                 W = metric_of(measure, total, self.scales[which], self.theta)
-                d = float(len(self.units[which]))
-                expected.append(None if measure.project else np.full(1, d))
+                d = np.full(1, float(len(self.units[which])))
+                expectation = None if measure.project else d
             else:
-                known = self.statistic.uses_expectations
-                expected.append(measure.expectation(total, self.draws.m) if known else None)
+                expectation = measure.expectation(total, self.draws.m)
+            expected.append(expectation if self.statistic.uses_expectations else None)
             cloud = np.ascontiguousarray(sums.points[:, columns].T)[:, None, :]
             with np.errstate(over="ignore"):
                 measured.append(measure(cloud, sums.centre[columns, None], W))
         structure = self.terms
         Z = self.statistic.combine(
             nested(structure, iter(measured)), nested(structure, iter(expected))
-        )[0]
+        )
+        Z = check_shape(self.statistic, Z, (1, self.draws.m))[0]
         check_numbers(Z)
         return np.where(sums.certain + sums.points[:, -1] > 0, np.inf, Z)
 
@@ -179,6 +191,8 @@ class ChunkPlan:
 def _bound_of(term: Term) -> FloatArray | None:
     if isinstance(term.columns, Landmarks):
         return term.columns.bound
+    if not callable(term.columns):  # an array of all rows
+        return None
     return None if term.bound is None else np.atleast_1d(np.asarray(term.bound, dtype=np.float64))
 
 

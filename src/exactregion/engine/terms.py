@@ -32,7 +32,69 @@ from exactregion.features.threads import single_thread
 from exactregion.statistics.base import Candidates, Statistic, Term, Terms
 from exactregion.statistics.measures import Measure, OfLabels, Whitened
 
-__all__ = ["PreparedStatistic", "StatisticAt", "TermAt", "flat", "metric_of", "nested"]
+__all__ = [
+    "PreparedStatistic",
+    "StatisticAt",
+    "TermAt",
+    "check_columns",
+    "check_shape",
+    "checked",
+    "flat",
+    "metric_of",
+    "nested",
+]
+
+
+def checked(statistic: Statistic, inputs: InputSummary) -> list[Terms]:
+    """Return the terms of a statistic as lists, and check that they are terms."""
+
+    def as_list(terms: Any) -> list[Terms]:
+        if isinstance(terms, Term) or not isinstance(terms, Iterable):
+            raise _terms_error(statistic, terms)
+        return [term if isinstance(term, Term) else as_list(term) for term in terms]
+
+    terms = as_list(statistic.terms(inputs))
+    if not terms:
+        raise _terms_error(statistic, terms)
+    for term in flat(terms):
+        no_columns = term.columns is None
+        if not isinstance(term.measure, Measure) or no_columns != isinstance(
+            term.measure, OfLabels
+        ):
+            raise _terms_error(statistic, term)
+        if term.bound is not None:
+            bound = np.asarray(term.bound, dtype=np.float64)
+            if bound.ndim > 1 or not (np.isfinite(bound) & (bound >= 0)).all():
+                raise InvalidValueError(
+                    f"of a term must be finite, a number or one per column. Got {bound} instead.",
+                    parameter="bound",
+                )
+    return terms
+
+
+def _terms_error(statistic: Statistic, found: Any) -> InvalidTypeError:
+    return InvalidTypeError(
+        f"{type(statistic).__name__}.terms must return a list of Term(columns, measure), such as "
+        f"Term(columns, FromCentre()). Got {found!r} instead."
+    )
+
+
+def check_columns(values: FloatArray, shape: tuple[int, int], bound: FloatArray | None) -> None:
+    """Check the columns (T, n, r) that a user's function gave, and that they keep their bound."""
+    wrong = values.ndim != 3 or values.shape[:2] != shape
+    if wrong or (bound is not None and len(bound) != values.shape[2]):
+        r = "r" if bound is None else len(bound)
+        raise InvalidValueError(
+            "The columns of a term must have shape (candidates, rows, columns), "
+            f"({shape[0]}, {shape[1]}, {r}). Got {values.shape} instead."
+        )
+    # rounding may carry a column past its bound by a last bit
+    if bound is not None and (np.abs(values) > bound * (1 + 1e-9)).any():
+        raise InvalidValueError(
+            f"of a term must be at least as large as its columns, {np.abs(values).max():g}. "
+            f"Got {bound.tolist()} instead: sums would not be exact.",
+            parameter="bound",
+        )
 
 
 def flat(terms: Iterable[Terms]) -> Iterator[Term]:
@@ -137,6 +199,16 @@ def _called(measure: OfLabels, labels: Any, probabilities: FloatArray, X: Any) -
     return Z
 
 
+def check_shape(statistic: Statistic, Z: Any, shape: tuple[int, ...]) -> FloatArray:
+    """Check that `combine` gave one number per data set and candidate."""
+    if np.shape(Z) != shape:
+        raise InvalidValueError(
+            f"{type(statistic).__name__}.combine must give Z of shape {shape}. "
+            f"Got {np.shape(Z)} instead."
+        )
+    return np.asarray(Z)
+
+
 @dataclass(frozen=True, eq=False)
 class StatisticAt:
     """A statistic at a batch of T candidates."""
@@ -160,9 +232,8 @@ class StatisticAt:
         expected: list[FloatArray | None] = [None] * len(self.terms)
         if statistic.uses_expectations:
             expected = [term.expectation(self.prepared.m) for term in self.terms]
-        return statistic.combine(
-            nested(structure, iter(measured)), nested(structure, iter(expected))
-        )
+        Z = statistic.combine(nested(structure, iter(measured)), nested(structure, iter(expected)))
+        return check_shape(statistic, Z, measured[0].shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +248,7 @@ class PreparedStatistic:
     @classmethod
     def of(cls, statistic: Statistic, inputs: Inputs, m: int) -> PreparedStatistic:
         """Compute and round the features that all candidates share."""
-        terms = statistic.terms(InputSummary.in_memory(inputs))
+        terms = checked(statistic, InputSummary.in_memory(inputs))
         return cls(statistic, terms, tuple(_shared(term, inputs, m) for term in flat(terms)), m)
 
     def at(self, candidates: Candidates) -> StatisticAt:
@@ -194,16 +265,12 @@ class PreparedStatistic:
     def _features(self, term: Term, candidates: Candidates) -> CandidateFeatures:
         columns: Any = term.columns
         values = np.asarray(columns(candidates))
-        shape = candidates.probabilities.shape
-        if values.ndim != 3 or values.shape[:2] != shape:
-            raise InvalidValueError(
-                "The columns of a term must have shape (candidates, rows, columns), "
-                f"({shape[0]}, {shape[1]}, r). Got {values.shape} instead."
-            )
-        moved = np.ascontiguousarray(np.moveaxis(once(values), -1, 1))
+        T, n = candidates.probabilities.shape
         extent = candidates.inputs.extent
         bound = np.atleast_1d(term.bound) if extent.is_large and term.bound is not None else None
-        spread = np.broadcast_to(moved, (shape[0], *moved.shape[1:]))
+        check_columns(values, (T, n), bound)
+        moved = np.ascontiguousarray(np.moveaxis(once(values), -1, 1))
+        spread = np.broadcast_to(moved, (T, *moved.shape[1:]))
         return CandidateFeatures.rounded(spread, extent, self.m, bound)
 
 
@@ -222,4 +289,9 @@ def _shared(term: Term, inputs: Inputs, m: int) -> SharedFeatures | Labels | Non
     if callable(term.columns):
         return None
     columns: Any = term.columns
+    if columns.ndim != 2 or columns.shape[0] != len(inputs):
+        raise InvalidValueError(
+            f"The columns of a term must have shape ({len(inputs)}, r), one row per row of "
+            f"inputs.rows. Got {columns.shape} instead."
+        )
     return SharedFeatures.rounded(columns, inputs.extent, m, compact=term.compact)

@@ -103,6 +103,7 @@ def explore(
         inner, outer = np.stack([rays.inner, rays.outer])[:, np.isfinite(rays.outer)]
         resolution = float(((outer - inner) / outer).max(initial=0.0))
     seconds = time.perf_counter() - started
+    estimate.setflags(write=False)  # the outline is kept, and shared by all its users
     return Outline(estimate, rank, window, rays, status, resolution, ranks.evaluations, seconds)
 
 

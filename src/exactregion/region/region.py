@@ -253,7 +253,7 @@ class ConfidenceRegion:
     @property
     def estimate_(self) -> FloatArray:
         """The most compatible θ found: largest p-value, ties by Z."""
-        return self.outline().estimate
+        return self.outline().estimate.copy()
 
     @property
     def status_(self) -> str:

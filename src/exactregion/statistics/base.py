@@ -106,7 +106,8 @@ class Term:
     ----------
     columns : callable, ndarray, sparse array, Landmarks or None
         Φ. A function of `Candidates` to (T, n, r), called with all rows or with a block of them; or
-        an array (n, r) or features of a kernel, which all candidates share. None for `OfLabels`.
+        an array (n, r) in the order of ``inputs.rows``, or features of a kernel, which all
+        candidates share. None for `OfLabels`.
     measure : FromCentre, FromMean, Whitened or OfLabels
         From points v_i = Φᵀ k_i to numbers.
     bound : float or ndarray of shape (r,), optional
@@ -149,8 +150,15 @@ class Statistic(ABC):
     def __init_subclass__(cls, *, name: str | None = None, **kwargs: Any) -> None:
         """Add the statistic to those that have a name."""
         super().__init_subclass__(**kwargs)
-        if name is not None:
-            STATISTICS[name] = cls
+        if name is None:
+            return
+        known = STATISTICS.get(name)
+        if known is not None and known.__qualname__ != cls.__qualname__:
+            raise InvalidValueError(
+                f"of a statistic must be new. Got {name!r} instead, which is {known.__name__}.",
+                parameter="name",
+            )
+        STATISTICS[name] = cls
 
     @abstractmethod
     def terms(self, inputs: InputSummary) -> Sequence[Terms]:
@@ -163,6 +171,11 @@ class Statistic(ABC):
         `expected` is one with the expectation (T,) under the candidate, where it is known and
         `uses_expectations`; else None.
         """
+        if len(values) != 1:
+            raise InvalidTypeError(
+                f"{type(self).__name__} must have a method combine(values, expected) for its "
+                f"{len(values)} terms. Got none instead."
+            )
         return np.asarray(values[0])
 
     @property
@@ -192,11 +205,22 @@ class Statistic(ABC):
 
 def names_of_statistics(**properties: bool) -> list[str]:
     """List the statistics whose properties are as given, such as ``needs_family=False``."""
+    if not properties:
+        return sorted(STATISTICS)
+    made = {name: as_made for name, kind in STATISTICS.items() if (as_made := _made(kind))}
     return sorted(
         name
-        for name, kind in STATISTICS.items()
-        if all(getattr(kind(), key) == value for key, value in properties.items())
+        for name, statistic in made.items()
+        if all(getattr(statistic, key) == value for key, value in properties.items())
     )
+
+
+def _made(kind: type[Statistic]) -> Statistic | None:
+    """Make a statistic without arguments; None where it needs some."""
+    try:
+        return kind()
+    except TypeError:
+        return None
 
 
 def needs_family_error() -> InvalidValueError:

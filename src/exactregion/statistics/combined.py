@@ -106,8 +106,9 @@ class _Sum(Statistic):
         parts = zip(self.statistics, self.weights, values, expected, strict=True)
         for statistic, weight, measured, known in parts:
             Z = statistic.combine(measured, known)
-            alone = known[0] if len(known) == 1 and isinstance(known[0], np.ndarray) else None
-            scaled = weight * self._scaled(Z, alone)
+            # the expectation of a term is that of the part only if Z is what the term measures
+            plain = type(statistic).combine is Statistic.combine
+            scaled = weight * self._scaled(Z, known[0] if plain else None)
             total = scaled if total is None else total + scaled
         return np.asarray(total)
 

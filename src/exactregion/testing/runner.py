@@ -184,13 +184,7 @@ class CandidateTest:
         summaries = (seen.summaries[index] for index in sorted(seen.summaries))
         found = None if self.statistic.needs_all_rows else self._by_chunks(summaries, sums)
         if found is None:
-            raise InvalidTypeError(
-                "must be one that takes rows in chunks, since these are not in memory: one of "
-                f"{names_of_statistics(needs_all_rows=False)}, with a kernel that has a name, or "
-                "one of your own whose terms have a bound. "
-                f"Got {self.statistic!r} instead.",
-                parameter="statistic",
-            )
+            raise self._needs_all_rows_error()
         Z, summed = found
         question = self._question(seen.columns, *summed.by_probability)
         return result_of(Z, self.draws.seat, question)
@@ -230,6 +224,21 @@ class CandidateTest:
         for group in groups:
             part = source.of_group(group, [count.get(group, 0) for count in counts])
             yield group, self.run(part)
+
+    def _needs_all_rows_error(self) -> InvalidTypeError:
+        if not self.statistic.needs_all_rows:
+            return InvalidTypeError(
+                "must have terms with a bound where rows come in chunks, as these do. "
+                f"Got {self.statistic!r} instead, whose columns may have any size.",
+                parameter="statistic",
+            )
+        kinds = {} if self.calibration else {"needs_family": False}
+        return InvalidTypeError(
+            "must be one that takes rows in chunks, since these are not in memory: one of "
+            f"{names_of_statistics(needs_all_rows=False, **kinds)}, with a kernel that has a name, "
+            f"or one of your own whose terms have a bound. Got {self.statistic!r} instead.",
+            parameter="statistic",
+        )
 
     @property
     def _family(self) -> tuple[Model | None, FloatArray | None]:

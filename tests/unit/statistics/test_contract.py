@@ -6,8 +6,18 @@ import pytest
 import exactregion as er
 from exactregion.engine import Paths, PreparedStatistic, statistics_of_many
 from exactregion.engine.evaluate import WORTH_SORTING
+from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.models import Model
-from exactregion.statistics import STATISTICS, FromCentre, Statistic, Term, Whitened
+from exactregion.statistics import (
+    STATISTICS,
+    Combined,
+    Discrepancy,
+    FromCentre,
+    Spiegelhalter,
+    Statistic,
+    Term,
+    Whitened,
+)
 
 N = 70_000
 RNG = np.random.default_rng(0)
@@ -44,6 +54,7 @@ def cube(candidates):
     return (candidates.probabilities[:, :, None] - 0.5) ** 3
 
 
+TAILS = Tails()
 NEW = {"one term, by name": "tails", "two terms": Cubic()}
 
 
@@ -110,6 +121,135 @@ def test_ranks_of_a_new_statistic_are_uniform(statistic):
     # each count is binomial(400, 1/4): outside with probability 1e-6
     assert counts.min() > 60
     assert counts.max() < 145
+
+
+# --- what a contract must not be ---------------------------------------------------------------
+
+
+def of_terms(terms, combine=None):
+    class Odd(Statistic):
+        def terms(self, inputs):
+            return terms(inputs) if callable(terms) else terms
+
+    if combine is not None:
+        Odd.combine = combine
+    return Odd()
+
+
+def evaluated(statistic, n=25):
+    return er.calibration_test(Y[:n], P[:n], statistic=statistic, n_resamples=19, rng=0)
+
+
+TERM = Term(tails, FromCentre(), bound=np.ones(2))
+
+
+def test_terms_may_come_from_a_generator():
+    once = of_terms(lambda inputs: (term for term in [TERM]))
+    assert outcome(evaluated(once)) == outcome(evaluated("tails"))
+
+
+@pytest.mark.parametrize(
+    "terms",
+    [
+        TERM,
+        None,
+        [],
+        [TERM, 3],
+        [Term(tails, FromCentre, bound=np.ones(2))],
+        [Term(None, FromCentre())],
+    ],
+    ids=["a term", "nothing", "no terms", "a number", "a class", "no columns"],
+)
+def test_terms_must_be_terms(terms):
+    with pytest.raises(InvalidTypeError, match=r"terms must return a list of Term"):
+        evaluated(of_terms(lambda inputs: terms))
+
+
+@pytest.mark.parametrize("n", [25, N])
+def test_several_terms_must_be_combined(n):
+    with pytest.raises(InvalidTypeError, match=r"combine\(values, expected\) for its 2 terms"):
+        evaluated(of_terms([TERM, TERM]), n)
+
+
+@pytest.mark.parametrize("n", [25, N])
+def test_combine_must_keep_the_shape(n):
+    short = of_terms([TERM], lambda self, values, expected: values[0][:, :10])
+    with pytest.raises(InvalidValueError, match=r"shape \(1, 20\). Got \(1, 10\)"):
+        evaluated(short, n)
+
+
+@pytest.mark.parametrize("bound", [np.inf, np.nan, -1.0, np.ones((2, 2))])
+def test_bounds_must_be_finite_sizes(bound):
+    with pytest.raises(InvalidValueError, match=r"'bound' parameter of a term must be finite"):
+        evaluated(of_terms([Term(tails, FromCentre(), bound=bound)]))
+
+
+def test_columns_must_keep_their_bound_and_number():
+    with pytest.raises(InvalidValueError, match=r"'bound'.*at least as large as its columns, 1"):
+        evaluated(of_terms([Term(tails, FromCentre(), bound=np.full(2, 0.5))]), N)
+    with pytest.raises(InvalidValueError, match=r"\(1, 4096, 3\). Got \(1, 4096, 2\)"):
+        evaluated(of_terms([Term(tails, FromCentre(), bound=np.ones(3))]), N)
+
+
+def test_arrays_must_have_a_row_for_each_row():
+    with pytest.raises(InvalidValueError, match=r"shape \(25, r\).*Got \(30, 1\)"):
+        evaluated(of_terms([Term(np.ones((30, 1)), FromCentre())]))
+
+
+def test_names_must_be_new_and_need_no_arguments():
+    with pytest.raises(InvalidValueError, match=r"'name'.*Got 'score' instead, which is Score"):
+
+        class Another(Statistic, name="score"):
+            def terms(self, inputs):
+                return [TERM]
+
+    class Demanding(Statistic, name="demanding"):
+        def __init__(self, needed):
+            self.needed = needed
+
+        def terms(self, inputs):
+            return [TERM]
+
+    try:
+        with pytest.raises(InvalidValueError, match="must not use the score"):
+            er.model_test(P[:25], P[:25], Y[:25], statistic="score", rng=0)
+    finally:
+        STATISTICS.pop("demanding")
+
+
+def test_a_subclass_of_a_part_keeps_its_terms_and_its_scale():
+    class Other(Discrepancy):
+        def terms(self, inputs):
+            return [TERM]
+
+    class Large(Spiegelhalter):
+        def combine(self, values, expected):
+            return 1e6 * values[0]
+
+    kernel = Discrepancy(bandwidth=0.3)
+    ours, theirs = Combined(Other(), kernel), Combined(TAILS, kernel)
+    assert outcome(evaluated(ours)) == outcome(evaluated(theirs))
+    assert evaluated(Combined(Large(), Discrepancy())).statistic < 1e3
+
+
+def test_expectations_are_given_only_where_they_are_used():
+    seen = []
+
+    def combine(self, values, expected):
+        seen.append(expected)
+        return values[0]
+
+    for n in (25, N):
+        evaluated(of_terms([Term(tails, Whitened(), bound=np.ones(2))], combine), n)
+    assert seen == [[None], [None]]
+
+
+def test_an_estimate_is_the_callers_to_change():
+    region = er.ConfidenceRegion("logistic", n_resamples=39, rng=0, confidence_level=0.9)
+    region.fit(RNG.normal(size=30), RNG.random(30) < 0.5)
+    first = region.estimate_
+    first *= -1
+    np.testing.assert_array_equal(region.estimate_, -first)
 
 
 # --- a new family -------------------------------------------------------------------------------
