@@ -133,18 +133,20 @@ class Statistic(ABC):
 
     Examples
     --------
-    Outcomes weighted by how extreme their predictions are; the name makes it available as
-    ``statistic="extremes"``:
+    Outcomes weighted by how extreme their predictions are. With ``name="extremes"`` beside
+    `Statistic` it would be available as ``statistic="extremes"`` too:
 
-    >>> class Extremes(Statistic, name="extremes"):
+    >>> import exactregion as er
+    >>> from exactregion.statistics import FromCentre, Statistic, Term
+    >>> class Extremes(Statistic):
     ...     def terms(self, inputs):
     ...         def columns(candidates):
     ...             return ((2 * candidates.probabilities - 1) ** 3)[:, :, None]
     ...
     ...         return [Term(columns, FromCentre(), bound=1.0)]
-    >>> import exactregion as er
-    >>> er.calibration_test([1, 0, 1, 1], [0.9, 0.2, 0.6, 0.3], statistic="extremes", rng=0).rank
-    439
+    >>> y, p = [1, 0, 1, 1], [0.9, 0.2, 0.6, 0.3]
+    >>> er.calibration_test(y, p, statistic=Extremes(), n_resamples=99, rng=0).pvalue > 0.05
+    True
     """
 
     def __init_subclass__(cls, *, name: str | None = None, **kwargs: Any) -> None:
