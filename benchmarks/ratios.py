@@ -120,7 +120,7 @@ def parts(region, third):
     """What one θ costs in pieces that nobody can avoid when labels are drawn anew each time."""
     m, n = region.fitted_.resampling.m, len(region.fitted_.sample)
     rng = np.random.Generator(np.random.SFC64(0))
-    phi = rng.normal(size=(n, region.fitted_.statistic.features.width))
+    phi = rng.normal(size=(n, region.fitted_.prepared.shared[0].width))
     labels = rng.choice([0.0, 1.0], size=(m, n))
     uniforms, product = timed(
         lambda: [rng.random((m - 1, n)) for _ in range(100)],

@@ -214,7 +214,9 @@ def test_columns_without_a_bound_need_all_rows(tmp_path):
     assert tested.rank <= M  # in memory their size is measured
     np.save(tmp_path / "p.npy", P)
     mapped = np.load(tmp_path / "p.npy", mmap_mode="r")
-    with pytest.raises(InvalidTypeError, match=r"'statistic'.*bound where rows come in chunks.*Got Curvature"):
+    with pytest.raises(
+        InvalidTypeError, match=r"'statistic'.*bound where rows come in chunks.*Got Curvature"
+    ):
         er.model_test(mapped, X, Y, statistic="curvature", n_resamples=M - 1, rng=0)
 
 
