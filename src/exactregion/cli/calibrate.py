@@ -12,11 +12,11 @@ from exactregion.cli.data import check_outcome, check_probabilities, facts_of, r
 from exactregion.cli.output import (
     Page,
     Results,
+    facts_of_test,
     interval,
     interval_records,
+    record_of_test,
     settings_record,
-    test_facts,
-    test_record,
 )
 from exactregion.data.table import check_file
 from exactregion.engine.progress import showing
@@ -99,7 +99,7 @@ def calibrate(
         "probability": predictions.probability,
         "by": predictions.by,
         **settings_record(test),
-        **test_record(test),
+        **record_of_test(test),
         "coverage": None if belt is None else belt.coverage,
         "belt": None if belt is None else _belt_record(belt),
         "groups": None,
@@ -108,7 +108,7 @@ def calibrate(
     if more:
         facts["rows"] += f" in {len(files):,} files"
     page = Page("Are these predictions calibrated?")
-    page.facts({**facts, "predictions": predictions.probability, **test_facts(test)})
+    page.facts({**facts, "predictions": predictions.probability, **facts_of_test(test)})
     if belt is not None:
         level = wording.percent(belt.coverage)
         page.table(

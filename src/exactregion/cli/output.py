@@ -39,6 +39,7 @@ __all__ = [
     "Results",
     "check_packages",
     "check_target",
+    "facts_of_test",
     "finite",
     "interval",
     "interval_record",
@@ -48,11 +49,10 @@ __all__ = [
     "plain_streams",
     "print_json",
     "printable",
+    "record_of_test",
     "settings_record",
     "shorten",
     "statistic_name",
-    "test_facts",
-    "test_record",
     "write_picture",
 ]
 
@@ -213,7 +213,7 @@ def settings_record(tested: Any) -> dict[str, Any]:
     }
 
 
-def test_facts(result: ExactTestResult) -> dict[str, str]:
+def facts_of_test(result: ExactTestResult) -> dict[str, str]:
     """Describe a test in words."""
     m, seed = result.n_resamples + 1, result.question.seed
     return {
@@ -222,7 +222,7 @@ def test_facts(result: ExactTestResult) -> dict[str, str]:
     }
 
 
-def test_record(result: ExactTestResult) -> dict[str, Any]:
+def record_of_test(result: ExactTestResult) -> dict[str, Any]:
     """Describe a test for programs."""
     return {"pvalue": result.pvalue, "rank": result.rank, "z": result.statistic}
 

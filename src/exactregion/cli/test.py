@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from exactregion.cli import options as opt
 from exactregion.cli.data import Data, check_probabilities, facts_of, read_data
 from exactregion.cli.fit import fit_region
-from exactregion.cli.output import Page, Results, settings_record, test_facts, test_record
+from exactregion.cli.output import Page, Results, facts_of_test, record_of_test, settings_record
 from exactregion.errors import InvalidValueError
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def run_test(
         "file": file,
         **data.to_dict(),
         **settings_record(first),
-        "candidates": [{"name": name, **test_record(one)} for name, one in found.items()],
+        "candidates": [{"name": name, **record_of_test(one)} for name, one in found.items()],
     }
     decided = "p =" if len(found) == 1 else "the smallest p-value is"
     pvalue = min(one.pvalue for one in found.values())
@@ -146,10 +146,10 @@ def _page(data: Data, found: dict[str, ExactTestResult]) -> Page:
     facts = facts_of(data.to_dict(), data.unused)
     name, result = next(iter(found.items()))
     if len(found) == 1:
-        page.facts({**facts, "candidate": name, **test_facts(result)})
+        page.facts({**facts, "candidate": name, **facts_of_test(result)})
         page.paragraph(answer_of_test(result), guarantee_of_test(result))
         return page
-    page.facts({**facts, "test": test_facts(result)["test"]})
+    page.facts({**facts, "test": facts_of_test(result)["test"]})
     page.table(
         ["candidate", "p-value", f"rank of {result.n_resamples + 1:,}"],
         [(name, f"{one.pvalue:.4g}", f"{one.rank:,}") for name, one in found.items()],

@@ -191,9 +191,9 @@ class ChunkPlan:
 def _bound_of(term: Term) -> FloatArray | None:
     if isinstance(term.columns, Landmarks):
         return term.columns.bound
-    if not callable(term.columns):  # an array of all rows
+    if term.bound is None or not callable(term.columns):  # unknown, or an array of all rows
         return None
-    return None if term.bound is None else np.atleast_1d(np.asarray(term.bound, dtype=np.float64))
+    return np.atleast_1d(np.asarray(term.bound, dtype=np.float64))
 
 
 @dataclass(frozen=True, eq=False)
