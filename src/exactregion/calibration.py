@@ -77,7 +77,7 @@ class CalibrationBelt:
         smallest p-value there is. The belt describes the other rows.
     region : ConfidenceRegion
         The intercepts a and slopes b that fit.
-    resolution, evaluations, seconds : float, int and float
+    gap, certified, evaluations, seconds : float, bool, int and float
         As of a `Band`.
     """
 
@@ -92,7 +92,8 @@ class CalibrationBelt:
     trials: IntArray = field(repr=False)
     contradicted: int
     region: ConfidenceRegion = field(repr=False)
-    resolution: float = field(repr=False)
+    gap: float = field(repr=False)
+    certified: bool
     evaluations: int = field(repr=False)
     seconds: float = field(repr=False)
 
@@ -232,7 +233,8 @@ def calibration_belt(
         band.upper,
         band.estimate,
         coverage=band.coverage,
-        resolution=band.resolution,
+        gap=band.gap,
+        certified=band.certified,
         evaluations=band.evaluations,
         seconds=band.seconds,
         test=test,

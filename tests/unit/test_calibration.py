@@ -158,7 +158,7 @@ def test_a_prediction_next_to_nothing():
 
 
 def test_the_belt_says_what_the_search_did(calibrated):
-    assert 0 < calibrated.resolution < 0.05
+    assert 0 < calibrated.gap < 0.05
     assert calibrated.evaluations > 100
     assert calibrated.seconds > 0
 

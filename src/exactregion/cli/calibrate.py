@@ -238,7 +238,7 @@ def _connect(address: str) -> Any:
 
 
 def _belt_record(belt: CalibrationBelt) -> dict[str, Any]:
-    keys = ("status", "contradicted", "resolution", "grid", "estimate", "lower", "upper")
+    keys = ("status", "contradicted", "gap", "certified", "grid", "estimate", "lower", "upper")
     return {
         **{key: getattr(belt, key) for key in keys},
         "intervals": interval_records(belt.intervals),

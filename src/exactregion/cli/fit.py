@@ -180,7 +180,7 @@ def _describe(
         rows = []
         ends = zip(given, band.estimate, band.lower, band.upper, strict=True)
         for place, p, low, high in ends:
-            bounds = {"estimate": p, "lower": low, "upper": high, "resolution": band.resolution}
+            bounds = {"estimate": p, "lower": low, "upper": high, "gap": band.gap}
             at.append({"at": {**others, **place}, **bounds})
             shown = "empty" if math.isnan(low) else f"[{low:.3f}, {high:.3f}]"
             rows.append([values_text(place), f"{p:.3f}", shown])

@@ -177,7 +177,7 @@ def finite(content: Any) -> Any:
 
 def interval_record(row: Any) -> dict[str, Any]:
     """Return what JSON has of an interval."""
-    return {key: row[key] for key in ("estimate", "lower", "upper", "status", "resolution")}
+    return {key: row[key] for key in ("estimate", "lower", "upper", "status", "gap", "certified")}
 
 
 def interval_records(table: pd.DataFrame) -> list[dict[str, Any]]:

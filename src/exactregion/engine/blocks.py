@@ -16,6 +16,7 @@ from exactregion.statistics.base import Candidates
 
 __all__ = [
     "DEFAULT_BATCH",
+    "IMPOSSIBLE",
     "batch_size",
     "check_batch",
     "check_numbers",
@@ -25,6 +26,11 @@ __all__ = [
 
 DEFAULT_BATCH = 2**28
 """Bytes that the candidates worked on at once may take: 256 MiB."""
+
+IMPOSSIBLE = 2.0**-53
+"""Outcomes with a smaller probability count as impossible. Uniforms are multiples of 2⁻⁵³, so that
+draws cannot tell such a probability from 0, and 1 - p cannot be smaller without being 0: successes
+and failures are treated alike."""
 
 
 def check_batch(batch: object) -> int:
@@ -70,20 +76,20 @@ def statistics_of(
 def has_certainties(candidates: Candidates) -> bool:
     """Return whether any candidate holds an outcome impossible."""
     P = candidates.probabilities
-    return not (P.min() > 0 and P.max() < 1)
+    return not (P.min() >= IMPOSSIBLE and P.max() < 1)
 
 
 def _contradictions(candidates: Candidates, m: int) -> CandidateFeatures | None:
-    """Make features that count impossible outcomes: a success where p = 0, a failure where p = 1.
+    """Make features that count impossible outcomes: a success where p ≈ 0, a failure where p = 1.
 
-    Summed over successes, +1 where p = 0 and -1 where p = 1, plus the trials where p = 1. An
-    alternative never has such an outcome, since it is drawn from the candidate. If the original
-    has one, the candidate cannot be true: Z = ∞ ranks it last, whatever the statistic sees.
+    Summed over successes, +1 where p < 2⁻⁵³ and -1 where p = 1, plus the trials where p = 1. An
+    alternative has no such outcome, since it is drawn from the candidate. If the original has
+    one, the candidate cannot be true: Z = ∞ ranks it last, whatever the statistic sees.
     """
     if not has_certainties(candidates):
         return None
     P = candidates.probabilities
-    sign = (P == 0) * 1.0 - (P == 1) * 1.0
+    sign = (P < IMPOSSIBLE) * 1.0 - (P == 1) * 1.0
     return CandidateFeatures.rounded(sign[:, None, :], candidates.inputs.extent, m)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from exactregion._typing import FloatArray, IntArray
 from exactregion.data.sample import BLOCK_ROWS, CHUNK_ROWS, Extent, Inputs, blocks
-from exactregion.engine.blocks import check_numbers
+from exactregion.engine.blocks import IMPOSSIBLE, check_numbers
 from exactregion.engine.information import information_of_block, scale_for, variance_of
 from exactregion.engine.terms import (
     check_columns,
@@ -256,7 +256,7 @@ def sums_of_chunk(chunk: Chunk, plan: ChunkPlan) -> ChunkSums:
             rounded = [total + part for total, part in zip(rounded, added, strict=True)]
             Phi = buffers.Phi[: len(p)]
             np.concatenate(parts, axis=1, out=Phi[:, :width])
-            np.subtract(p == 0, p == 1, out=Phi[:, width], dtype=Phi.dtype)
+            np.subtract(p < IMPOSSIBLE, p == 1, out=Phi[:, width], dtype=Phi.dtype)
             # the last column, of certainties, comes along so that the features stay contiguous
             centre += compiled.centres(p[None], trials, precision, Phi, unit, BLOCK_ROWS)[0, :width]
             number = chunk.index * (CHUNK_ROWS // BLOCK_ROWS) + rows.start // BLOCK_ROWS

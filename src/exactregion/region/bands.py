@@ -51,8 +51,10 @@ class Band:
         each of them.
     status : str
         That of the region.
-    resolution : float
-        Largest distance, in probability, of an end from the last member found.
+    gap : float
+        Largest distance, in probability, of an end from a member.
+    certified : bool
+        Whether it is proven that no member leaves the band; else it was searched.
     evaluations, seconds : int and float
         Number of θ evaluated, and time taken.
     """
@@ -64,7 +66,8 @@ class Band:
     coverage: float
     joint: bool
     status: str
-    resolution: float
+    gap: float
+    certified: bool
     evaluations: int
     seconds: float
 
@@ -95,7 +98,7 @@ class Risk:
         At each input; all hold at once.
     coverage : float
         P(all bounds hold), at least.
-    status, resolution, evaluations, seconds : str, float, int and float
+    status, gap, certified, evaluations, seconds : str, float, bool, int and float
         As of a `Band`.
     """
 
@@ -107,19 +110,23 @@ class Risk:
     pointwise_estimate: FloatArray = field(repr=False)
     coverage: float
     status: str
-    resolution: float = field(repr=False)
+    gap: float = field(repr=False)
+    certified: bool
     evaluations: int = field(repr=False)
     seconds: float = field(repr=False)
 
 
-def band_at(fitted: FittedRegion, X: Any, *, joint: bool = True) -> Band:
+def band_at(
+    fitted: FittedRegion, X: Any, *, joint: bool = True, certify: bool | None = None
+) -> Band:
     """Find bounds of P(Y=1|x); see `ConfidenceRegion.band`."""
     inputs = _new_inputs(fitted, X)
     outline = outline_of(fitted)
     digest = hashlib.sha256(np.ascontiguousarray(inputs).tobytes()).digest()
     # the bounds are kept, not the band: its arrays belong to the user
     bounds = fitted.cached(
-        ("band", joint, inputs.shape, digest), lambda: _logit_bounds(fitted, inputs, joint=joint)
+        ("band", joint, certify, inputs.shape, digest),
+        lambda: _logit_bounds(fitted, inputs, joint=joint, certify=certify),
     )
     return Band(
         inputs,
@@ -130,7 +137,8 @@ def band_at(fitted: FittedRegion, X: Any, *, joint: bool = True) -> Band:
         joint,
         outline.status,
         # the slope of the logistic function is a quarter at most
-        float(np.max(bounds.resolution, initial=0.0)) / 4,
+        float(np.max(bounds.gap, initial=0.0)) / 4,
+        bool(bounds.certified.all()),
         bounds.evaluations,
         bounds.seconds,
     )
@@ -172,7 +180,8 @@ def risk_at(fitted: FittedRegion, X: Any, classifier: Any = None) -> Risk:
         pointwise,
         fitted.accepted.coverage,
         band.status,
-        max(band.resolution, float(mean.resolution[0])),
+        max(band.gap, float(mean.gap[0])),
+        band.certified and bool(mean.certified[0]),
         band.evaluations + mean.evaluations,
         time.perf_counter() - started,
     )
@@ -219,19 +228,39 @@ def _logits(fitted: FittedRegion, theta: FloatArray, inputs: FloatArray) -> Floa
         return np.asarray(np.clip(np.log(P) - np.log1p(-P), -LOGIT_END, LOGIT_END))
 
 
-def _logit_bounds(fitted: FittedRegion, inputs: FloatArray, *, joint: bool) -> Bounds:
+def _logit_bounds(
+    fitted: FittedRegion, inputs: FloatArray, *, joint: bool, certify: bool | None
+) -> Bounds:
     """Bound the logits at all inputs at once, or at each on its own."""
+    linear = None
+    if fitted.model.has_constant_gradient:
+        origin = np.zeros((1, fitted.n_parameters))
+        linear = np.asarray(fitted.model.logit_gradient(origin, inputs)[0])
     if joint:
-        return joint_bounds(fitted, lambda theta: _logits(fitted, theta, inputs), len(inputs))
+        return joint_bounds(
+            fitted,
+            lambda theta: _logits(fitted, theta, inputs),
+            len(inputs),
+            linear=linear,
+            certify=certify,
+        )
 
-    def bounds_at(one: FloatArray) -> Bounds:
+    def bounds_at(row: int) -> Bounds:
+        one = inputs[row : row + 1]
+
         def gradient(theta: FloatArray) -> FloatArray:
             slope = fitted.model.logit_gradient(theta, one)[:, 0]
             return np.where(np.isfinite(slope), slope, 0.0)
 
-        return focused_bounds(fitted, lambda theta: _logits(fitted, theta, one), gradient)
+        return focused_bounds(
+            fitted,
+            lambda theta: _logits(fitted, theta, one),
+            gradient,
+            linear=None if linear is None else linear[row],
+            certify=bool(certify),
+        )
 
-    return Bounds.joined([bounds_at(inputs[row : row + 1]) for row in range(len(inputs))])
+    return Bounds.joined([bounds_at(row) for row in range(len(inputs))])
 
 
 def _decisions(classifier: Any, X: Any, n: int, fitted: FittedRegion) -> IntArray:

@@ -3,6 +3,9 @@
 Over the joint region the bounds of several functionals hold at once. A focused search is for one
 functional alone: it ranks by the functional's own one-degree statistic, and is about as tight as a
 Wald interval (docs/theory/focused.md).
+
+A search finds members close to the ends. Where functionals are linear in θ and the family allows
+it, `region.paving` then proves that no member lies farther out.
 """
 
 from __future__ import annotations
@@ -16,12 +19,14 @@ import numpy as np
 
 from exactregion._typing import BoolArray, FloatArray
 from exactregion.ranking import AcceptedRanks
+from exactregion.region.enclosure import Enclosure, can_enclose
 from exactregion.region.extremes import Functionals, largest
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.outline import most_compatible, outline_of
+from exactregion.region.paving import domain_of, proven_ends
 from exactregion.region.rays import Depth
 from exactregion.region.window import Membership, RankFunction, Window, window_at
-from exactregion.statistics.focused import Focused
+from exactregion.statistics.focused import Focused, focused_on
 
 __all__ = ["Bounds", "focused_bounds", "joint_bounds", "passes_infinity"]
 
@@ -54,6 +59,22 @@ START_POINTS = 200
 """Random points near the estimate among which a member of a focused set is looked for, if the
 estimate is none. More find smaller sets before an interval is called empty."""
 
+USUAL_LARGEST, LARGEST = 2, 3
+"""Most parameters for which ends are proven without and with being asked to: boxes are many more
+with every parameter."""
+
+JOINT_GAP, FOCUSED_GAP, LARGEST_GAP = 0.01, 0.02, 0.05
+"""Distance between a proven end and a member, as a share of the interval's length, at which boxes
+are not split further. The side of a focused set is parallel to the end, and takes many more boxes;
+so do three parameters, for which it is the last of these."""
+
+WIDEST_GAP = 0.1
+"""Proven ends that are farther than this from a member, since the budget ran out, are not used."""
+
+BUDGET, LARGE_BUDGET = 2e9, 2e11
+"""Comparisons of labels for proving the ends of one call without and with being asked to: some ten
+seconds, and a quarter of an hour. Not seconds, so that results do not depend on the machine."""
+
 PATH_POINTS, HALVINGS = 17, 45
 """Values computed between the origin and each member to find changes of sign, and halvings that
 bring the two sides of one nearly as close as doubles allow (2⁻⁴⁵ of a sixteenth of the path)."""
@@ -71,20 +92,22 @@ USUAL = 1e-3
 class Bounds:
     """Lower and upper ends of G functionals over a set of θ; NaN if no member was found.
 
-    The resolution is the distance of an end from the value at the last member.
+    The gap is the distance of an end from the value at a member. Certified ends are proven: no
+    member lies beyond them.
     """
 
     lower: FloatArray
     upper: FloatArray
-    resolution: FloatArray
+    gap: FloatArray
+    certified: BoolArray
     evaluations: int
     seconds: float
 
     @classmethod
-    def empty(cls, width: int) -> Bounds:
+    def empty(cls, width: int, *, certified: bool = False) -> Bounds:
         """Return the bounds over an empty set."""
         nan = np.full(width, np.nan)
-        return cls(nan, nan, nan, 0, 0.0)
+        return cls(nan, nan, nan, np.full(width, certified), 0, 0.0)
 
     @classmethod
     def joined(cls, parts: Sequence[Bounds]) -> Bounds:
@@ -92,14 +115,35 @@ class Bounds:
         return cls(
             np.concatenate([part.lower for part in parts]),
             np.concatenate([part.upper for part in parts]),
-            np.concatenate([part.resolution for part in parts]),
+            np.concatenate([part.gap for part in parts]),
+            np.concatenate([part.certified for part in parts]),
             sum(part.evaluations for part in parts),
             sum(part.seconds for part in parts),
         )
 
 
-def joint_bounds(fitted: FittedRegion, g: Functionals, width: int) -> Bounds:
-    """Bound `width` functionals over the joint region, in groups that share members found."""
+def joint_bounds(
+    fitted: FittedRegion,
+    g: Functionals,
+    width: int,
+    *,
+    linear: FloatArray | None = None,
+    certify: bool | None = False,
+) -> Bounds:
+    """Bound `width` functionals over the joint region.
+
+    `linear` are their coefficients (width, d), if they are linear in θ; ends are then proven if
+    `certify`, or if it is None and the region is small enough.
+    """
+    found = _search_joint(fitted, g, width)
+    if linear is None or not width:
+        return found
+    rules = [(fitted.accepted, None)]
+    return _certified(fitted, found, linear, certify, rules, gap=JOINT_GAP)
+
+
+def _search_joint(fitted: FittedRegion, g: Functionals, width: int) -> Bounds:
+    """Search for the ends of all functionals, in groups that share members found."""
     outline = outline_of(fitted)
     if outline.rays is None or not width:
         return Bounds.empty(width)
@@ -131,14 +175,40 @@ def joint_bounds(fitted: FittedRegion, g: Functionals, width: int) -> Bounds:
 
 
 def focused_bounds(
-    fitted: FittedRegion, g: Functionals, gradient: Callable[[FloatArray], FloatArray]
+    fitted: FittedRegion,
+    g: Functionals,
+    gradient: Callable[[FloatArray], FloatArray],
+    *,
+    linear: FloatArray | None = None,
+    certify: bool | None = False,
 ) -> Bounds:
-    """Bound one functional over the θ accepted by its own statistic and by the joint region."""
-    outline = outline_of(fitted)
+    """Bound one functional over the θ accepted by its own statistic and by the joint region.
+
+    `linear` are its coefficients (d,), if it is linear in θ, and `certify` is as for
+    `joint_bounds`.
+    """
+    found = _search_focused(fitted, g, gradient)
+    if linear is None:
+        return found
+    focused, joint = _focused_ranks(fitted)
+    rules = [(joint, None), (focused, linear)]
+    return _certified(fitted, found, linear[None], certify, rules, gap=FOCUSED_GAP)
+
+
+def _focused_ranks(fitted: FittedRegion) -> tuple[AcceptedRanks, AcceptedRanks]:
+    """Return the ranks accepted by a focused statistic, and by the joint one beside it."""
     m = fitted.accepted.m
     spent = max(1, int(NUISANCE * m))
-    depth = Depth(AcceptedRanks(m, 1, min(m, round(fitted.accepted.coverage * m) + spent)), 1)
-    joint_depth = Depth(AcceptedRanks(m, 1, m - spent), len(outline.estimate))
+    focused = AcceptedRanks(m, 1, min(m, round(fitted.accepted.coverage * m) + spent))
+    return focused, AcceptedRanks(m, 1, m - spent)
+
+
+def _search_focused(
+    fitted: FittedRegion, g: Functionals, gradient: Callable[[FloatArray], FloatArray]
+) -> Bounds:
+    outline = outline_of(fitted)
+    focused, joint = _focused_ranks(fitted)
+    depth, joint_depth = Depth(focused, 1), Depth(joint, len(outline.estimate))
     ranks, joint_ranks = fitted.rank_function(Focused(gradient)), fitted.rank_function()
 
     def inside(theta: FloatArray) -> FloatArray:
@@ -190,7 +260,70 @@ def _search(
         gaps = np.nan_to_num(np.maximum(upper - top, lower - bottom), nan=0.0, posinf=0.0)
     evaluations = sum(ranks.evaluations for ranks in counters) - before
     seconds = time.perf_counter() - started
-    return Bounds(-lower, upper, gaps, evaluations, seconds), ends.members
+    certified = np.zeros(len(upper), dtype=np.bool_)
+    return Bounds(-lower, upper, gaps, certified, evaluations, seconds), ends.members
+
+
+def _certified(
+    fitted: FittedRegion,
+    found: Bounds,
+    linear: FloatArray,
+    certify: bool | None,
+    rules: Sequence[tuple[AcceptedRanks, FloatArray | None]],
+    *,
+    gap: float,
+) -> Bounds:
+    """Prove the ends of linear functionals (G, d), starting from those that a search found.
+
+    A rule is a pair of the ranks accepted and the direction that a focused statistic looks along,
+    None for the region's own.
+    """
+    d = linear.shape[1]
+    if certify is False or d > (LARGEST if certify else USUAL_LARGEST) or not can_enclose(fitted):
+        return found
+    domain = domain_of(fitted)
+    if domain is None:
+        return found
+    window, radius = domain
+    at_origin = linear @ window.origin
+    both = np.stack([linear, -linear], axis=1).reshape(-1, d)
+    members = np.stack(
+        [found.upper - found.gap - at_origin, at_origin - found.lower - found.gap], 1
+    )
+
+    def is_member(z: FloatArray) -> BoolArray:
+        theta, kept = window.theta(z), np.ones(len(z), dtype=np.bool_)
+        for accepted, ranks in ranked:
+            kept[kept] = accepted.holds(ranks(theta[kept])[0])
+        return kept
+
+    ranked = [
+        (accepted, fitted.rank_function(None if along is None else focused_on(along)))
+        for accepted, along in rules
+    ]
+    ends = proven_ends(
+        [Enclosure(fitted, window, *rule) for rule in rules],
+        is_member,
+        radius,
+        both @ window.axes,
+        np.where(np.isfinite(members), members, -np.inf).ravel(),
+        tolerance=LARGEST_GAP if d == LARGEST else gap,
+        budget=BUDGET if certify is None else LARGE_BUDGET,
+    )
+    if ends.is_empty:
+        return Bounds.empty(len(linear), certified=True)
+    bound, value = ends.bound.reshape(-1, 2), ends.value.reshape(-1, 2)
+    # one gap for both ends, the larger, as for ends that were searched
+    left = (bound - value).max(axis=1)
+    proven = left <= WIDEST_GAP * value.sum(axis=1)
+    return Bounds(
+        np.where(proven, at_origin - bound[:, 1], found.lower),
+        np.where(proven, at_origin + bound[:, 0], found.upper),
+        np.where(proven, left, found.gap),
+        proven,
+        found.evaluations + ends.boxes,
+        found.seconds + ends.seconds,
+    )
 
 
 def passes_infinity(

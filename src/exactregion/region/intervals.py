@@ -32,13 +32,15 @@ class Interval:
     estimate : float
         g at the most compatible θ.
     lower, upper : float
-        The ends: the values at the first rejected points. Infinite where there is no end.
+        The ends. Infinite where there is no end.
     status : str
         "bounded", "unbounded below", "unbounded above", "unbounded" or "empty".
     coverage : float
         The interval covers the true value with at least this probability, at every n.
-    resolution : float
-        Distance of the ends from the last members found.
+    gap : float
+        Distance of the ends from members: the interval could be shorter by this much at each end.
+    certified : bool
+        Whether it is proven that no member lies outside the interval; else it was searched.
     evaluations, seconds : int and float
         Number of θ evaluated, and time taken.
     """
@@ -49,38 +51,48 @@ class Interval:
     upper: float
     status: str
     coverage: float
-    resolution: float = field(repr=False)
+    gap: float = field(repr=False)
+    certified: bool
     evaluations: int = field(repr=False)
     seconds: float = field(repr=False)
 
 
-def interval_table(fitted: FittedRegion, *, joint: bool = False) -> pd.DataFrame:
+def interval_table(
+    fitted: FittedRegion, *, joint: bool = False, certify: bool | None = None
+) -> pd.DataFrame:
     """Return the intervals of all parameters; see `ConfidenceRegion.intervals`."""
     import pandas as pd
 
-    columns = ["estimate", "lower", "upper", "status", "resolution", "evaluations", "seconds"]
-    found = parameter_intervals(fitted, joint=joint)
+    columns = ["estimate", "lower", "upper", "status", "gap", "certified", "evaluations", "seconds"]
+    found = parameter_intervals(fitted, joint=joint, certify=certify)
     rows = [[getattr(interval, column) for column in columns] for interval in found]
     names = pd.Index([interval.name for interval in found], name="parameter")
     return pd.DataFrame(rows, columns=columns, index=names).round({"seconds": 3})
 
 
-def parameter_intervals(fitted: FittedRegion, *, joint: bool = False) -> tuple[Interval, ...]:
+def parameter_intervals(
+    fitted: FittedRegion, *, joint: bool = False, certify: bool | None = None
+) -> tuple[Interval, ...]:
     """Find the interval of each parameter, cut at the parameter's bounds; once per fit."""
 
     def find() -> tuple[Interval, ...]:
         estimate = outline_of(fitted).estimate
-        together = joint_bounds(fitted, lambda theta: theta, len(estimate)) if joint else None
+        each = np.eye(len(estimate))
+        together = None
+        if joint:
+            together = joint_bounds(
+                fitted, lambda theta: theta, len(estimate), linear=each, certify=certify
+            )
         found = []
         for index, name in enumerate(fitted.model.parameter_names):
-            bounds = together or _focused_on(fitted, index)
+            bounds = together or _focused_on(fitted, each[index], certify)
             column, limits = index if joint else 0, fitted.model.bounds[index]
             found.append(
                 _interval(fitted, name, estimate[index], bounds, column=column, limits=limits)
             )
         return tuple(found)
 
-    return fitted.cached(("intervals", joint), find)
+    return fitted.cached(("intervals", joint, certify), find)
 
 
 def functional_interval(
@@ -105,11 +117,15 @@ def functional_interval(
     return _interval(fitted, name or str(getattr(g, "__name__", "functional")), at_estimate, bounds)
 
 
-def _focused_on(fitted: FittedRegion, index: int) -> Bounds:
-    def gradient(theta: FloatArray) -> FloatArray:
-        return np.broadcast_to(np.eye(theta.shape[1])[index], theta.shape)
+def _focused_on(fitted: FittedRegion, linear: FloatArray, certify: bool | None) -> Bounds:
+    """Bound a linear functional with coefficients (d,) on its own."""
 
-    return focused_bounds(fitted, lambda theta: theta[:, [index]], gradient)
+    def gradient(theta: FloatArray) -> FloatArray:
+        return np.broadcast_to(linear, theta.shape)
+
+    return focused_bounds(
+        fitted, lambda theta: theta @ linear[:, None], gradient, linear=linear, certify=certify
+    )
 
 
 def _vectorised(g: Callable[[FloatArray], Any]) -> Functionals:
@@ -163,7 +179,8 @@ def _interval(
         upper,
         _status(*ends),
         fitted.accepted.coverage,
-        float(bounds.resolution[column]),
+        float(bounds.gap[column]),
+        bool(bounds.certified[column]),
         bounds.evaluations,
         bounds.seconds,
     )

@@ -295,7 +295,7 @@ class ConfidenceRegion:
         with self._progress("grid"):
             return grid_of(self.fitted_, box, points=points, levels=levels)
 
-    def intervals(self, *, joint: bool = False) -> pd.DataFrame:
+    def intervals(self, *, joint: bool = False, certify: bool | None = None) -> pd.DataFrame:
         """Return an interval for each parameter.
 
         Focused intervals (the default) are each valid on their own, with coverage at least
@@ -307,14 +307,19 @@ class ConfidenceRegion:
         ----------
         joint : bool
             Project the joint region.
+        certify : bool, optional
+            Whether to prove that no member lies outside, which is possible for families that are
+            linear on the logit scale, with up to three parameters. By default it is done for one
+            and two parameters within a limited amount of work; True spends more, False nothing.
 
         Returns
         -------
         pandas.DataFrame
-            One row per parameter: estimate, lower, upper, status, resolution, evaluations, seconds.
+            One row per parameter: estimate, lower, upper, status, gap, certified, evaluations,
+            seconds.
         """
         with self._progress("intervals"):
-            return interval_table(self.fitted_, joint=joint)
+            return interval_table(self.fitted_, joint=joint, certify=certify)
 
     def functional(
         self, g: Callable[[FloatArray], Any], name: str | None = None, *, joint: bool = False
@@ -342,7 +347,7 @@ class ConfidenceRegion:
         with self._progress(name or "functional"):
             return functional_interval(self.fitted_, g, name=name, joint=joint)
 
-    def band(self, X: Any, *, joint: bool = True) -> Band:
+    def band(self, X: Any, *, joint: bool = True, certify: bool | None = None) -> Band:
         """Return bounds of P(Y=1|x) at new inputs.
 
         Parameters
@@ -352,9 +357,11 @@ class ConfidenceRegion:
         joint : bool
             True: simultaneous, the whole true curve is inside with probability `coverage_`. False:
             focused at each input on its own, narrower.
+        certify : bool, optional
+            As for `intervals`. Focused bands are proven with True only, one input after the other.
         """
         with self._progress("band"):
-            return band_at(self.fitted_, X, joint=joint)
+            return band_at(self.fitted_, X, joint=joint, certify=certify)
 
     def classify(self, X: Any) -> IntArray:
         """Decide for +1 or -1 where all members agree on the likelier class, else 0.

@@ -13,7 +13,7 @@ from exactregion.statistics.base import Statistic, Term
 from exactregion.statistics.measures import Whitened
 from exactregion.statistics.score import gradient_columns
 
-__all__ = ["Focused"]
+__all__ = ["Focused", "focused_on"]
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,11 @@ class Focused(Statistic):
             return _unit(np.einsum("ta,tab->tb", _unit(target), W))[:, None, :]
 
         return [Term(gradient_columns, Whitened(along))]
+
+
+def focused_on(coefficients: FloatArray) -> Focused:
+    """Return the statistic for a linear functional with these coefficients (d,)."""
+    return Focused(lambda theta: np.broadcast_to(coefficients, theta.shape))
 
 
 def _unit(vectors: FloatArray) -> FloatArray:

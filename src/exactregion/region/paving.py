@@ -1,0 +1,201 @@
+"""Ends of linear functionals over a region, proven by splitting the parameters into boxes.
+
+A box is inside the region, outside, or open. Boxes that are outside are dropped; open ones are
+split as long as they could hold a member beyond the members known, so that in the end no member
+lies outside the bounds that are returned, and a known one lies close to them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from exactregion._typing import BoolArray, FloatArray
+from exactregion.engine.progress import advance
+from exactregion.region.enclosure import BELOW, Boxes, Enclosure
+from exactregion.region.fitted import FittedRegion
+from exactregion.region.window import Window, likely_parameters, window_at
+
+__all__ = ["ProvenEnds", "domain_of", "proven_ends"]
+
+CHUNK = 256
+"""Boxes that are bounded at once: their arrays stay within a few megabytes."""
+
+TRIED, MOST_TRIED = 4, 64
+"""Boxes per functional, and at most in all, whose centres are tried as members after each round of
+splits: a member found there saves the splits of all boxes that reach less far."""
+
+FINEST_DIRECTION = 2.0**-12
+"""Cells of directions that no row excludes as a whole at this width are taken for directions
+without an end: nothing is proven then."""
+
+LOGIT_OF_IMPOSSIBLE = 36.8
+"""Beyond this logit an outcome of the other kind has a probability below 2⁻⁵³, by a margin that is
+larger than any rounding error."""
+
+
+@dataclass(frozen=True, eq=False)
+class ProvenEnds:
+    """Largest values of F functionals over a set of θ.
+
+    No member has a value above `bound`, and a member has `value`, -∞ where none is known. With
+    `is_empty` there is no member at all.
+    """
+
+    value: FloatArray
+    bound: FloatArray
+    is_empty: bool
+    boxes: int
+    seconds: float
+
+
+def domain_of(fitted: FittedRegion) -> tuple[Window, float] | None:
+    """Return coordinates and a radius R such that all members have |z| < R; None if there is none.
+
+    A θ under which an observed outcome is all but impossible is never a member. In each cell of
+    directions some row says how far out that happens; where no row does, the data are separated.
+    Once per fit.
+    """
+    return fitted.cached("domain", lambda: _find_domain(fitted))
+
+
+def _find_domain(fitted: FittedRegion) -> tuple[Window, float] | None:
+    model, sample = fitted.model, fitted.sample
+    window = window_at(model, sample, likely_parameters(model, sample))
+    design = model.logit_gradient(window.origin[None], sample.inputs.X)[0]
+    x, eta = design @ window.axes, design @ window.origin
+    has_success = sample.successes > 0
+    has_failure = sample.successes < sample.inputs.trials
+    d = x.shape[1]
+    low = np.concatenate([np.where(np.eye(d) > 0, side, -1.0) for side in (-1.0, 1.0)])
+    high = np.concatenate([np.where(np.eye(d) > 0, side, 1.0) for side in (-1.0, 1.0)])
+    largest = 0.0
+    while len(low):
+        middle, half = ((low + high) / 2) @ x.T, ((high - low) / 2) @ np.abs(x).T
+
+        def needed(slack: FloatArray, middle: FloatArray = middle) -> FloatArray:
+            """Return the distance at which some row excludes a cell; its middle, without slack."""
+            with np.errstate(divide="ignore"):
+                rising = (LOGIT_OF_IMPOSSIBLE - eta) / np.maximum(middle - slack, 0.0)
+                falling = (LOGIT_OF_IMPOSSIBLE + eta) / np.maximum(-middle - slack, 0.0)
+            by_row = np.minimum(
+                np.where(has_failure, rising, np.inf), np.where(has_success, falling, np.inf)
+            )
+            return np.asarray(by_row.min(axis=1))
+
+        whole, best = needed(half), needed(np.zeros_like(half))
+        too_fine = np.isinf(whole) & ((high - low).max(axis=1) < FINEST_DIRECTION)
+        if np.isinf(best).any() or too_fine.any():
+            return None
+        # finer cells would not bring the distance down by much
+        settled = whole <= np.maximum(1.5 * best, largest)
+        largest = max(largest, float(whole[settled].max(initial=0.0)))
+        low, high = low[~settled], high[~settled]
+        rows, across = np.arange(len(low)), (high - low).argmax(axis=1)
+        cut = (low + high)[rows, across] / 2
+        upper_low, lower_high = low.copy(), high.copy()
+        upper_low[rows, across] = lower_high[rows, across] = cut
+        low, high = np.concatenate([low, upper_low]), np.concatenate([lower_high, high])
+    return window, max(largest, 1.0)
+
+
+def proven_ends(
+    rules: Sequence[Enclosure],
+    is_member: Callable[[FloatArray], BoolArray],
+    radius: float,
+    functionals: FloatArray,
+    known: FloatArray,
+    *,
+    tolerance: float,
+    budget: float,
+) -> ProvenEnds:
+    """Bound the largest values of functionals (F, d) of z over the θ that all rules accept.
+
+    Parameters
+    ----------
+    rules : sequence of Enclosure
+        A θ is a member if the rank by each of them is accepted.
+    is_member : callable
+        Coordinates z (T, d) to which of them are members, by the engines.
+    radius : float
+        All members have |z| below it.
+    functionals : ndarray of shape (F, d)
+        Coefficients; the second of each pair is minus the first, so that both ends are found.
+    known : ndarray of shape (F,)
+        Values of members; -∞ where none is known.
+    tolerance : float
+        Open boxes that exceed the values of members by less than this share of the length between
+        both ends are not split further.
+    budget : float
+        Comparisons of labels after which no more boxes are split.
+    """
+    started = time.perf_counter()
+    d, F = functionals.shape[1], len(functionals)
+    boxes = Boxes(
+        np.zeros((1, d)),
+        np.full((1, d), radius),
+        [np.zeros((1, rule.M), dtype=np.int8) for rule in rules],
+    )
+    value, bound, n_boxes = known.astype(np.float64), np.full(F, -np.inf), 0
+    other = np.arange(F) ^ 1
+    while len(boxes):
+        is_open, is_inside = _classify(rules, boxes)
+        boxes, is_inside = boxes[is_open], is_inside[is_open]
+        n_boxes += len(is_open)
+        advance(len(is_open))
+        top = boxes.centre @ functionals.T + boxes.half @ np.abs(functionals).T
+        value = np.maximum(value, top[is_inside].max(axis=0, initial=-np.inf))
+        value = _improved(value, boxes.centre, top, functionals, is_member)
+        length = np.where(np.isfinite(value), value + value[other], 0.0)
+        exceeds = (top > value + tolerance * length).any(axis=1) & ~is_inside
+        if not exceeds.any() or sum(rule.work for rule in rules) > budget:
+            exceeds[:] = False
+        bound = np.maximum(bound, top[~exceeds].max(axis=0, initial=-np.inf))
+        boxes = boxes[exceeds].halves()
+    is_empty = bool(np.isneginf(bound).all())
+    return ProvenEnds(value, bound, is_empty, n_boxes, time.perf_counter() - started)
+
+
+def _improved(
+    value: FloatArray,
+    centres: FloatArray,
+    top: FloatArray,
+    functionals: FloatArray,
+    is_member: Callable[[FloatArray], BoolArray],
+) -> FloatArray:
+    """Return larger values of members among the centres of the boxes that reach farthest."""
+    if not len(centres):
+        return value
+    farthest = np.argpartition(-top, min(TRIED, len(top)) - 1, axis=0)[:TRIED]
+    tried = centres[np.unique(farthest)]
+    values = tried @ functionals.T
+    tried = tried[(values > value).any(axis=1)][:MOST_TRIED]
+    if len(tried):
+        tried = tried[is_member(tried)]
+    found = (tried @ functionals.T).max(axis=0, initial=-np.inf)
+    return np.asarray(np.maximum(value, found))
+
+
+def _classify(rules: Sequence[Enclosure], boxes: Boxes) -> tuple[BoolArray, BoolArray]:
+    """Return which boxes are not outside, and which of them are inside."""
+    is_open = np.ones(len(boxes), dtype=np.bool_)
+    is_inside = is_open.copy()
+    # the rule that is nearer to excluding a box goes first: the other one may not be needed
+    left = np.stack([(verdicts != BELOW).sum(axis=1) for verdicts in boxes.verdicts])
+    left -= np.array([[rule.M - rule.accepted.high] for rule in rules])
+    order = np.argsort(left, axis=0, kind="stable")
+    for turn in range(len(rules)):
+        for index, rule in enumerate(rules):
+            rows = np.flatnonzero(is_open & (order[turn] == index))
+            for start in range(0, len(rows), CHUNK):
+                chunk = rows[start : start + CHUNK]
+                part = boxes[chunk]
+                lowest, highest = rule.ranks(part, index)
+                boxes.verdicts[index][chunk] = part.verdicts[index]
+                accepted = rule.accepted
+                is_inside[chunk] &= (accepted.low <= lowest) & (highest <= accepted.high)
+                is_open[chunk] &= (lowest <= accepted.high) & (highest >= accepted.low)
+    return is_open, is_inside

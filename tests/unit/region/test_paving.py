@@ -1,0 +1,148 @@
+"""Proven ends: no member lies outside, and one lies close by."""
+
+import numpy as np
+import pytest
+
+import exactregion as er
+from exactregion.ranking import AcceptedRanks
+from exactregion.region import bounds
+from exactregion.region.paving import domain_of
+from exactregion.statistics.focused import focused_on
+
+
+def logistic_data(seed, n, columns=1):
+    rng = np.random.default_rng([40, seed])
+    X = rng.normal(size=(n, columns))
+    return X, (rng.random(n) < 1 / (1 + np.exp(-0.4 - X.sum(axis=1)))).astype(int)
+
+
+def overlapping(seed, n, **settings):
+    """A region of data that are not separated."""
+    for attempt in range(100):
+        X, y = logistic_data(1000 * seed + attempt, n)
+        if 0 < y.sum() < n:
+            region = er.ConfidenceRegion("logistic", n_resamples=199, **settings).fit(X, y)
+            if domain_of(region.fitted_) is not None:
+                return region
+    raise AssertionError
+
+
+def probes(region, window_scale, number, seed=0):
+    """θ at random around the estimate, near and far."""
+    rng = np.random.default_rng(seed)
+    window = region.outline().window
+    z = rng.standard_normal((number, len(window.origin)))
+    return window.theta(z * rng.uniform(0, window_scale, size=(number, 1)))
+
+
+@pytest.mark.parametrize(("seed", "n"), [(0, 10), (1, 12), (2, 25), (3, 60)])
+def test_no_member_lies_outside_joint_intervals(seed, n):
+    region = overlapping(seed, n, rng=seed)
+    table = region.intervals(joint=True)
+    assert table["certified"].all()
+    assert (table["gap"] <= 0.0101 * (table["upper"] - table["lower"])).all()
+    theta = probes(region, 8.0, 20_000)
+    members = theta[region.contains(theta)]
+    assert len(members) > 100
+    assert (members >= table["lower"].to_numpy()).all()
+    assert (members <= table["upper"].to_numpy()).all()
+
+
+@pytest.mark.parametrize(("seed", "n"), [(4, 12), (5, 40)])
+def test_no_member_lies_outside_focused_intervals(seed, n):
+    region = overlapping(seed, n, rng=seed)
+    fitted, table = region.fitted_, region.intervals()
+    assert table["certified"].all()
+    theta = probes(region, 8.0, 20_000)
+    m = fitted.accepted.m
+    guarded = fitted.ranks(theta)[0] <= m - 1
+    for index, along in enumerate(np.eye(2)):
+        ranks = fitted.rank_function(focused_on(along))(theta)[0]
+        members = theta[guarded & AcceptedRanks(m, 1, fitted.accepted.high + 1).holds(ranks)]
+        assert len(members) > 100
+        assert members[:, index].min() >= table["lower"].iloc[index]
+        assert members[:, index].max() <= table["upper"].iloc[index]
+
+
+def test_no_member_leaves_a_band():
+    region = overlapping(6, 30, rng=6)
+    x = np.linspace(-3, 3, 7)
+    band = region.band(x)
+    assert band.certified
+    assert not region.band(x, certify=False).certified
+    theta = probes(region, 8.0, 20_000)
+    P = region.model_.probabilities(theta[region.contains(theta)], x)
+    assert (band.lower - 1e-12 <= P).all()
+    assert (band.upper + 1e-12 >= P).all()
+
+
+def test_a_belt_is_proven():
+    rng = np.random.default_rng(7)
+    p = rng.uniform(0.05, 0.95, size=80)
+    belt = er.calibration_belt(rng.random(80) < p, p, n_resamples=199, rng=0)
+    assert belt.certified
+    theta = probes(belt.region, 6.0, 5_000)
+    curves = belt.region.model_.probabilities(theta[belt.region.contains(theta)], belt.grid)
+    assert (curves >= belt.lower - 1e-12).all()
+    assert (curves <= belt.upper + 1e-12).all()
+
+
+def test_counts_give_the_ends_of_their_members():
+    dose = np.array([0.0, 1.0, 2.0, 3.0])
+    y = np.array([[1, 9], [3, 7], [6, 4], [9, 1]])
+    region = er.ConfidenceRegion("logistic", n_resamples=199, rng=0).fit(dose, y)
+    table = region.intervals(joint=True)
+    assert table["certified"].all()
+    theta = probes(region, 6.0, 20_000)
+    members = theta[region.contains(theta)]
+    assert (members.min(axis=0) >= table["lower"]).all()
+    assert (members.max(axis=0) <= table["upper"]).all()
+
+
+def test_three_parameters_are_proven_where_asked_to():
+    X, y = logistic_data(8, 25, columns=2)
+    region = er.ConfidenceRegion("logistic", n_resamples=39, rng=8).fit(X, y)
+    assert not region.intervals(joint=True)["certified"].any()
+    table = region.intervals(joint=True, certify=True)
+    assert table["certified"].all()
+    assert (table["gap"] <= 0.0501 * (table["upper"] - table["lower"])).all()
+    theta = probes(region, 8.0, 20_000)
+    members = theta[region.contains(theta)]
+    assert (members >= table["lower"].to_numpy()).all()
+    assert (members <= table["upper"].to_numpy()).all()
+
+
+def test_an_empty_region_is_proven_to_be_empty():
+    x = np.linspace(-3, 3, 200)
+    y = (np.abs(x) > 1.5).astype(int)
+    region = er.ConfidenceRegion("logistic", n_resamples=99, rng=0).fit(x, y)
+    table = region.intervals(joint=True)
+    assert (table["status"] == "empty").all()
+    assert table["certified"].all()
+
+
+def test_separated_data_have_no_domain():
+    x = np.linspace(-1, 1, 20)
+    region = er.ConfidenceRegion("logistic", n_resamples=99, rng=0).fit(x, (x > 0).astype(int))
+    assert domain_of(region.fitted_) is None
+    assert not region.intervals(joint=True)["certified"].any()
+
+
+def test_members_lie_within_the_domain():
+    region = overlapping(9, 15, rng=9)
+    window, radius = domain_of(region.fitted_)
+    rng = np.random.default_rng(0)
+    direction = rng.standard_normal((2000, 2))
+    direction /= np.abs(direction).max(axis=1, keepdims=True)
+    assert not region.contains(window.theta(direction * radius)).any()
+    assert not region.contains(window.theta(direction * radius * 1e3)).any()
+
+
+def test_without_budget_ends_are_those_of_the_search(monkeypatch):
+    X, y = logistic_data(3, 60)
+    region = er.ConfidenceRegion("logistic", n_resamples=199, rng=3).fit(X, y)
+    searched = region.intervals(joint=True, certify=False)
+    monkeypatch.setattr(bounds, "BUDGET", 1.0)
+    table = region.intervals(joint=True)
+    assert not table["certified"].any()
+    assert table["lower"].tolist() == searched["lower"].tolist()
