@@ -71,7 +71,7 @@ so do three parameters, for which it is the last of these."""
 WIDEST_GAP = 0.1
 """Proven ends that are farther than this from a member, since the budget ran out, are not used."""
 
-BUDGET, LARGE_BUDGET = 2e9, 2e11
+BUDGET, LARGE_BUDGET = 1e9, 1e11
 """Comparisons of labels for proving the ends of one call without and with being asked to: some ten
 seconds, and a quarter of an hour. Not seconds, so that results do not depend on the machine."""
 
@@ -284,7 +284,7 @@ def _certified(
     domain = domain_of(fitted)
     if domain is None:
         return found
-    window, radius = domain
+    window = domain.window
     at_origin = linear @ window.origin
     both = np.stack([linear, -linear], axis=1).reshape(-1, d)
     members = np.stack(
@@ -304,7 +304,7 @@ def _certified(
     ends = proven_ends(
         [Enclosure(fitted, window, *rule) for rule in rules],
         is_member,
-        radius,
+        domain,
         both @ window.axes,
         np.where(np.isfinite(members), members, -np.inf).ravel(),
         tolerance=LARGEST_GAP if d == LARGEST else gap,

@@ -61,26 +61,27 @@ tail probabilities where labels are drawn."""
 
 
 class Labels(NamedTuple):
-    """The draws, one column per threshold: labels have one, counts one per trial.
+    """The draws, k labels of each alternative: one per row, for counts one per trial.
 
     A label is 1 where its uniform is below the probability of its row.
     """
 
     uniforms: Any  # (M, k)
-    row: Any  # (k,): the data row of each column
     observed: Any  # (k,): labels of the original
     wins_ties: Any  # (M,): whether the alternative counts as below the original where Z is equal
-    matrix: Any  # (n, s): columns of the part that is measured by a matrix
-    scalar: Any  # (n, r): columns of the part that is measured by a number
+    matrix: Any  # (k, s): columns of the part that is measured by a matrix
+    scalar: Any  # (k, r): columns of the part that is measured by a number
+    matrix_columns: Any  # (s, k)
+    scalar_columns: Any  # (r, k)
 
 
 class FreeLabels(NamedTuple):
-    """Bounds of the probabilities of each row, and what the far test needs, for B boxes."""
+    """Bounds of the probability of each label, and what the far test needs, for B boxes."""
 
-    low: Any  # (B, n)
-    high: Any  # (B, n)
-    odds_low: Any  # (B, n): largest (1 - p)² / (p (1 - p)) of a success
-    odds_high: Any  # (B, n): the same of a failure
+    low: Any  # (B, k)
+    high: Any  # (B, k)
+    odds_low: Any  # (B, k): largest (1 - p)² / (p (1 - p)) of a success
+    odds_high: Any  # (B, k): the same of a failure
     limit: Any  # (B,): sums of them below this put an alternative below the original
     original: Any  # (B,): lower bound of Z of the original, or 0
 
@@ -93,11 +94,11 @@ class MatrixPart(NamedTuple):
     linear: Any  # (B, s)
     linear_slopes: Any  # (B, d, s)
     norm: Any  # (B, s, s): remainders are measured by it
-    row_sizes: Any  # (B, n): sizes of the columns in this norm
+    row_sizes: Any  # (B, k): sizes of the columns in this norm
     curvature: Any  # (B, 2): remainder per squared size and per size of a point
     free_factor: Any  # (B, 2): what free labels add, per size and per size times size of the point
     upper: Any  # (B, s, s): a metric that is larger all over the box
-    upper_sizes: Any  # (B, n)
+    upper_sizes: Any  # (B, k)
     residual: Any  # (B, s): of the original, at the centre
     drift: Any  # (B,): how far residuals move over the box, by the larger metric
 
@@ -109,7 +110,7 @@ class ScalarPart(NamedTuple):
     metric_slopes: Any  # (B, d)
     linear: Any  # (B, r)
     linear_slopes: Any  # (B, d, r)
-    row_sizes: Any  # (n,): lengths of the columns
+    row_sizes: Any  # (k,): lengths of the columns
     curvature: Any  # (B, 2)
     free_factor: Any  # (B, 2)
     upper: Any  # (B,)
@@ -236,7 +237,14 @@ class Enclosure:
             U = betaincinv(count, trials[row] - count + 1, U)
         observed = (count <= sample.successes[row]).astype(np.int64)
         wins_ties = np.arange(len(U)) < resampling.seat
-        return Labels(U, row, observed, wins_ties, self.matrix, self.scalar)
+        self.row = row
+        matrix, scalar = self.matrix[row], self.scalar[row]
+        columns = np.ascontiguousarray(matrix.T), np.ascontiguousarray(scalar.T)
+        return Labels(U, observed.astype(np.float64), wins_ties, matrix, scalar, *columns)
+
+    def per_label(self, values: FloatArray) -> FloatArray:
+        """Repeat numbers per row (…, n) for each label of the row: (…, k)."""
+        return np.ascontiguousarray(values[..., self.row])
 
     def ranks(self, boxes: Boxes, index: int) -> tuple[IntArray, IntArray]:
         """Bound the rank over each box: lowest and highest.
@@ -310,11 +318,13 @@ class _OverBoxes:
         limit = self._pearson_limit()
         with np.errstate(divide="ignore", over="ignore"):
             odds_low, odds_high = self.q_low / self.p_low, self.p_high / self.q_high
+        low = self.p_low - slack * np.minimum(self.p_low, self.q_low)
+        high = self.p_high + slack * np.minimum(self.p_high, self.q_high) + 1e-16
         return FreeLabels(
-            np.maximum(self.p_low - slack * np.minimum(self.p_low, self.q_low), 0.0),
-            np.minimum(self.p_high + slack * np.minimum(self.p_high, self.q_high) + 1e-16, 1.0),
-            _with_rounding(odds_low, self.q_low),
-            _with_rounding(odds_high, self.p_high),
+            rule.per_label(np.maximum(low, 0.0)),
+            rule.per_label(np.minimum(high, 1.0)),
+            rule.per_label(_with_rounding(odds_low, self.q_low)),
+            rule.per_label(_with_rounding(odds_high, self.p_high)),
             limit,
             self.original,
         )
@@ -328,12 +338,12 @@ class _OverBoxes:
     def _bound_matrix(self) -> MatrixPart:
         rule, half = self.rule, self.half
         B, d = half.shape
-        n, s = rule.matrix.shape
+        (n, s), k = rule.matrix.shape, len(rule.row)
         if not s:
             zero = np.zeros
             return MatrixPart(
                 zero((B, 0, 0)), zero((B, d, 0, 0)), zero((B, 0)), zero((B, d, 0)), zero((B, 0, 0)),
-                zero((B, n)), zero((B, 2)), zero((B, 2)), zero((B, 0, 0)), zero((B, n)),
+                zero((B, k)), zero((B, 2)), zero((B, 2)), zero((B, 0, 0)), zero((B, k)),
                 zero((B, 0)), zero(B),
             )  # fmt: skip
         weight = rule.matrix_weight
@@ -380,8 +390,8 @@ class _OverBoxes:
             self.original = self._original_from_below(inverse, residual, residual_slopes)
             self.original[condition >= 1 / WELL_CONDITIONED] = 0.0
         return MatrixPart(
-            metric, metric_slopes, linear, linear_slopes, norm, sizes, curvature, free_factor,
-            upper, upper_sizes, residual, drift,
+            metric, metric_slopes, linear, linear_slopes, norm, rule.per_label(sizes), curvature,
+            free_factor, upper, rule.per_label(upper_sizes), residual, drift,
         )  # fmt: skip
 
     def _bound_scalar(self) -> ScalarPart:
@@ -423,7 +433,7 @@ class _OverBoxes:
         linear_slopes = linear_slopes + 2 * metric[:, None, None] * residual_slopes
         scale = metric[:, None]
         return ScalarPart(
-            metric, metric_slopes, linear, linear_slopes, sizes, scale * curvature,
+            metric, metric_slopes, linear, linear_slopes, rule.per_label(sizes), scale * curvature,
             scale * free_factor, upper, residual, drift,
         )  # fmt: skip
 

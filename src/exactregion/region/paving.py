@@ -15,11 +15,12 @@ import numpy as np
 
 from exactregion._typing import BoolArray, FloatArray
 from exactregion.engine.progress import advance
+from exactregion.ranking import AcceptedRanks
 from exactregion.region.enclosure import BELOW, Boxes, Enclosure
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.window import Window, likely_parameters, window_at
 
-__all__ = ["ProvenEnds", "domain_of", "proven_ends"]
+__all__ = ["Domain", "ProvenEnds", "domain_of", "proven_ends"]
 
 CHUNK = 256
 """Boxes that are bounded at once: their arrays stay within a few megabytes."""
@@ -31,6 +32,10 @@ splits: a member found there saves the splits of all boxes that reach less far."
 FINEST_DIRECTION = 2.0**-12
 """Cells of directions that no row excludes as a whole at this width are taken for directions
 without an end: nothing is proven then."""
+
+DOMAIN_GAP, DOMAIN_BUDGET = 0.3, 3e8
+"""How close the domain is to members, as a share of its width, and the work that may be spent on
+it: a closer one costs more than the sets within it save."""
 
 LOGIT_OF_IMPOSSIBLE = 36.8
 """Beyond this logit an outcome of the other kind has a probability below 2⁻⁵³, by a margin that is
@@ -52,19 +57,61 @@ class ProvenEnds:
     seconds: float
 
 
-def domain_of(fitted: FittedRegion) -> tuple[Window, float] | None:
-    """Return coordinates and a radius R such that all members have |z| < R; None if there is none.
+@dataclass(frozen=True, eq=False)
+class Domain:
+    """A box in the coordinates of a window, centre ± half (d,), that all members lie in.
 
-    A θ under which an observed outcome is all but impossible is never a member. In each cell of
-    directions some row says how far out that happens; where no row does, the data are separated.
-    Once per fit.
+    They are members of every set of which a θ with the last rank is not a member: of the region,
+    and of the sets of focused intervals.
+    """
+
+    window: Window
+    centre: FloatArray
+    half: FloatArray
+
+
+def domain_of(fitted: FittedRegion) -> Domain | None:
+    """Return a box that all members lie in, once per fit; None where there may be none.
+
+    There is none if the data are separated, or if the region accepts the last rank.
     """
     return fitted.cached("domain", lambda: _find_domain(fitted))
 
 
-def _find_domain(fitted: FittedRegion) -> tuple[Window, float] | None:
+def _find_domain(fitted: FittedRegion) -> Domain | None:
+    m = fitted.accepted.m
+    if fitted.accepted.high == m:
+        return None
+    window = window_at(fitted.model, fitted.sample, likely_parameters(fitted.model, fitted.sample))
+    radius = _radius(fitted, window)
+    if radius is None:
+        return None
+    d = len(window.origin)
+    accepted = AcceptedRanks(m, 1, m - 1)
+    ranks = fitted.rank_function()
+    both = np.stack([np.eye(d), -np.eye(d)], axis=1).reshape(-1, d)
+    ends = proven_ends(
+        [Enclosure(fitted, window, accepted)],
+        lambda z: accepted.holds(ranks(window.theta(z))[0]),
+        Domain(window, np.zeros(d), np.full(d, radius)),
+        both,
+        np.full(2 * d, -np.inf),
+        tolerance=DOMAIN_GAP,
+        budget=DOMAIN_BUDGET,
+    )
+    if ends.is_empty:
+        return Domain(window, np.zeros(d), np.zeros(d))
+    high, low = ends.bound.reshape(-1, 2).T
+    return Domain(window, (high - low) / 2, (high + low) / 2)
+
+
+def _radius(fitted: FittedRegion, window: Window) -> float | None:
+    """Return R such that all members have |z| < R; None if there is none.
+
+    A θ under which an observed outcome is all but impossible is never a member. In each cell of
+    directions some row says how far out that happens; where no row does, the data are separated.
+    """
     model, sample = fitted.model, fitted.sample
-    window = window_at(model, sample, likely_parameters(model, sample))
     design = model.logit_gradient(window.origin[None], sample.inputs.X)[0]
     x, eta = design @ window.axes, design @ window.origin
     has_success = sample.successes > 0
@@ -99,13 +146,13 @@ def _find_domain(fitted: FittedRegion) -> tuple[Window, float] | None:
         upper_low, lower_high = low.copy(), high.copy()
         upper_low[rows, across] = lower_high[rows, across] = cut
         low, high = np.concatenate([low, upper_low]), np.concatenate([lower_high, high])
-    return window, max(largest, 1.0)
+    return max(largest, 1.0)
 
 
 def proven_ends(
     rules: Sequence[Enclosure],
     is_member: Callable[[FloatArray], BoolArray],
-    radius: float,
+    domain: Domain,
     functionals: FloatArray,
     known: FloatArray,
     *,
@@ -120,8 +167,8 @@ def proven_ends(
         A θ is a member if the rank by each of them is accepted.
     is_member : callable
         Coordinates z (T, d) to which of them are members, by the engines.
-    radius : float
-        All members have |z| below it.
+    domain : Domain
+        A box that all members lie in.
     functionals : ndarray of shape (F, d)
         Coefficients; the second of each pair is minus the first, so that both ends are found.
     known : ndarray of shape (F,)
@@ -133,10 +180,10 @@ def proven_ends(
         Comparisons of labels after which no more boxes are split.
     """
     started = time.perf_counter()
-    d, F = functionals.shape[1], len(functionals)
+    F = len(functionals)
     boxes = Boxes(
-        np.zeros((1, d)),
-        np.full((1, d), radius),
+        domain.centre[None],
+        domain.half[None],
         [np.zeros((1, rule.M), dtype=np.int8) for rule in rules],
     )
     value, bound, n_boxes = known.astype(np.float64), np.full(F, -np.inf), 0

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numba
 import numpy as np
 
 from exactregion.engine.compiled import compiled, inlined
@@ -50,16 +51,15 @@ def _dot(left: Any, right: Any) -> float:
 @inlined
 def _is_far_below(b: int, i: int, draws: Any, labels: Any) -> bool:
     """Whether the sum of squared standardised residuals stays below the limit of the box."""
-    rows, uniforms = draws.row, draws.uniforms[i]
-    low, high = labels.low[b], labels.high[b]
+    uniforms, low, high = draws.uniforms[i], labels.low[b], labels.high[b]
     odds_low, odds_high = labels.odds_low[b], labels.odds_high[b]
     total, limit = 0.0, labels.limit[b]
-    for j in range(len(rows)):
-        row, u = rows[j], uniforms[j]
-        if u < low[row]:
-            total += odds_low[row]
-        elif u >= high[row]:
-            total += odds_high[row]
+    for j in range(len(uniforms)):
+        u = uniforms[j]
+        if u < low[j]:
+            total += odds_low[j]
+        elif u >= high[j]:
+            total += odds_high[j]
         else:
             # a success needs p > u, and a failure p <= u
             total += max((1 - u) / max(u, 1e-300), u / (1 - u))
@@ -68,35 +68,34 @@ def _is_far_below(b: int, i: int, draws: Any, labels: Any) -> bool:
     return bool(total < limit)
 
 
-@inlined
-def _read_labels(b: int, i: int, draws: Any, labels: Any, w: Any, y: Any, free: Any) -> int:
-    """Add up the known labels of an alternative, relative to the original, and list free ones.
-
-    Free labels count as 0. Returns their number, MAX_FREE + 1 for more.
-    """
-    rows, uniforms, observed = draws.row, draws.uniforms[i], draws.observed
-    low, high = labels.low[b], labels.high[b]
-    matrix, scalar = draws.matrix, draws.scalar
+@compiled
+def _compare_labels(uniforms: Any, low: Any, high: Any, observed: Any, changes: Any) -> int:
+    """Fill in known labels minus those of the original, with free ones as 0; count the latter."""
     n_free = 0
-    w[:] = 0.0
-    y[:] = 0.0
-    for j in range(len(rows)):
-        row, u = rows[j], uniforms[j]
-        label = 0
-        if u < low[row]:
-            label = 1
-        elif u < high[row]:
-            if n_free == MAX_FREE:
-                return MAX_FREE + 1
-            free[n_free] = j
-            n_free += 1
-        change = label - observed[j]
-        if change != 0:
-            for a in range(len(w)):
-                w[a] += change * matrix[row, a]
-            for a in range(len(y)):
-                y[a] += change * scalar[row, a]
+    for j in range(len(uniforms)):
+        changes[j] = (uniforms[j] < low[j]) - observed[j]
+        n_free += (uniforms[j] >= low[j]) & (uniforms[j] < high[j])
     return n_free
+
+
+# columns are on a dyadic grid, so that their sums are exact in any order
+@numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "nsz"})
+def _sum_columns(columns: Any, changes: Any, sums: Any) -> None:
+    """Add up each column (r, k) times the changes (k,)."""
+    for a in range(len(columns)):
+        column, total = columns[a], 0.0
+        for j in range(len(changes)):
+            total += column[j] * changes[j]
+        sums[a] = total
+
+
+@inlined
+def _list_free(uniforms: Any, low: Any, high: Any, free: Any) -> None:
+    found = 0
+    for j in range(len(uniforms)):
+        if low[j] <= uniforms[j] < high[j]:
+            free[found] = j
+            found += 1
 
 
 @inlined
@@ -105,17 +104,16 @@ def _is_below_by_size(
     free: Any,
 ) -> bool:  # fmt: skip
     """Whether Z of the alternative, bounded from above, is below the original's from below."""
-    bound, rows, upper = labels.original[b], draws.row, 0.0
+    bound, upper = labels.original[b], 0.0
     if len(w):
         columns, sizes, residual = draws.matrix, matrix.upper_sizes[b], matrix.residual[b]
         size = matrix.drift[b]
         for a in range(len(w)):
             v[a] = w[a] + residual[a]
         for j in free:
-            row = rows[j]
-            size += 0.5 * sizes[row]
+            size += 0.5 * sizes[j]
             for a in range(len(w)):
-                v[a] += 0.5 * columns[row, a]
+                v[a] += 0.5 * columns[j, a]
         size += np.sqrt(max(_quadratic(matrix.upper[b], v), 0.0))
         upper += size * size
     if len(y) and upper < bound:
@@ -124,10 +122,9 @@ def _is_below_by_size(
         for a in range(len(y)):
             z[a] = y[a] + residual[a]
         for j in free:
-            row = rows[j]
-            size += 0.5 * sizes[row]
+            size += 0.5 * sizes[j]
             for a in range(len(y)):
-                z[a] += 0.5 * columns[row, a]
+                z[a] += 0.5 * columns[j, a]
         size += np.sqrt(_dot(z, z))
         upper += scalar.upper[b] * size * size
     return bool(upper < bound)
@@ -162,28 +159,27 @@ def _difference(
 
 @inlined
 def _compare_together(
-    b: int, draws: Any, matrix: Any, scalar: Any, half: Any, w: Any, y: Any, free: Any
-) -> int:
+    b: int, draws: Any, matrix: Any, scalar: Any, half: Any, w: Any, y: Any, v: Any, z: Any,
+    free: Any,
+) -> int:  # fmt: skip
     """Compare with all free labels at one half, and bound what their true values add."""
-    rows, columns_w, columns_y = draws.row, draws.matrix, draws.scalar
+    columns_w, columns_y = draws.matrix, draws.scalar
     sizes_w, sizes_y = matrix.row_sizes[b], scalar.row_sizes
     matrix_free, scalar_free = 0.0, 0.0
     for j in free:
-        row = rows[j]
-        matrix_free += 0.5 * sizes_w[row]
-        scalar_free += 0.5 * sizes_y[row]
+        matrix_free += 0.5 * sizes_w[j]
+        scalar_free += 0.5 * sizes_y[j]
         for a in range(len(w)):
-            w[a] += 0.5 * columns_w[row, a]
+            w[a] += 0.5 * columns_w[j, a]
         for a in range(len(y)):
-            y[a] += 0.5 * columns_y[row, a]
+            y[a] += 0.5 * columns_y[j, a]
     centre, spread, size, length = _difference(b, w, y, matrix, scalar, half)
-    gradient_w = 0.5 * matrix.linear[b]
     for a in range(len(w)):
-        gradient_w[a] += _dot(matrix.metric[b, a], w)
-    gradient_y = 0.5 * scalar.linear[b] + scalar.metric[b] * y
+        v[a] = 0.5 * matrix.linear[b, a] + _dot(matrix.metric[b, a], w)
+    for a in range(len(y)):
+        z[a] = 0.5 * scalar.linear[b, a] + scalar.metric[b] * y[a]
     for j in free:
-        first = _dot(gradient_w, columns_w[rows[j]]) + _dot(gradient_y, columns_y[rows[j]])
-        spread += abs(first)
+        spread += abs(_dot(v, columns_w[j]) + _dot(z, columns_y[j]))
     factor = matrix.free_factor[b]
     spread += matrix_free * (factor[0] + factor[1] * (2 * size + matrix_free))
     factor = scalar.free_factor[b]
@@ -201,16 +197,16 @@ def _compare_each(
     free: Any,
 ) -> int:  # fmt: skip
     """Compare with every value of the free labels."""
-    rows, columns_w, columns_y = draws.row, draws.matrix, draws.scalar
+    columns_w, columns_y = draws.matrix, draws.scalar
     lowest, highest, before = ABOVE, BELOW, 0
     for mask in range(1 << len(free)):
         for q in range(len(free)):
-            change, row = (mask >> q & 1) - (before >> q & 1), rows[free[q]]
+            change, j = (mask >> q & 1) - (before >> q & 1), free[q]
             if change != 0:
                 for a in range(len(w)):
-                    w[a] += change * columns_w[row, a]
+                    w[a] += change * columns_w[j, a]
                 for a in range(len(y)):
-                    y[a] += change * columns_y[row, a]
+                    y[a] += change * columns_y[j, a]
         before = mask
         if not (w.any() or y.any()):
             # the same point, so the same Z to the last bit: the seat decides
@@ -227,22 +223,34 @@ def _compare_each(
 @inlined
 def _examine(
     b: int, i: int, draws: Any, labels: Any, matrix: Any, scalar: Any, half: Any, near: bool,
-    w: Any, y: Any, v: Any, z: Any, all_free: Any,
+    w: Any, y: Any, v: Any, z: Any, changes: Any, all_free: Any,
 ) -> int:  # fmt: skip
     """Return the verdict about an alternative in a box."""
     if labels.limit[b] > 0 and _is_far_below(b, i, draws, labels):
         return BELOW
-    n_free = _read_labels(b, i, draws, labels, w, y, all_free)
+    uniforms, low, high = draws.uniforms[i], labels.low[b], labels.high[b]
+    n_free = _compare_labels(uniforms, low, high, draws.observed, changes)
     if n_free > MAX_FREE:
         return 0
     free = all_free[:n_free]
+    if n_free:
+        _list_free(uniforms, low, high, free)
+    _sum_columns(draws.matrix_columns, changes, w)
+    _sum_columns(draws.scalar_columns, changes, y)
     bound = labels.original[b]
     if bound > 0 and _is_below_by_size(b, draws, labels, matrix, scalar, w, y, v, z, free):
         return BELOW
     if not near:
         return 0
-    if n_free > FEW_FREE:
-        return _compare_together(b, draws, matrix, scalar, half, w, y, free)
+    if n_free > 1:
+        verdict = _compare_together(b, draws, matrix, scalar, half, w, y, v, z, free)
+        if verdict != 0 or n_free > FEW_FREE:
+            return verdict
+        for j in free:
+            for a in range(len(w)):
+                w[a] -= 0.5 * draws.matrix[j, a]
+            for a in range(len(y)):
+                y[a] -= 0.5 * draws.scalar[j, a]
     ties = draws.wins_ties[i]
     return _compare_each(b, ties, draws, matrix, scalar, half, w, y, free)
 
@@ -273,6 +281,7 @@ def judge(
     w, y = np.empty(draws.matrix.shape[1]), np.empty(draws.scalar.shape[1])
     v, z = np.empty_like(w), np.empty_like(y)
     free = np.empty(MAX_FREE, dtype=np.int64)
+    changes = np.empty(len(draws.observed))
     work = 0
     for b in range(len(verdicts)):
         n_other = np.sum(verdicts[b] == ABOVE)
@@ -281,8 +290,10 @@ def judge(
                 continue
             if n_other > spare:
                 break
-            work += len(draws.row) + OVERHEAD
-            verdict = _examine(b, i, draws, labels, matrix, scalar, half, near[b], w, y, v, z, free)
+            work += len(changes) + OVERHEAD
+            verdict = _examine(
+                b, i, draws, labels, matrix, scalar, half, near[b], w, y, v, z, changes, free
+            )
             verdicts[b, i] = verdict
             n_other += verdict != BELOW
             undecided[i] += verdict == 0

@@ -130,12 +130,19 @@ def test_separated_data_have_no_domain():
 
 def test_members_lie_within_the_domain():
     region = overlapping(9, 15, rng=9)
-    window, radius = domain_of(region.fitted_)
+    domain = domain_of(region.fitted_)
     rng = np.random.default_rng(0)
     direction = rng.standard_normal((2000, 2))
     direction /= np.abs(direction).max(axis=1, keepdims=True)
-    assert not region.contains(window.theta(direction * radius)).any()
-    assert not region.contains(window.theta(direction * radius * 1e3)).any()
+    for length in (1.0, 1.5, 10.0, 1e3):
+        z = domain.centre + length * direction * domain.half
+        assert not region.contains(domain.window.theta(z)).any()
+
+
+def test_a_region_that_accepts_the_last_rank_has_no_domain():
+    X, y = logistic_data(3, 60)
+    region = er.ConfidenceRegion("logistic", n_resamples=99, accepted_ranks=(6, 100), rng=0)
+    assert domain_of(region.fit(X, y).fitted_) is None
 
 
 def test_without_budget_ends_are_those_of_the_search(monkeypatch):
