@@ -90,6 +90,10 @@ class Model(ABC):
         """Whether the gradient of the logit is the same for every θ, and is computed only once."""
         return False
 
+    def linear_design(self, X: Any) -> FloatArray | None:
+        """Return D (n, d) if P is a strictly increasing function of D θ in each row, else None."""
+        return None
+
     def bind(self, names: Sequence[str]) -> Model:
         """Return the model for inputs with these column names."""
         return self

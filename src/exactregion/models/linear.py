@@ -78,8 +78,12 @@ class LinearModel(Model):
         """Compute slope(η) · (1, x)."""
         X = as_matrix(X, self.feature_names)
         slope = self.logit_slope(self.linear_predictor(theta, X))
-        design = np.column_stack([np.ones(len(X)), X]) if self.intercept else X
-        return np.asarray(slope[:, :, None] * design)
+        return np.asarray(slope[:, :, None] * self.linear_design(X))
+
+    def linear_design(self, X: Any) -> FloatArray:
+        """Return the columns of X, after one of ones for the intercept."""
+        X = as_matrix(X, self.feature_names)
+        return np.column_stack([np.ones(len(X)), X]) if self.intercept else X
 
     def linear_predictor(self, theta: FloatArray, X: FloatArray) -> FloatArray:
         """Compute η for a batch: shape (T, n).
@@ -196,6 +200,12 @@ class Recalibration(Model):
         score = self._logits(X)
         gradient = np.stack([np.ones_like(score), score], axis=-1)
         return np.broadcast_to(gradient, (len(theta), *gradient.shape))
+
+    def linear_design(self, X: Any) -> FloatArray | None:
+        """Return (1, logit p), or None where a prediction is certain and its logit infinite."""
+        score = self._logits(X)
+        design = np.column_stack([np.ones_like(score), score])
+        return design if bool(np.isfinite(score).all()) else None
 
     def _logits(self, X: Any) -> FloatArray:
         p = as_matrix(X)

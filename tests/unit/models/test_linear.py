@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 from scipy import stats
-from scipy.special import expit
+from scipy.special import expit, logit
 
 import exactregion as er
 from exactregion.errors import InvalidValueError
-from exactregion.models import CLogLog, Logistic, Probit
+from exactregion.models import CLogLog, LaplaceMixture, Logistic, Probit, Recalibration
 
 LINKS = {
     Logistic: (stats.logistic, sm.families.links.Logit),
@@ -139,3 +139,16 @@ def test_region_of_the_orings_names_its_columns():
     ).fit()
     assert region.contains(fitted.params.to_numpy())
     assert not region.contains([0.0, 1.0, 0.0])
+
+
+def test_design_gives_the_linear_predictor():
+    design = Logistic().bind(["a", "b"]).linear_design(X)
+    np.testing.assert_allclose(Logistic().probabilities(THETA, X), expit(design @ THETA))
+    np.testing.assert_array_equal(Probit(intercept=False).linear_design(X), X)
+
+
+def test_design_of_recalibration_needs_finite_logits():
+    p = np.array([0.2, 0.5, 0.9])
+    np.testing.assert_allclose(Recalibration().linear_design(p)[:, 1], logit(p))
+    assert Recalibration().linear_design(np.append(p, 1.0)) is None
+    assert LaplaceMixture().linear_design(p) is None
