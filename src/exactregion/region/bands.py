@@ -232,10 +232,7 @@ def _logit_bounds(
     fitted: FittedRegion, inputs: FloatArray, *, joint: bool, certify: bool | None
 ) -> Bounds:
     """Bound the logits at all inputs at once, or at each on its own."""
-    linear = None
-    if fitted.model.has_constant_gradient:
-        origin = np.zeros((1, fitted.n_parameters))
-        linear = np.asarray(fitted.model.logit_gradient(origin, inputs)[0])
+    linear = fitted.model.linear_design(inputs)
     if joint:
         return joint_bounds(
             fitted,

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -22,9 +22,10 @@ from exactregion.ranking import AcceptedRanks
 from exactregion.region.enclosure import Enclosure, can_enclose
 from exactregion.region.extremes import Functionals, largest
 from exactregion.region.fitted import FittedRegion
-from exactregion.region.outline import most_compatible, outline_of
+from exactregion.region.outline import joint_far_members, most_compatible, outline_of
 from exactregion.region.paving import domain_of, proven_ends
 from exactregion.region.rays import Depth
+from exactregion.region.separation import FarMembers, far_members
 from exactregion.region.window import Membership, RankFunction, Window, window_at
 from exactregion.statistics.focused import Focused, focused_on
 
@@ -88,6 +89,11 @@ USUAL = 1e-3
 """The usual size is the median, or this share of the largest value where most are zero."""
 
 
+Rule: TypeAlias = tuple[AcceptedRanks, FloatArray | None]
+"""The ranks accepted, and the coefficients of the functional that a focused statistic is for; None
+for the region's own statistic."""
+
+
 @dataclass(frozen=True, eq=False)
 class Bounds:
     """Lower and upper ends of G functionals over a set of θ; NaN if no member was found.
@@ -138,7 +144,8 @@ def joint_bounds(
     found = _search_joint(fitted, g, width)
     if linear is None or not width:
         return found
-    rules = [(fitted.accepted, None)]
+    found = _with_open_ends(found, linear, joint_far_members(fitted))
+    rules: list[Rule] = [(fitted.accepted, None)]
     return _certified(fitted, found, linear, certify, rules, gap=JOINT_GAP)
 
 
@@ -187,49 +194,59 @@ def focused_bounds(
     `linear` are its coefficients (d,), if it is linear in θ, and `certify` is as for
     `joint_bounds`.
     """
-    found = _search_focused(fitted, g, gradient)
+    search = _FocusedSearch(fitted, gradient)
+    found = search.bounds(g)
     if linear is None:
         return found
-    focused, joint = _focused_ranks(fitted)
-    rules = [(joint, None), (focused, linear)]
+    found = _with_open_ends(found, linear[None], far_members(fitted, search.inside))
+    rules: list[Rule] = [(search.joint, None), (search.focused, linear)]
     return _certified(fitted, found, linear[None], certify, rules, gap=FOCUSED_GAP)
 
 
-def _focused_ranks(fitted: FittedRegion) -> tuple[AcceptedRanks, AcceptedRanks]:
-    """Return the ranks accepted by a focused statistic, and by the joint one beside it."""
-    m = fitted.accepted.m
-    spent = max(1, int(NUISANCE * m))
-    focused = AcceptedRanks(m, 1, min(m, round(fitted.accepted.coverage * m) + spent))
-    return focused, AcceptedRanks(m, 1, m - spent)
+class _FocusedSearch:
+    """The θ accepted by the statistic of one functional, and by the joint region beside it."""
 
+    def __init__(self, fitted: FittedRegion, gradient: Callable[[FloatArray], FloatArray]) -> None:
+        self.fitted = fitted
+        m = fitted.accepted.m
+        spent = max(1, int(NUISANCE * m))
+        self.focused = AcceptedRanks(m, 1, min(m, round(fitted.accepted.coverage * m) + spent))
+        self.joint = AcceptedRanks(m, 1, m - spent)
+        self.depth, self.joint_depth = (
+            Depth(self.focused, 1),
+            Depth(self.joint, fitted.n_parameters),
+        )
+        self.ranks, self.joint_ranks = (
+            fitted.rank_function(Focused(gradient)),
+            fitted.rank_function(),
+        )
 
-def _search_focused(
-    fitted: FittedRegion, g: Functionals, gradient: Callable[[FloatArray], FloatArray]
-) -> Bounds:
-    outline = outline_of(fitted)
-    focused, joint = _focused_ranks(fitted)
-    depth, joint_depth = Depth(focused, 1), Depth(joint, len(outline.estimate))
-    ranks, joint_ranks = fitted.rank_function(Focused(gradient)), fitted.rank_function()
-
-    def inside(theta: FloatArray) -> FloatArray:
-        depths = depth(ranks(theta)[0])
+    def inside(self, theta: FloatArray) -> FloatArray:
+        """Return how deep θ (T, d) is inside the set; positive for members."""
+        depths = self.depth(self.ranks(theta)[0])
         kept = depths > 0
         if kept.any():
-            depths[kept] = np.minimum(depths[kept], joint_depth(joint_ranks(theta[kept])[0]))
+            joint = self.joint_depth(self.joint_ranks(theta[kept])[0])
+            depths[kept] = np.minimum(depths[kept], joint)
         return depths
 
-    rng = fitted.search_rng()
-    window = outline.window
-    if not inside(window.origin[None])[0] > 0:
-        best, _ = most_compatible(ranks, window, fitted.accepted, rng)
-        tried = np.vstack([best, window.theta(rng.standard_normal((START_POINTS, len(best))))])
-        kept = inside(tried) > 0
-        if not kept.any():
-            return Bounds.empty(1)
-        window = window_at(fitted.model, fitted.sample, tried[np.argmax(kept)])
-    known = window.coordinates(outline.window.theta(outline.members()))
-    options = {"radius": depth.radius, "members": known, **FOCUSED}
-    return _search(g, inside, window, [ranks, joint_ranks], rng, known=known, **options)[0]
+    def bounds(self, g: Functionals) -> Bounds:
+        """Search for the ends of the functional."""
+        fitted, outline = self.fitted, outline_of(self.fitted)
+        rng = fitted.search_rng()
+        window = outline.window
+        if not self.inside(window.origin[None])[0] > 0:
+            best, _ = most_compatible(self.ranks, window, fitted.accepted, rng)
+            steps = rng.standard_normal((START_POINTS, len(best)))
+            tried = np.vstack([best, window.theta(steps)])
+            kept = self.inside(tried) > 0
+            if not kept.any():
+                return Bounds.empty(1)
+            window = window_at(fitted.model, fitted.sample, tried[np.argmax(kept)])
+        known = window.coordinates(outline.window.theta(outline.members()))
+        options = {"radius": self.depth.radius, "members": known, **FOCUSED}
+        counters = [self.ranks, self.joint_ranks]
+        return _search(g, self.inside, window, counters, rng, known=known, **options)[0]
 
 
 def _search(
@@ -264,20 +281,30 @@ def _search(
     return Bounds(-lower, upper, gaps, certified, evaluations, seconds), ends.members
 
 
+def _with_open_ends(found: Bounds, linear: FloatArray, far: FarMembers | None) -> Bounds:
+    """Return the bounds with infinite ends where linear functionals (G, d) have none."""
+    if far is None or not far.members:
+        return found
+    upper, lower = far.without_end(linear), far.without_end(-linear)
+    return replace(
+        found,
+        lower=np.where(lower, -np.inf, found.lower),
+        upper=np.where(upper, np.inf, found.upper),
+        certified=found.certified | (lower & upper),
+        evaluations=found.evaluations + far.evaluations,
+    )
+
+
 def _certified(
     fitted: FittedRegion,
     found: Bounds,
     linear: FloatArray,
     certify: bool | None,
-    rules: Sequence[tuple[AcceptedRanks, FloatArray | None]],
+    rules: Sequence[Rule],
     *,
     gap: float,
 ) -> Bounds:
-    """Prove the ends of linear functionals (G, d), starting from those that a search found.
-
-    A rule is a pair of the ranks accepted and the direction that a focused statistic looks along,
-    None for the region's own.
-    """
+    """Prove the ends of linear functionals (G, d), starting from those that a search found."""
     d = linear.shape[1]
     if certify is False or d > (LARGEST if certify else USUAL_LARGEST) or not can_enclose(fitted):
         return found

@@ -153,7 +153,8 @@ class Boxes:
 
 def can_enclose(fitted: FittedRegion) -> bool:
     """Return whether ranks of this family and statistic can be bounded over boxes."""
-    if not fitted.model.has_constant_gradient or not fitted.sample.inputs.trials.any():
+    model, inputs = fitted.model, fitted.sample.inputs
+    if not model.has_constant_gradient or model.linear_design(inputs.X) is None:
         return False
     return _weights(fitted.statistic) is not None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,9 +13,10 @@ from exactregion.models.base import Model
 from exactregion.ranking import AcceptedRanks
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.rays import TOLERANCE, Depth, Rays, directions, trace
+from exactregion.region.separation import FarMembers, far_members
 from exactregion.region.window import RankFunction, Window, likely_parameters, window_at
 
-__all__ = ["Outline", "explore", "most_compatible", "outline_of"]
+__all__ = ["Outline", "explore", "joint_far_members", "most_compatible", "outline_of"]
 
 ROUNDS, PROPOSALS, SHRINK = 14, 16, 0.6
 """Rounds of random steps towards the most compatible θ, steps per round, and the factor of their
@@ -65,10 +66,26 @@ class Outline:
 
 def outline_of(fitted: FittedRegion) -> Outline:
     """Find the outline of a region, once per fit."""
+    return fitted.cached("outline", lambda: _find_outline(fitted))
+
+
+def joint_far_members(fitted: FittedRegion) -> FarMembers | None:
+    """Find where the joint region has no end, once per fit; see `region.separation`."""
+    return fitted.cached("far members", lambda: far_members(fitted))
+
+
+def _find_outline(fitted: FittedRegion) -> Outline:
+    """Search for the outline; compute whether the region is unbounded where that is possible."""
     data = fitted.model, fitted.sample, fitted.accepted
-    return fitted.cached(
-        "outline", lambda: explore(fitted.rank_function(), *data, fitted.search_rng())
-    )
+    outline = explore(fitted.rank_function(), *data, fitted.search_rng())
+    far = joint_far_members(fitted)
+    status = outline.status
+    if far is not None and far.status == "unbounded":
+        status = "unbounded"
+    elif far is not None and far.status == "bounded" and status == "unbounded":
+        is_split = outline.rays is not None and bool(outline.rays.reentered.any())
+        status = "disconnected" if is_split else "bounded"
+    return replace(outline, status=status)
 
 
 def explore(
