@@ -1,6 +1,6 @@
 """A statistic of what no parameter of the family can explain.
 
-Near the truth a change of θ changes the residuals k - t p by the columns of W G, with G the gradient
+Near the truth a change of θ changes the residuals k - t p by the columns of WG, with G the gradient
 of the logit and W = diag t p (1 - p). Columns Φ⊥ with GᵀWΦ⊥ = 0 do not see that change: their sums
 measure the misfit of the family, and their rank hardly depends on which θ near the truth it is
 computed at. The same projection makes the scores of Neyman's C(α) tests.
@@ -120,7 +120,7 @@ def _dense(term: Term, rows: Inputs) -> FloatArray:
     columns: Any = term.columns
     if isinstance(columns, Landmarks):
         columns = _of_landmarks(columns, rows.matrix)
-    if sparse.issparse(columns):
+    if isinstance(columns, sparse.csr_array):
         columns = columns.toarray()
     Phi = np.asarray(columns, dtype=np.float64)
     if isinstance(term.measure, Whitened) or not rows.total:
