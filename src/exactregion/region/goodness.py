@@ -45,7 +45,7 @@ PROBES, PROBES_PER_PARAMETER = 120, 60
 """Points of the ball that the joint region would be for many data: half of them uniform in it, half
 nearer to its centre."""
 
-ASCENTS, ROUNDS, PROPOSALS = 4, 14, 8
+ASCENTS, ROUNDS, PROPOSALS_PER_PARAMETER = 4, 14, 4
 """Ascents from the best points, their rounds, and random steps per round of each. By one kernel in
 one input (n = 150, m = 200, a square of 0.6, 10 data sets) the mean of the largest p-value is 0.067
 at the most likely θ; 0.098, 0.102, 0.104 and 0.106 with 30, 120, 480 and 2,000 probes alone; 0.108,
@@ -198,14 +198,15 @@ class _Search:
     def ascend(self, rng: np.random.Generator) -> None:
         """Take random steps from each of the best members, shorter after a round in vain."""
         number, d = len(self.members), len(self.window.origin)
+        proposals = PROPOSALS_PER_PARAMETER * d
         scale = np.full(number, FIRST_STEP)
         for _ in range(ROUNDS if number else 0):
-            steps = scale[:, None, None] * rng.standard_normal((number, PROPOSALS, d))
+            steps = scale[:, None, None] * rng.standard_normal((number, proposals, d))
             starts = np.array([member.theta for member in self.members])
             theta = starts[:, None] + steps @ self.window.axes.T
             found = self.members_of(np.clip(theta.reshape(-1, d), *self.window.bounds.T))
             for index, member in enumerate(self.members):
-                proposed = [new for place, new in found.items() if place // PROPOSALS == index]
+                proposed = [new for place, new in found.items() if place // proposals == index]
                 best = min([member, *proposed], key=lambda one: one.order)
                 scale[index] *= SHRINK if best is member else 1.0
                 self.members[index] = best
