@@ -125,7 +125,7 @@ def _test(fitted: FittedRegion, statistic: Orthogonal) -> GoodnessOfFit:
     return GoodnessOfFit(
         pvalue=min(m, spent + allowed) / m,
         statistic=repr(statistic),
-        theta=None if best is None else best.theta,
+        theta=None if best is None else _frozen(best.theta),
         rank=None if best is None else best.rank,
         spent=spent / m,
         probed=ranks.evaluations,
@@ -133,6 +133,13 @@ def _test(fitted: FittedRegion, statistic: Orthogonal) -> GoodnessOfFit:
         evaluations=joint.evaluations + ranks.evaluations,
         seconds=time.perf_counter() - started,
     )
+
+
+def _frozen(theta: FloatArray) -> FloatArray:
+    """Return a copy that cannot be changed: the result is kept, and shared by all its users."""
+    copy = theta.copy()
+    copy.setflags(write=False)
+    return copy
 
 
 def _starts(fitted: FittedRegion) -> FloatArray:
