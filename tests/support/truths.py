@@ -112,6 +112,7 @@ STATISTICS = {
     "spiegelhalter": er.statistics.Spiegelhalter(),
     "curvature": er.statistics.Curvature(),
     "combined": er.statistics.Combined(),
+    "orthogonal": er.statistics.Orthogonal(),
     "callable": lambda labels, p, X: (labels * (1 + np.arange(len(p)) % 2)).sum(axis=1) ** 2,
 }
 

@@ -99,6 +99,7 @@ QUICK = {
     "calibration": {"n": 50},
     "belts": {"n": 50},
     "misfit": {"n": 50, "inputs": 2},
+    "goodness": {"n": 30},
     "defaults": {"n": 50},
     "seeds": {"resamples": 99},
     "areas": {},

@@ -8,6 +8,7 @@ PARTS = (
     "calibration",
     "belts",
     "misfit",
+    "goodness",
     "defaults",
     "seeds",
     "areas",

@@ -104,10 +104,12 @@ def check_numbers(Z: FloatArray, candidates: Candidates | None = None) -> None:
 
 
 def batch_size(at: StatisticAt, n: int, d: int, m: int, batch: int) -> int:
-    """Count how many θ fit into `batch` bytes: their labels in a block of rows, points, gradients.
+    """Count how many θ fit into `batch` bytes: labels in a block of rows, points, columns.
 
     At least one: less than that cannot be worked on.
     """
     labels = 2 * m * min(n, BLOCK_ROWS)
-    numbers = labels + 3 * m * at.width + (6 + 4 * d) * n
+    features = [term.features for term in at.terms]
+    changing = sum(each.width for each in features if isinstance(each, CandidateFeatures))
+    numbers = labels + 3 * m * at.width + (6 + 4 * max(d, changing)) * n
     return max(1, int(batch // (8 * numbers)))

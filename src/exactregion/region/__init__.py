@@ -2,7 +2,16 @@
 
 from exactregion.region.bands import Band, Risk
 from exactregion.region.fitted import Evaluation, FittedRegion
+from exactregion.region.goodness import GoodnessOfFit
 from exactregion.region.intervals import Interval
 from exactregion.region.region import ConfidenceRegion
 
-__all__ = ["Band", "ConfidenceRegion", "Evaluation", "FittedRegion", "Interval", "Risk"]
+__all__ = [
+    "Band",
+    "ConfidenceRegion",
+    "Evaluation",
+    "FittedRegion",
+    "GoodnessOfFit",
+    "Interval",
+    "Risk",
+]

@@ -22,6 +22,7 @@ from exactregion.models import Function, LinearModel, Model, Psychometric, as_mo
 from exactregion.ranking import AcceptedRanks, pvalue_of
 from exactregion.region.bands import Band, Risk, band_at, decisions_at, risk_at
 from exactregion.region.fitted import Evaluation, FittedRegion
+from exactregion.region.goodness import GoodnessOfFit, goodness_of_fit
 from exactregion.region.grid import Grid, grid_of
 from exactregion.region.intervals import Interval, functional_interval, interval_table
 from exactregion.region.outline import Outline, outline_of
@@ -384,6 +385,37 @@ class ConfidenceRegion:
         """
         with self._progress("risk"):
             return risk_at(self.fitted_, X, classifier)
+
+    def goodness_of_fit(self, *, statistic: str | Statistic | None = None) -> GoodnessOfFit:
+        """Test whether any member of the family is true, exactly at every n.
+
+        The p-value is the largest over the θ of the joint region at level 1 - β, β = 0.001, plus β;
+        where the family holds the truth, it is at most α with probability at most α. Data sets are
+        ranked by what no θ explains: the statistic's columns, made orthogonal to the score of the
+        family at each θ. The largest p-value is searched around the estimate.
+
+        Parameters
+        ----------
+        statistic : str or Statistic, optional
+            What the misfit is looked for with, any that is made of sums; by default kernels of
+            three widths.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import exactregion as er
+        >>> x = np.linspace(-2, 2, 80)
+        >>> y = np.random.default_rng(0).random(80) < 1 / (1 + np.exp(-2 * (x**2 - 1)))
+        >>> settings = {"n_resamples": 199, "rng": 0}
+        >>> line = er.ConfidenceRegion("logistic", **settings).fit(x, y)
+        >>> line.goodness_of_fit().pvalue < 0.05
+        True
+        >>> parabola = er.ConfidenceRegion("logistic", **settings)
+        >>> parabola.fit(np.column_stack([x, x**2]), y).goodness_of_fit().pvalue > 0.05
+        True
+        """
+        with self._progress("goodness of fit"):
+            return goodness_of_fit(self.fitted_, statistic)
 
     def plot(
         self, kind: str | None = None, **kwargs: Any

@@ -14,6 +14,7 @@ from exactregion.statistics.combined import Combined, Multiscale, Omnibus
 from exactregion.statistics.kernel import Discrepancy, Embedding
 from exactregion.statistics.measures import FromCentre, FromMean, Whitened
 from exactregion.statistics.neighborhood import Neighborhood
+from exactregion.statistics.orthogonal import Orthogonal
 from exactregion.statistics.score import Curvature, Score
 from exactregion.statistics.spiegelhalter import Spiegelhalter
 
@@ -31,6 +32,7 @@ __all__ = [
     "Multiscale",
     "Neighborhood",
     "Omnibus",
+    "Orthogonal",
     "Score",
     "Spiegelhalter",
     "Statistic",
