@@ -50,11 +50,13 @@ class Band:
         P(the true curve is within the bounds), at least: at all inputs at once if `joint`, else at
         each of them.
     status : str
-        That of the region.
+        That of the region; "unsettled" if a search kept missing members outside the band.
     gap : float
         Largest distance, in probability, of an end from a member.
     certified : bool
         Whether it is proven that no member leaves the band; else it was searched.
+    probes : int
+        Number of θ drawn at random to audit a search.
     evaluations, seconds : int and float
         Number of θ evaluated, and time taken.
     """
@@ -68,6 +70,7 @@ class Band:
     status: str
     gap: float
     certified: bool
+    probes: int
     evaluations: int
     seconds: float
 
@@ -135,10 +138,10 @@ def band_at(
         fitted.model.probabilities(outline.estimate, inputs),
         fitted.accepted.coverage,
         joint,
-        outline.status,
-        # the slope of the logistic function is a quarter at most
-        float(np.max(bounds.gap, initial=0.0)) / 4,
+        outline.status if bounds.settled.all() else "unsettled",
+        float(np.max(_gap(bounds), initial=0.0)),
         bool(bounds.certified.all()),
+        bounds.probes,
         bounds.evaluations,
         bounds.seconds,
     )
@@ -258,6 +261,13 @@ def _logit_bounds(
         )
 
     return Bounds.joined([bounds_at(row) for row in range(len(inputs))])
+
+
+def _gap(bounds: Bounds) -> FloatArray:
+    """Return the distance of the ends from members as probabilities; 0 where there is no end."""
+    upper = probability_at(bounds.upper) - probability_at(bounds.upper - bounds.gap)
+    lower = probability_at(bounds.lower + bounds.gap) - probability_at(bounds.lower)
+    return np.nan_to_num(np.maximum(upper, lower))
 
 
 def _decisions(classifier: Any, X: Any, n: int, fitted: FittedRegion) -> IntArray:

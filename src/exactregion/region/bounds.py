@@ -19,11 +19,12 @@ import numpy as np
 
 from exactregion._typing import BoolArray, FloatArray
 from exactregion.ranking import AcceptedRanks
-from exactregion.region.enclosure import Enclosure, can_enclose
+from exactregion.region.enclosure import OVERHEAD, Enclosure, can_enclose
 from exactregion.region.extremes import Functionals, largest
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.outline import joint_far_members, most_compatible, outline_of
 from exactregion.region.paving import domain_of, proven_ends
+from exactregion.region.probes import draw_probes
 from exactregion.region.rays import Depth
 from exactregion.region.separation import FarMembers, far_members
 from exactregion.region.window import Membership, RankFunction, Window, window_at
@@ -76,6 +77,21 @@ BUDGET, LARGE_BUDGET = 1e9, 1e11
 """Comparisons of labels for proving the ends of one call without and with being asked to: some ten
 seconds, and a quarter of an hour. Not seconds, so that results do not depend on the machine."""
 
+EMPTY_BUDGET = 3e8
+"""The same where a search found no member: a set that is nearly but not quite empty would use up
+any budget."""
+
+USUAL_BOXES = 1000
+"""Boxes for two parameters in which all alternatives have to be compared, as measured for n from 23
+to 500: ends are not proven without being asked to where this would exceed the budget."""
+
+PROBES, PROBE_WORK = (300, 3000), 4e8
+"""Fewest and most probes of an audit, and how many labels they may draw: a second or two."""
+
+AUDITS, AUDIT_SLACK = 5, 0.01
+"""Audits before a search gives up and says so, and how far beyond an end, as a share of the length,
+a member has to lie to be called missed."""
+
 PATH_POINTS, HALVINGS = 17, 45
 """Values computed between the origin and each member to find changes of sign, and halvings that
 bring the two sides of one nearly as close as doubles allow (2⁻⁴⁵ of a sixteenth of the path)."""
@@ -99,13 +115,16 @@ class Bounds:
     """Lower and upper ends of G functionals over a set of θ; NaN if no member was found.
 
     The gap is the distance of an end from the value at a member. Certified ends are proven: no
-    member lies beyond them.
+    member lies beyond them. Settled ones are proven, or were audited with `probes` θ, none of which
+    was a member beyond them.
     """
 
     lower: FloatArray
     upper: FloatArray
     gap: FloatArray
     certified: BoolArray
+    settled: BoolArray
+    probes: int
     evaluations: int
     seconds: float
 
@@ -113,7 +132,8 @@ class Bounds:
     def empty(cls, width: int, *, certified: bool = False) -> Bounds:
         """Return the bounds over an empty set."""
         nan = np.full(width, np.nan)
-        return cls(nan, nan, nan, np.full(width, certified), 0, 0.0)
+        yes = np.ones(width, dtype=np.bool_)
+        return cls(nan, nan, nan, yes & certified, yes, 0, 0, 0.0)
 
     @classmethod
     def joined(cls, parts: Sequence[Bounds]) -> Bounds:
@@ -123,6 +143,8 @@ class Bounds:
             np.concatenate([part.upper for part in parts]),
             np.concatenate([part.gap for part in parts]),
             np.concatenate([part.certified for part in parts]),
+            np.concatenate([part.settled for part in parts]),
+            sum(part.probes for part in parts),
             sum(part.evaluations for part in parts),
             sum(part.seconds for part in parts),
         )
@@ -141,15 +163,33 @@ def joint_bounds(
     `linear` are their coefficients (width, d), if they are linear in θ; ends are then proven if
     `certify`, or if it is None and the region is small enough.
     """
-    found = _search_joint(fitted, g, width)
+    provable = linear is not None and _is_provable(fitted, certify)
+    found = _search_joint(fitted, g, width, probes=0 if provable else _probes_for(fitted))
     if linear is None or not width:
         return found
     found = _with_open_ends(found, linear, joint_far_members(fitted))
+    if not provable:
+        return found
     rules: list[Rule] = [(fitted.accepted, None)]
     return _certified(fitted, found, linear, certify, rules, gap=JOINT_GAP)
 
 
-def _search_joint(fitted: FittedRegion, g: Functionals, width: int) -> Bounds:
+def _is_provable(fitted: FittedRegion, certify: bool | None) -> bool:
+    """Return whether the ends of linear functionals are to be proven, and can be."""
+    largest_d = LARGEST if certify else USUAL_LARGEST
+    if certify is False or fitted.n_parameters > largest_d or not can_enclose(fitted):
+        return False
+    work = USUAL_BOXES * fitted.accepted.m * (fitted.sample.inputs.total + OVERHEAD)
+    return (certify or work <= BUDGET) and domain_of(fitted) is not None
+
+
+def _probes_for(fitted: FittedRegion) -> int:
+    """Return the number of probes of one audit, fewer where a rank takes long."""
+    affordable = PROBE_WORK / (fitted.accepted.m * fitted.sample.inputs.total)
+    return int(np.clip(affordable, *PROBES))
+
+
+def _search_joint(fitted: FittedRegion, g: Functionals, width: int, *, probes: int) -> Bounds:
     """Search for the ends of all functionals, in groups that share members found."""
     outline = outline_of(fitted)
     if outline.rays is None or not width:
@@ -172,6 +212,7 @@ def _search_joint(fitted: FittedRegion, g: Functionals, width: int) -> Bounds:
             [ranks],
             rng,
             known=members,
+            probes=probes,
             radius=depth.radius,
             members=members if width <= FEW else members[np.abs(members).max(axis=1) < NEAR],
             **(JOINT_FEW if width <= FEW else JOINT_MANY),
@@ -194,11 +235,14 @@ def focused_bounds(
     `linear` are its coefficients (d,), if it is linear in θ, and `certify` is as for
     `joint_bounds`.
     """
+    provable = linear is not None and _is_provable(fitted, certify)
     search = _FocusedSearch(fitted, gradient)
-    found = search.bounds(g)
+    found = search.bounds(g, probes=0 if provable else _probes_for(fitted))
     if linear is None:
         return found
     found = _with_open_ends(found, linear[None], far_members(fitted, search.inside))
+    if not provable:
+        return found
     rules: list[Rule] = [(search.joint, None), (search.focused, linear)]
     return _certified(fitted, found, linear[None], certify, rules, gap=FOCUSED_GAP)
 
@@ -230,7 +274,7 @@ class _FocusedSearch:
             depths[kept] = np.minimum(depths[kept], joint)
         return depths
 
-    def bounds(self, g: Functionals) -> Bounds:
+    def bounds(self, g: Functionals, *, probes: int) -> Bounds:
         """Search for the ends of the functional."""
         fitted, outline = self.fitted, outline_of(self.fitted)
         rng = fitted.search_rng()
@@ -246,7 +290,9 @@ class _FocusedSearch:
         known = window.coordinates(outline.window.theta(outline.members()))
         options = {"radius": self.depth.radius, "members": known, **FOCUSED}
         counters = [self.ranks, self.joint_ranks]
-        return _search(g, self.inside, window, counters, rng, known=known, **options)[0]
+        return _search(
+            g, self.inside, window, counters, rng, known=known, probes=probes, **options
+        )[0]
 
 
 def _search(
@@ -257,28 +303,51 @@ def _search(
     rng: np.random.Generator,
     *,
     known: FloatArray,
+    probes: int,
     **options: Any,
 ) -> tuple[Bounds, FloatArray]:
-    """Find the bounds of g over the members, and the members that have the extreme values."""
+    """Find the bounds of g over the members, and the members that have the extreme values.
+
+    Each search is followed by an audit with fresh probes. Members that it finds outside are where
+    the next search starts from as well, until an audit finds none.
+    """
     started, before = time.perf_counter(), sum(ranks.evaluations for ranks in counters)
 
     def both_signs(theta: FloatArray) -> FloatArray:
         values = g(theta)
         return np.concatenate([values, -values], axis=1)
 
-    ends = largest(both_signs, inside, window, rng, **options)
-    # of -g: the lower ends with their sign reversed
-    upper, lower = np.split(ends.bound, 2)
-    top, bottom = np.split(ends.value, 2)
-    if len(upper) <= FEW:
-        poles = passes_infinity(g, inside, window, np.vstack([known, ends.members]))
-        upper, lower = np.where(poles, np.inf, upper), np.where(poles, np.inf, lower)
+    settled, n_probes = False, 0
+    for _ in range(AUDITS if probes else 1):
+        ends = largest(both_signs, inside, window, rng, **options)
+        # of -g: the lower ends with their sign reversed
+        upper, lower = np.split(ends.bound, 2)
+        top, bottom = np.split(ends.value, 2)
+        if len(upper) <= FEW:
+            poles = passes_infinity(g, inside, window, np.vstack([known, ends.members]))
+            upper, lower = np.where(poles, np.inf, upper), np.where(poles, np.inf, lower)
+        if not probes:
+            break
+        known = np.vstack([known, ends.members])
+        theta = draw_probes(window, known, probes, rng)
+        n_probes += probes
+        with np.errstate(all="ignore"):
+            slack = AUDIT_SLACK * np.nan_to_num(top + bottom, posinf=0.0, neginf=0.0)
+            missed = both_signs(theta) > np.concatenate([upper + slack, lower + slack])
+        theta = theta[missed.any(axis=1)]
+        theta = theta[inside(theta) > 0] if len(theta) else theta
+        if not len(theta):
+            settled = True
+            break
+        known = np.vstack([known, window.coordinates(theta)])
+        options["members"] = known
     with np.errstate(invalid="ignore"):
         gaps = np.nan_to_num(np.maximum(upper - top, lower - bottom), nan=0.0, posinf=0.0)
     evaluations = sum(ranks.evaluations for ranks in counters) - before
     seconds = time.perf_counter() - started
-    certified = np.zeros(len(upper), dtype=np.bool_)
-    return Bounds(-lower, upper, gaps, certified, evaluations, seconds), ends.members
+    no = np.zeros(len(upper), dtype=np.bool_)
+    bounds = Bounds(-lower, upper, gaps, no, no | settled, n_probes, evaluations, seconds)
+    return bounds, ends.members
 
 
 def _with_open_ends(found: Bounds, linear: FloatArray, far: FarMembers | None) -> Bounds:
@@ -295,6 +364,13 @@ def _with_open_ends(found: Bounds, linear: FloatArray, far: FarMembers | None) -
     )
 
 
+def _budget(found: Bounds, certify: bool | None) -> float:
+    """Return the work that a proof may take; less where it would be that the set is empty."""
+    if certify:
+        return LARGE_BUDGET
+    return EMPTY_BUDGET if np.isnan(found.lower).all() else BUDGET
+
+
 def _certified(
     fitted: FittedRegion,
     found: Bounds,
@@ -305,12 +381,10 @@ def _certified(
     gap: float,
 ) -> Bounds:
     """Prove the ends of linear functionals (G, d), starting from those that a search found."""
-    d = linear.shape[1]
-    if certify is False or d > (LARGEST if certify else USUAL_LARGEST) or not can_enclose(fitted):
-        return found
     domain = domain_of(fitted)
     if domain is None:
         return found
+    d = linear.shape[1]
     window = domain.window
     at_origin = linear @ window.origin
     both = np.stack([linear, -linear], axis=1).reshape(-1, d)
@@ -335,7 +409,7 @@ def _certified(
         both @ window.axes,
         np.where(np.isfinite(members), members, -np.inf).ravel(),
         tolerance=LARGEST_GAP if d == LARGEST else gap,
-        budget=BUDGET if certify is None else LARGE_BUDGET,
+        budget=_budget(found, certify),
     )
     if ends.is_empty:
         return Bounds.empty(len(linear), certified=True)
@@ -348,6 +422,8 @@ def _certified(
         np.where(proven, at_origin + bound[:, 0], found.upper),
         np.where(proven, left, found.gap),
         proven,
+        proven | found.settled,
+        found.probes,
         found.evaluations + ends.boxes,
         found.seconds + ends.seconds,
     )

@@ -28,6 +28,7 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 from scipy.special import betaincinv, expit
 
 from exactregion._typing import BoolArray, FloatArray, IntArray
@@ -43,10 +44,13 @@ from exactregion.statistics import Combined, Discrepancy, Score, Statistic
 from exactregion.statistics.focused import Focused, focused_on
 from exactregion.statistics.measures import Whitened
 
-__all__ = ["BELOW", "Boxes", "Enclosure", "can_enclose"]
+__all__ = ["BELOW", "OVERHEAD", "Boxes", "Enclosure", "can_enclose"]
 
 BELOW, ABOVE = -1, 1
 """Verdicts about an alternative: Z below or above the original's all over the box; 0 is neither."""
+
+OVERHEAD = 100
+"""What an alternative costs in a box beside its labels, in comparisons of labels."""
 
 MAX_CHANGE = 0.5
 """The expansion of the inverse information is used where its first term is at most this."""
@@ -84,6 +88,7 @@ class FreeLabels(NamedTuple):
     odds_high: Any  # (B, k): the same of a failure
     limit: Any  # (B,): sums of them below this put an alternative below the original
     original: Any  # (B,): lower bound of Z of the original, or 0
+    are_exact: Any  # (B,): whether points are the same to the last bit as those of the engines
 
 
 class MatrixPart(NamedTuple):
@@ -95,7 +100,7 @@ class MatrixPart(NamedTuple):
     linear_slopes: Any  # (B, d, s)
     norm: Any  # (B, s, s): remainders are measured by it
     row_sizes: Any  # (B, k): sizes of the columns in this norm
-    curvature: Any  # (B, 2): remainder per squared size and per size of a point
+    curvature: Any  # (B, 3): remainder per squared size and per size of a point, and in any case
     free_factor: Any  # (B, 2): what free labels add, per size and per size times size of the point
     upper: Any  # (B, s, s): a metric that is larger all over the box
     upper_sizes: Any  # (B, k)
@@ -111,7 +116,7 @@ class ScalarPart(NamedTuple):
     linear: Any  # (B, r)
     linear_slopes: Any  # (B, d, r)
     row_sizes: Any  # (k,): lengths of the columns
-    curvature: Any  # (B, 2)
+    curvature: Any  # (B, 3)
     free_factor: Any  # (B, 2)
     upper: Any  # (B,)
     residual: Any  # (B, r)
@@ -194,9 +199,13 @@ class Enclosure:
         self.trials = inputs.trials.astype(np.float64)
         self.successes = fitted.sample.successes.astype(np.float64)
         self.is_counts = bool((inputs.trials > 1).any())
-        self._read_terms(prepared, _weights(statistic) or [], fitted.candidates(theta))
+        # at θ = 0 no probability is 0 or 1, so that no row's columns are left out
+        candidates = fitted.candidates(np.zeros_like(theta))
+        self._read_terms(prepared, _weights(statistic) or [], candidates)
         n_blocks = len(list(blocks(len(inputs))))
         self.matrix_error = self.matrix_unit / 4 * n_blocks
+        # where a probability is exactly 1, its columns are zero, and the grid may be finer
+        self.finer_grid = self.matrix_unit / 2 * inputs.total
         self.scalar_error = float(np.linalg.norm(self.scalar_unit)) / 4 * n_blocks
         self.row_error = 2.0 ** -(probability_bits(inputs.extent) + 1)
         self.draws = self._draws(fitted)
@@ -216,7 +225,9 @@ class Enclosure:
                 self.matrix_unit = np.asarray(features.unit[0])
                 self.matrix_weight = weight / d if self.by_expectation else weight
             else:
-                scalar = np.asarray(features.values, dtype=np.float64)
+                values: Any = features.values
+                dense: Any = values.toarray() if sparse.issparse(values) else values  # type: ignore[attr-defined]
+                scalar = np.asarray(dense, dtype=np.float64)
                 self.scalar_unit = features.unit
                 self.scalar_weight = weight if self.by_expectation else 1.0
         self.matrix, self.scalar = np.ascontiguousarray(matrix), np.ascontiguousarray(scalar)
@@ -288,11 +299,13 @@ class _OverBoxes:
         self.rule, self.centre, self.half = rule, centre, half
         t = rule.trials
         self.eta = rule.eta + centre @ rule.x.T
-        self.radius = half @ np.abs(rule.x).T + rule.eta_error + 1e-14 * np.abs(self.eta)
+        size = np.abs(rule.x).T
+        self.radius = half @ size + rule.eta_error + 1e-14 * (np.abs(centre) @ size)
         low, high = self.eta - self.radius, self.eta + self.radius
         self.p, self.q = expit(self.eta), expit(-self.eta)
         self.p_low, self.p_high = expit(low), expit(high)
         self.q_low, self.q_high = expit(-low), expit(-high)  # 1 - p without cancellation
+        self.has_certainties = ((self.p_high == 1) | (self.p_low == 0)).any(axis=1)
         ends = self.p_low * self.q_low, self.p_high * self.q_high
         self.smallest_v = np.minimum(*ends)
         self.largest_v = np.where((low < 0) & (high > 0), 0.25, np.maximum(*ends))
@@ -328,6 +341,7 @@ class _OverBoxes:
             rule.per_label(_with_rounding(odds_high, self.p_high)),
             limit,
             self.original,
+            ~self.has_certainties,
         )
 
     def matrix_part(self) -> MatrixPart:
@@ -339,12 +353,12 @@ class _OverBoxes:
     def _bound_matrix(self) -> MatrixPart:
         rule, half = self.rule, self.half
         B, d = half.shape
-        (n, s), k = rule.matrix.shape, len(rule.row)
+        s, k = rule.matrix.shape[1], len(rule.row)
         if not s:
             zero = np.zeros
             return MatrixPart(
                 zero((B, 0, 0)), zero((B, d, 0, 0)), zero((B, 0)), zero((B, d, 0)), zero((B, 0, 0)),
-                zero((B, k)), zero((B, 2)), zero((B, 2)), zero((B, 0, 0)), zero((B, k)),
+                zero((B, k)), zero((B, 3)), zero((B, 2)), zero((B, 0, 0)), zero((B, k)),
                 zero((B, 0)), zero(B),
             )  # fmt: skip
         weight = rule.matrix_weight
@@ -375,21 +389,16 @@ class _OverBoxes:
         moved = (_sizes_of(residual_slopes, norm) * half).sum(axis=1)
         size = _sizes_of(residual[:, None], norm)[:, 0]
         curvature, free_factor = _remainders(first, remainder, moved, bend, size, self.error)
+        other_grid = np.where(self.has_certainties, _size_of_error(rule.finer_grid, norm), 0.0)
+        curvature[:, 1] += 2 * other_grid
+        curvature[:, 2] = other_grid * (2 * (size + moved + bend) + other_grid)
         linear = 2 * np.einsum("bac,bc->ba", metric, residual)
         linear_slopes = 2 * np.einsum("btac,bc->bta", metric_slopes, residual)
         linear_slopes += 2 * np.einsum("bac,btc->bta", metric, residual_slopes)
-        upper, drift, upper_sizes = np.zeros((B, s, s)), np.zeros(B), np.zeros((B, n))
+        upper, upper_sizes, drift = self._larger_metric(residual_slopes)
         if rule.direction is None:
-            smallest = np.tensordot(rule.trials * self.smallest_v, rule.squares, axes=1)
-            upper, condition = _inverse(smallest)
-            upper *= weight
-            upper_sizes = _sizes(rule.matrix, upper)
-            drift = self._largest_move(residual_slopes, upper)
-            drift += (self.half_bend * upper_sizes).sum(axis=1)
-            drift += rule.row_error * upper_sizes.sum(axis=1)
-            drift += _size_of_error(rule.matrix_error, upper)
             self.original = self._original_from_below(inverse, residual, residual_slopes)
-            self.original[condition >= 1 / WELL_CONDITIONED] = 0.0
+            self.original[np.isinf(drift)] = 0.0
         return MatrixPart(
             metric, metric_slopes, linear, linear_slopes, norm, rule.per_label(sizes), curvature,
             free_factor, upper, rule.per_label(upper_sizes), residual, drift,
@@ -413,7 +422,8 @@ class _OverBoxes:
             metric = rule.scalar_weight / positive
             metric_slopes = -metric[:, None] * slopes
             smallest = (rule.trials * self.smallest_v) @ squares
-            upper = rule.scalar_weight / np.where(smallest > 0, smallest, 1.0)
+            with np.errstate(divide="ignore"):
+                upper = rule.scalar_weight / smallest
             self.original = np.where(smallest > 0, self.original, 0.0)
         residual = self.surprise @ rule.scalar
         residual_slopes = -np.tensordot(self.v, rule.moved_scalar, axes=1)
@@ -438,6 +448,22 @@ class _OverBoxes:
             scale * free_factor, upper, residual, drift,
         )  # fmt: skip
 
+    def _larger_metric(self, slopes: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return a metric above that of any θ in the box, sizes in it, and the drift of residuals.
+
+        The drift is infinite where the smallest information is not well conditioned.
+        """
+        rule = self.rule
+        smallest = np.tensordot(rule.trials * self.smallest_v, rule.squares, axes=1)
+        upper, condition = _inverse(smallest)
+        upper *= rule.matrix_weight
+        self.is_inverted = np.isfinite(condition)
+        sizes = _sizes(rule.matrix, upper)
+        drift = self._largest_move(slopes, upper)
+        drift += ((self.half_bend + rule.row_error) * sizes).sum(axis=1)
+        drift += _size_of_error(rule.matrix_error + rule.finer_grid, upper)
+        return upper, sizes, np.where(condition < 1 / WELL_CONDITIONED, drift, np.inf)
+
     def _largest_move(self, slopes: FloatArray, norm: FloatArray | None) -> FloatArray:
         """Bound ‖Σ_a δ_a slope_a‖, which is largest at a corner of the box."""
         moves = np.einsum("kt,bt,bta->bka", self.corners, self.half, slopes)
@@ -455,7 +481,7 @@ class _OverBoxes:
         least = np.einsum("ba,ba->b", u, residual) - moves.sum(axis=1)
         along = np.abs(u @ rule.matrix.T)
         least -= ((self.half_bend + rule.row_error) * along).sum(axis=1)
-        least -= np.abs(u) @ rule.matrix_error
+        least -= np.abs(u) @ (rule.matrix_error + rule.finer_grid)
         return self._squared_over_information(least, u)
 
     def _squared_over_information(self, least: FloatArray, u: FloatArray) -> FloatArray:
@@ -484,7 +510,8 @@ class _OverBoxes:
             along * (rule.successes - rule.trials * self.p_high),
         )
         least = np.maximum(np.minimum(*ends).sum(axis=1), -np.maximum(*ends).sum(axis=1))
-        least -= rule.row_error * np.abs(along).sum(axis=1) + np.abs(u) @ rule.matrix_error
+        least -= rule.row_error * np.abs(along).sum(axis=1)
+        least -= np.abs(u) @ (rule.matrix_error + rule.finer_grid)
         original = self._squared_over_information(least, u)
         weight = rule.matrix_weight + rule.scalar_weight * (rule.scalar.shape[1] > 0)
         # what the rounding of centres may add: by the smallest information in the box
@@ -492,7 +519,7 @@ class _OverBoxes:
         if rule.scalar.shape[1]:
             scale = np.sqrt(self._scalar.upper / rule.scalar_weight)
             added = np.maximum(added, rule.scalar_error * scale)
-        added = np.where(np.isfinite(added), added, np.inf)
+        added = np.where(self.is_inverted & np.isfinite(added), added, np.inf)
         return np.asarray(np.maximum(np.sqrt(original / weight) - added, 0.0) ** 2)
 
 
@@ -568,7 +595,8 @@ def _remainders(  # noqa: PLR0917 (six numbers of one formula)
     first · size + moved. The error of rounding is relative to all of it.
     """
     left_out = first * (moved + bend) + remainder * (size + moved + bend) + bend
-    curvature = np.stack([remainder + error, 2 * (left_out + error * size)], axis=-1)
+    per_size = 2 * (left_out + error * size)
+    curvature = np.stack([remainder + error, per_size, np.zeros_like(size)], axis=-1)
     in_first = first * size + moved
     free_factor = np.stack([2 * (in_first + left_out), first + remainder], axis=-1)
     return curvature, free_factor

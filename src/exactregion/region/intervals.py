@@ -34,13 +34,16 @@ class Interval:
     lower, upper : float
         The ends. Infinite where there is no end.
     status : str
-        "bounded", "unbounded below", "unbounded above", "unbounded" or "empty".
+        "bounded", "unbounded below", "unbounded above", "unbounded" or "empty"; "unsettled" if a
+        search found ends, but kept missing members beyond them.
     coverage : float
         The interval covers the true value with at least this probability, at every n.
     gap : float
         Distance of the ends from members: the interval could be shorter by this much at each end.
     certified : bool
         Whether it is proven that no member lies outside the interval; else it was searched.
+    probes : int
+        Number of θ drawn at random to audit a search; those in the last audit missed no member.
     evaluations, seconds : int and float
         Number of θ evaluated, and time taken.
     """
@@ -53,6 +56,7 @@ class Interval:
     coverage: float
     gap: float = field(repr=False)
     certified: bool
+    probes: int = field(repr=False)
     evaluations: int = field(repr=False)
     seconds: float = field(repr=False)
 
@@ -63,7 +67,8 @@ def interval_table(
     """Return the intervals of all parameters; see `ConfidenceRegion.intervals`."""
     import pandas as pd
 
-    columns = ["estimate", "lower", "upper", "status", "gap", "certified", "evaluations", "seconds"]
+    columns = ["estimate", "lower", "upper", "status", "gap", "certified"]
+    columns += ["probes", "evaluations", "seconds"]
     found = parameter_intervals(fitted, joint=joint, certify=certify)
     rows = [[getattr(interval, column) for column in columns] for interval in found]
     names = pd.Index([interval.name for interval in found], name="parameter")
@@ -177,10 +182,11 @@ def _interval(
         float(estimate),
         lower,
         upper,
-        _status(*ends),
+        _status(*ends) if bounds.settled[column] or not np.isfinite(ends).all() else "unsettled",
         fitted.accepted.coverage,
         float(bounds.gap[column]),
         bool(bounds.certified[column]),
+        bounds.probes,
         bounds.evaluations,
         bounds.seconds,
     )

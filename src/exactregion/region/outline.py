@@ -80,9 +80,9 @@ def _find_outline(fitted: FittedRegion) -> Outline:
     outline = explore(fitted.rank_function(), *data, fitted.search_rng())
     far = joint_far_members(fitted)
     status = outline.status
-    if far is not None and far.status == "unbounded":
+    if far is not None and far.members:
         status = "unbounded"
-    elif far is not None and far.status == "bounded" and status == "unbounded":
+    elif far is not None and status == "unbounded" and far.status == "bounded":
         is_split = outline.rays is not None and bool(outline.rays.reentered.any())
         status = "disconnected" if is_split else "bounded"
     return replace(outline, status=status)

@@ -316,8 +316,8 @@ class ConfidenceRegion:
         Returns
         -------
         pandas.DataFrame
-            One row per parameter: estimate, lower, upper, status, gap, certified, evaluations,
-            seconds.
+            One row per parameter: estimate, lower, upper, status, gap, certified, probes,
+            evaluations, seconds.
         """
         with self._progress("intervals"):
             return interval_table(self.fitted_, joint=joint, certify=certify)

@@ -14,15 +14,12 @@ import numba
 import numpy as np
 
 from exactregion.engine.compiled import compiled, inlined
-from exactregion.region.enclosure import ABOVE, BELOW
+from exactregion.region.enclosure import ABOVE, BELOW, OVERHEAD
 
 __all__ = ["judge"]
 
 MAX_FREE = 64
 """Free labels of one alternative that are kept track of; with more of them a box is too large."""
-
-OVERHEAD = 50
-"""What an alternative costs beside its labels, in comparisons of labels."""
 
 FEW_FREE = 3
 """Up to this many free labels all 2³ values are tried, which is exact; more are bounded together,
@@ -144,6 +141,7 @@ def _difference(
         size = np.sqrt(square)
         centre += _quadratic(matrix.metric[b], v) + _dot(matrix.linear[b], v)
         spread += matrix.curvature[b, 0] * square + matrix.curvature[b, 1] * size
+        spread += matrix.curvature[b, 2]
     if len(z):
         centre += scalar.metric[b] * length + _dot(scalar.linear[b], z)
         spread += scalar.curvature[b, 0] * length + scalar.curvature[b, 1] * np.sqrt(length)
@@ -193,8 +191,8 @@ def _compare_together(
 
 @inlined
 def _compare_each(
-    b: int, wins_ties: bool, draws: Any, matrix: Any, scalar: Any, half: Any, w: Any, y: Any,
-    free: Any,
+    b: int, is_exact: bool, wins_ties: bool, draws: Any, matrix: Any, scalar: Any, half: Any,
+    w: Any, y: Any, free: Any,
 ) -> int:  # fmt: skip
     """Compare with every value of the free labels."""
     columns_w, columns_y = draws.matrix, draws.scalar
@@ -208,7 +206,7 @@ def _compare_each(
                 for a in range(len(y)):
                     y[a] += change * columns_y[j, a]
         before = mask
-        if not (w.any() or y.any()):
+        if is_exact and not (w.any() or y.any()):
             # the same point, so the same Z to the last bit: the seat decides
             verdict = BELOW if wins_ties else ABOVE
         else:
@@ -252,7 +250,7 @@ def _examine(
             for a in range(len(y)):
                 y[a] -= 0.5 * draws.scalar[j, a]
     ties = draws.wins_ties[i]
-    return _compare_each(b, ties, draws, matrix, scalar, half, w, y, free)
+    return _compare_each(b, labels.are_exact[b], ties, draws, matrix, scalar, half, w, y, free)
 
 
 @compiled

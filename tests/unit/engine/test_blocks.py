@@ -187,6 +187,12 @@ def test_counts_against_certainties(successes, possible):
     assert ordinary([0.0, 0.5, 1.0], counts) == possible
 
 
-@pytest.mark.parametrize("p", [1e-300, 1 - 1e-16])
+@pytest.mark.parametrize("p", [2.0**-53, 1 - 2.0**-53])
 def test_what_is_possible_is_no_certainty(p):
     assert ordinary([p, 0.5], [p < 0.5, 1])
+
+
+@pytest.mark.parametrize("p", [1e-300, 2.0**-54, 1 - 2.0**-54])
+def test_what_no_draw_can_give_is_impossible(p):
+    """Uniforms are multiples of 2⁻⁵³: smaller probabilities cannot be told from 0."""
+    assert not ordinary([p, 0.5], [p < 0.5, 1])

@@ -24,6 +24,7 @@ def band(**changes):
         "status": "bounded",
         "gap": 0.001,
         "certified": True,
+        "probes": 0,
         "evaluations": 1,
         "seconds": 0.0,
     }

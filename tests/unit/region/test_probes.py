@@ -1,0 +1,61 @@
+"""Probes, and searches that are audited by them."""
+
+import numpy as np
+import pytest
+
+import exactregion as er
+from exactregion.models import Psychometric
+from exactregion.region.probes import draw_probes
+
+
+def psychometric(seed):
+    rng = np.random.default_rng([50, seed])
+    level = np.linspace(-2, 2, 7)
+    correct = rng.binomial(40, 0.5 + 0.48 / (1 + np.exp(-2 * level)))
+    model = Psychometric(guess=0.5, lapse="free")
+    region = er.ConfidenceRegion(model, n_resamples=199, rng=seed)
+    return region.fit(level, np.column_stack([correct, 40 - correct]))
+
+
+def test_probes_stay_within_the_bounds_of_parameters():
+    outline = psychometric(0).outline()
+    theta = draw_probes(outline.window, outline.members(), 3000, np.random.default_rng(0))
+    assert theta.shape == (3000, 3)
+    assert np.isfinite(theta).all()
+    assert ((theta[:, 2] >= 0) & (theta[:, 2] <= 1)).all()
+    assert np.abs(theta[:, :2]).max() > 1e4  # some look for regions without an end
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_few_members_lie_outside_an_audited_interval(seed):
+    region = psychometric(seed)
+    table = region.intervals(joint=True)
+    assert (table["probes"] > 0).all()
+    outline = region.outline()
+    theta = draw_probes(outline.window, outline.members(), 5000, np.random.default_rng(1))
+    members = theta[region.contains(theta)]
+    assert len(members) > 200
+    slack = np.nan_to_num(0.05 * (table["upper"] - table["lower"]), posinf=0.0).astype(float)
+    outside = (members < table["lower"].to_numpy() - slack) | (
+        members > table["upper"].to_numpy() + slack
+    )
+    assert outside.any(axis=1).mean() <= 0.01
+
+
+def test_steep_psychometric_functions_have_no_end():
+    """A step between two levels fits as well, however steep."""
+    region = psychometric(1)
+    theta = np.array([[1e5 * shift, 1e5, 0.05] for shift in np.linspace(-2, 2, 41)])
+    assert region.contains(theta).any()
+    assert region.intervals(joint=True).loc["x", "upper"] == np.inf
+
+
+def test_a_search_that_keeps_missing_members_says_so(monkeypatch):
+    region = er.ConfidenceRegion("probit", n_resamples=99, rng=0)
+    x = np.linspace(-2, 2, 40)
+    region.fit(x, (np.random.default_rng(2).random(40) < 1 / (1 + np.exp(-x))).astype(int))
+    monkeypatch.setattr(er.region.bounds, "AUDITS", 1)
+    monkeypatch.setattr(er.region.bounds, "AUDIT_SLACK", -0.5)  # members inside count as missed
+    table = region.intervals(joint=True)
+    assert (table["status"] == "unsettled").all()
+    assert region.band(x[:2]).status == "unsettled"
