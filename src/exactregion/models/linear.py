@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import erfcx, expit, logit, ndtr
+from scipy.special import erfcx, expit, log_ndtr, logit, ndtr
 
 from exactregion._typing import FloatArray
 from exactregion.data.reading import numeric, read_inputs
@@ -43,6 +43,19 @@ class LinearModel(Model):
     @abstractmethod
     def logit_slope(self, eta: FloatArray) -> FloatArray:
         """Compute d logit F(η) / dη."""
+
+    def logit_of(self, eta: FloatArray) -> FloatArray:
+        """Compute logit F(η); a subclass may have a form without cancellation in the tails."""
+        P = self.inverse_link(eta)
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(P) - np.log1p(-P))
+
+    def logit_curvature(self, eta: FloatArray) -> FloatArray | None:
+        """Compute d² logit F(η) / dη² where it increases with η, else None.
+
+        Sets of a family with this method are proven (`region.paving`); without it, searched.
+        """
+        return None
 
     @property
     def parameter_names(self) -> tuple[str, ...]:
@@ -122,6 +135,10 @@ class Logistic(LinearModel):
         """Return ones: η is the logit."""
         return np.ones_like(eta)
 
+    def logit_of(self, eta: FloatArray) -> FloatArray:
+        """Return η itself."""
+        return eta
+
 
 class Probit(LinearModel):
     """Probit regression, P = Φ(η), the standard normal distribution function.
@@ -140,6 +157,18 @@ class Probit(LinearModel):
         """Compute φ / (Φ (1 - Φ)), in a form without cancellation in the tails."""
         size = np.abs(eta)
         return np.asarray(np.sqrt(2 / np.pi) / erfcx(size / np.sqrt(2)) / ndtr(size))
+
+    def logit_of(self, eta: FloatArray) -> FloatArray:
+        """Compute log Φ(η) - log Φ(-η)."""
+        return np.asarray(log_ndtr(eta) - log_ndtr(-eta))
+
+    def logit_curvature(self, eta: FloatArray) -> FloatArray:
+        """Compute r (r - η) - s (s + η) with the hazards r = φ / (1 - Φ) and s = φ / Φ.
+
+        The slope is r + s. Both are convex, so that this increases with η.
+        """
+        r, s = (np.sqrt(2 / np.pi) / erfcx(side / np.sqrt(2)) for side in (eta, -eta))
+        return np.asarray(r * (r - eta) - s * (s + eta))
 
 
 class CLogLog(LinearModel):
@@ -160,6 +189,23 @@ class CLogLog(LinearModel):
         """Compute exp(η) / P."""
         within = np.clip(eta, -700.0, 700.0)
         return np.asarray(np.exp(within) / self.inverse_link(within))
+
+    def logit_of(self, eta: FloatArray) -> FloatArray:
+        """Compute e^η + log(1 - exp(-e^η))."""
+        with np.errstate(over="ignore", divide="ignore"):
+            u = np.exp(eta)
+            return np.asarray(u + np.log(-np.expm1(-u)))
+
+    def logit_curvature(self, eta: FloatArray) -> FloatArray:
+        """Compute u k'(u) with u = e^η and k = u / (1 - e^-u), the slope.
+
+        k is convex and increases, so that this increases with η.
+        """
+        u = np.exp(np.clip(eta, -700.0, 700.0))
+        P = -np.expm1(-u)
+        # k' is 1/2 + u/6 where both of its summands are close to 1/u
+        k_slope = np.where(u < 1e-4, 0.5 + u / 6, (P - u * (1 - P)) / np.maximum(P, 1e-4) ** 2)
+        return np.asarray(u * k_slope)
 
 
 class Recalibration(Model):

@@ -10,13 +10,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from exactregion._typing import BoolArray, FloatArray
 from exactregion.engine.progress import advance
 from exactregion.ranking import AcceptedRanks
-from exactregion.region.enclosure import BELOW, Boxes, Enclosure
+from exactregion.region.enclosure import BELOW, Boxes, Enclosure, certain_predictors
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.window import Window, likely_parameters, window_at
 
@@ -36,10 +37,6 @@ without an end: nothing is proven then."""
 DOMAIN_GAP, DOMAIN_BUDGET = 0.3, 3e8
 """How close the domain is to members, as a share of its width, and the work that may be spent on
 it: a closer one costs more than the sets within it save."""
-
-LOGIT_OF_IMPOSSIBLE = 36.8
-"""Beyond this logit an outcome of the other kind has a probability below 2⁻⁵³, by a margin that is
-larger than any rounding error."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,8 +109,9 @@ def _radius(fitted: FittedRegion, window: Window) -> float | None:
     directions some row says how far out that happens; where no row does, the data are separated.
     """
     model, sample = fitted.model, fitted.sample
-    design = model.logit_gradient(window.origin[None], sample.inputs.X)[0]
+    design: Any = model.linear_design(sample.inputs.X)
     x, eta = design @ window.axes, design @ window.origin
+    lowest, highest = certain_predictors(model)
     has_success = sample.successes > 0
     has_failure = sample.successes < sample.inputs.trials
     d = x.shape[1]
@@ -126,8 +124,8 @@ def _radius(fitted: FittedRegion, window: Window) -> float | None:
         def needed(slack: FloatArray, middle: FloatArray = middle) -> FloatArray:
             """Return the distance at which some row excludes a cell; its middle, without slack."""
             with np.errstate(divide="ignore"):
-                rising = (LOGIT_OF_IMPOSSIBLE - eta) / np.maximum(middle - slack, 0.0)
-                falling = (LOGIT_OF_IMPOSSIBLE + eta) / np.maximum(-middle - slack, 0.0)
+                rising = (highest - eta) / np.maximum(middle - slack, 0.0)
+                falling = (eta - lowest) / np.maximum(-middle - slack, 0.0)
             by_row = np.minimum(
                 np.where(has_failure, rising, np.inf), np.where(has_success, falling, np.inf)
             )

@@ -86,6 +86,25 @@ def _sum_columns(columns: Any, changes: Any, sums: Any) -> None:
         sums[a] = total
 
 
+@compiled
+def _sum_moving(
+    b: int, draws: Any, matrix: Any, changes: Any, weighted: Any, w: Any, slopes: Any, free: Any
+) -> tuple[float, float]:
+    """Sum columns that depend on θ, and their slopes; return the sizes of the rest and of moves."""
+    rest, move = 0.0, 0.0
+    for j in range(len(changes)):
+        weighted[j] = changes[j] * matrix.gain[b, j]
+        rest += abs(changes[j]) * matrix.rest[b, j]
+        move += abs(changes[j]) * matrix.upper_move[b, j]
+    _sum_columns(draws.matrix_columns, weighted, w)
+    for j in free:
+        rest += matrix.rest[b, j]
+    for j in range(len(changes)):
+        weighted[j] = changes[j] * matrix.gain_slope[b, j]
+    _sum_columns(draws.moved_columns, weighted, slopes.ravel())
+    return rest, move
+
+
 @inlined
 def _list_free(uniforms: Any, low: Any, high: Any, free: Any) -> None:
     found = 0
@@ -96,9 +115,15 @@ def _list_free(uniforms: Any, low: Any, high: Any, free: Any) -> None:
 
 
 @inlined
+def _half_gain(matrix: Any, b: int, j: int) -> float:
+    """Half the gain of a label at the centre of a box."""
+    return float(0.5 * matrix.gain[b, j]) if len(matrix.gain) else 0.5
+
+
+@inlined
 def _is_below_by_size(
     b: int, draws: Any, labels: Any, matrix: Any, scalar: Any, w: Any, y: Any, v: Any, z: Any,
-    free: Any,
+    move: float, free: Any,
 ) -> bool:  # fmt: skip
     """Whether Z of the alternative, bounded from above, is below the original's from below."""
     bound, upper = labels.original[b], 0.0
@@ -109,9 +134,12 @@ def _is_below_by_size(
             v[a] = w[a] + residual[a]
         for j in free:
             size += 0.5 * sizes[j]
+            if len(matrix.gain):
+                size += 0.5 * matrix.upper_move[b, j]
+            half_gain = _half_gain(matrix, b, j)
             for a in range(len(w)):
-                v[a] += 0.5 * columns[j, a]
-        size += np.sqrt(max(_quadratic(matrix.upper[b], v), 0.0))
+                v[a] += half_gain * columns[j, a]
+        size += move + np.sqrt(max(_quadratic(matrix.upper[b], v), 0.0))
         upper += size * size
     if len(y) and upper < bound:
         columns, sizes, residual = draws.scalar, scalar.row_sizes, scalar.residual[b]
@@ -129,13 +157,15 @@ def _is_below_by_size(
 
 @inlined
 def _difference(
-    b: int, v: Any, z: Any, matrix: Any, scalar: Any, half: Any
-) -> tuple[float, float, float, float]:
+    b: int, v: Any, z: Any, matrix: Any, scalar: Any, half: Any, slopes: Any, rest: float
+) -> tuple[float, float, float, float, float]:
     """Z of a data set minus the original's: at the centre, and by how much it may move.
 
-    Also returns the sizes of both points.
+    `slopes` (d, s) and `rest` say how the point of the matrix part moves. Also returns the sizes of
+    both points, and by how much the first one moves.
     """
     centre, spread, size, length = 0.0, 0.0, 0.0, _dot(z, z)
+    move = 0.0
     if len(v):
         square = max(_quadratic(matrix.norm[b], v), 0.0)
         size = np.sqrt(square)
@@ -149,35 +179,55 @@ def _difference(
         slope = 0.0
         if len(v):
             slope += _quadratic(matrix.metric_slopes[b, t], v) + _dot(matrix.linear_slopes[b, t], v)
+        if len(slopes):
+            slope += _dot(matrix.linear[b], slopes[t])
+            for a in range(len(v)):
+                slope += 2 * slopes[t, a] * _dot(matrix.metric[b, a], v)
+            move += half[b, t] * np.sqrt(max(_quadratic(matrix.norm[b], slopes[t]), 0.0))
         if len(z):
             slope += scalar.metric_slopes[b, t] * length + _dot(scalar.linear_slopes[b, t], z)
         spread += abs(slope) * half[b, t]
-    return centre, spread, size, np.sqrt(length)
+    if len(slopes):
+        # with w = w₀ + w₁ + rest, what the first order of wᵀ M w + 2 wᵀ M e leaves out of w
+        in_residual, in_metric = 0.5 * matrix.free_factor[b, 0], matrix.free_factor[b, 1]
+        spread += 2 * move * in_residual + 2 * rest * (matrix.size[b] + in_residual + size)
+        move += rest
+        spread += move * (2 * in_metric * size + (1 + in_metric) * move)
+    return centre, spread, size, np.sqrt(length), move
 
 
 @inlined
 def _compare_together(
     b: int, draws: Any, matrix: Any, scalar: Any, half: Any, w: Any, y: Any, v: Any, z: Any,
-    free: Any,
+    slopes: Any, rest: float, free: Any,
 ) -> int:  # fmt: skip
     """Compare with all free labels at one half, and bound what their true values add."""
     columns_w, columns_y = draws.matrix, draws.scalar
     sizes_w, sizes_y = matrix.row_sizes[b], scalar.row_sizes
-    matrix_free, scalar_free = 0.0, 0.0
+    matrix_free, scalar_free, free_move = 0.0, 0.0, 0.0
     for j in free:
         matrix_free += 0.5 * sizes_w[j]
         scalar_free += 0.5 * sizes_y[j]
+        half_gain = _half_gain(matrix, b, j)
         for a in range(len(w)):
-            w[a] += 0.5 * columns_w[j, a]
+            w[a] += half_gain * columns_w[j, a]
         for a in range(len(y)):
             y[a] += 0.5 * columns_y[j, a]
-    centre, spread, size, length = _difference(b, w, y, matrix, scalar, half)
+        if len(slopes):
+            free_move += 0.5 * matrix.move[b, j]
+    centre, spread, size, length, move = _difference(
+        b, w, y, matrix, scalar, half, slopes, rest + free_move
+    )
     for a in range(len(w)):
         v[a] = 0.5 * matrix.linear[b, a] + _dot(matrix.metric[b, a], w)
     for a in range(len(y)):
         z[a] = 0.5 * scalar.linear[b, a] + scalar.metric[b] * y[a]
     for j in free:
-        spread += abs(_dot(v, columns_w[j]) + _dot(z, columns_y[j]))
+        gain = 2 * _half_gain(matrix, b, j)
+        spread += abs(gain * _dot(v, columns_w[j]) + _dot(z, columns_y[j]))
+    if len(slopes):
+        spread += 2 * free_move * (matrix.size[b] + size)
+        spread += 2 * matrix_free * (1 + matrix.free_factor[b, 1]) * move
     factor = matrix.free_factor[b]
     spread += matrix_free * (factor[0] + factor[1] * (2 * size + matrix_free))
     factor = scalar.free_factor[b]
@@ -190,27 +240,52 @@ def _compare_together(
 
 
 @inlined
+def _change_label(
+    b: int, j: int, change: int, draws: Any, matrix: Any, w: Any, y: Any, changes: Any, slopes: Any
+) -> None:
+    """Add a label to both points, or take it away."""
+    changes[j] += change
+    gain = 2 * _half_gain(matrix, b, j) * change
+    for a in range(len(w)):
+        w[a] += gain * draws.matrix[j, a]
+    for a in range(len(y)):
+        y[a] += change * draws.scalar[j, a]
+    for t in range(len(slopes)):
+        for a in range(len(w)):
+            slopes[t, a] += (
+                change * matrix.gain_slope[b, j] * draws.moved_columns[t * len(w) + a, j]
+            )
+
+
+@compiled
+def _is_zero(draws: Any, w: Any, changes: Any, slopes: Any) -> bool:
+    """Whether the point is zero for every θ in the box."""
+    if not len(slopes):
+        return not w.any()
+    total = np.zeros(len(changes))
+    for j in range(len(changes)):
+        total[draws.group[j]] += changes[j]
+    return not total.any()
+
+
+@inlined
 def _compare_each(
     b: int, is_exact: bool, wins_ties: bool, draws: Any, matrix: Any, scalar: Any, half: Any,
-    w: Any, y: Any, free: Any,
+    w: Any, y: Any, changes: Any, slopes: Any, rest: float, free: Any,
 ) -> int:  # fmt: skip
     """Compare with every value of the free labels."""
-    columns_w, columns_y = draws.matrix, draws.scalar
     lowest, highest, before = ABOVE, BELOW, 0
     for mask in range(1 << len(free)):
         for q in range(len(free)):
             change, j = (mask >> q & 1) - (before >> q & 1), free[q]
             if change != 0:
-                for a in range(len(w)):
-                    w[a] += change * columns_w[j, a]
-                for a in range(len(y)):
-                    y[a] += change * columns_y[j, a]
+                _change_label(b, j, change, draws, matrix, w, y, changes, slopes)
         before = mask
-        if is_exact and not (w.any() or y.any()):
+        if is_exact and not y.any() and _is_zero(draws, w, changes, slopes):
             # the same point, so the same Z to the last bit: the seat decides
             verdict = BELOW if wins_ties else ABOVE
         else:
-            centre, spread, _, _ = _difference(b, w, y, matrix, scalar, half)
+            centre, spread, _, _, _ = _difference(b, w, y, matrix, scalar, half, slopes, rest)
             verdict = BELOW if centre + spread < 0 else ABOVE if centre - spread > 0 else 0
         lowest, highest = min(lowest, verdict), max(highest, verdict)
         if lowest < highest or lowest == 0:
@@ -221,7 +296,7 @@ def _compare_each(
 @inlined
 def _examine(
     b: int, i: int, draws: Any, labels: Any, matrix: Any, scalar: Any, half: Any, near: bool,
-    w: Any, y: Any, v: Any, z: Any, changes: Any, all_free: Any,
+    w: Any, y: Any, v: Any, z: Any, changes: Any, weighted: Any, slopes: Any, all_free: Any,
 ) -> int:  # fmt: skip
     """Return the verdict about an alternative in a box."""
     if labels.limit[b] > 0 and _is_far_below(b, i, draws, labels):
@@ -233,24 +308,31 @@ def _examine(
     free = all_free[:n_free]
     if n_free:
         _list_free(uniforms, low, high, free)
-    _sum_columns(draws.matrix_columns, changes, w)
     _sum_columns(draws.scalar_columns, changes, y)
+    if len(slopes):
+        rest, move = _sum_moving(b, draws, matrix, changes, weighted, w, slopes, free)
+    else:
+        rest, move = 0.0, 0.0
+        _sum_columns(draws.matrix_columns, changes, w)
     bound = labels.original[b]
-    if bound > 0 and _is_below_by_size(b, draws, labels, matrix, scalar, w, y, v, z, free):
+    if bound > 0 and _is_below_by_size(b, draws, labels, matrix, scalar, w, y, v, z, move, free):
         return BELOW
     if not near:
         return 0
     if n_free > 1:
-        verdict = _compare_together(b, draws, matrix, scalar, half, w, y, v, z, free)
+        verdict = _compare_together(b, draws, matrix, scalar, half, w, y, v, z, slopes, rest, free)
         if verdict != 0 or n_free > FEW_FREE:
             return verdict
         for j in free:
+            half_gain = _half_gain(matrix, b, j)
             for a in range(len(w)):
-                w[a] -= 0.5 * draws.matrix[j, a]
+                w[a] -= half_gain * draws.matrix[j, a]
             for a in range(len(y)):
                 y[a] -= 0.5 * draws.scalar[j, a]
-    ties = draws.wins_ties[i]
-    return _compare_each(b, labels.are_exact[b], ties, draws, matrix, scalar, half, w, y, free)
+    return _compare_each(
+        b, labels.are_exact[b], draws.wins_ties[i], draws, matrix, scalar, half, w, y, changes,
+        slopes, rest, free,
+    )  # fmt: skip
 
 
 @compiled
@@ -280,6 +362,8 @@ def judge(
     v, z = np.empty_like(w), np.empty_like(y)
     free = np.empty(MAX_FREE, dtype=np.int64)
     changes = np.empty(len(draws.observed))
+    weighted = np.empty_like(changes)
+    slopes = np.empty((half.shape[1] if len(matrix.gain) else 0, len(w)))
     work = 0
     for b in range(len(verdicts)):
         n_other = np.sum(verdicts[b] == ABOVE)
@@ -290,8 +374,9 @@ def judge(
                 break
             work += len(changes) + OVERHEAD
             verdict = _examine(
-                b, i, draws, labels, matrix, scalar, half, near[b], w, y, v, z, changes, free
-            )
+                b, i, draws, labels, matrix, scalar, half, near[b], w, y, v, z, changes, weighted,
+                slopes, free,
+            )  # fmt: skip
             verdicts[b, i] = verdict
             n_other += verdict != BELOW
             undecided[i] += verdict == 0
