@@ -138,7 +138,7 @@ def band_at(
         fitted.model.probabilities(outline.estimate, inputs),
         fitted.accepted.coverage,
         joint,
-        outline.status if bounds.settled.all() else "unsettled",
+        outline.status if bounds.settled.all() or outline.status == "empty" else "unsettled",
         float(np.max(_gap(bounds), initial=0.0)),
         bool(bounds.certified.all()),
         bounds.probes,

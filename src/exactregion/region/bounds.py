@@ -18,19 +18,20 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from exactregion._typing import BoolArray, FloatArray
+from exactregion.errors import InvalidValueError
 from exactregion.ranking import AcceptedRanks
 from exactregion.region.enclosure import OVERHEAD, Enclosure, can_enclose
 from exactregion.region.extremes import Functionals, largest
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.outline import joint_far_members, most_compatible, outline_of
-from exactregion.region.paving import domain_of, proven_ends
+from exactregion.region.paving import Paving, domain_of, pave, proven_ends
 from exactregion.region.probes import draw_probes
 from exactregion.region.rays import Depth
 from exactregion.region.separation import FarMembers, far_members
 from exactregion.region.window import Membership, RankFunction, Window, window_at
 from exactregion.statistics.focused import Focused, focused_on
 
-__all__ = ["Bounds", "focused_bounds", "joint_bounds", "passes_infinity"]
+__all__ = ["Bounds", "focused_bounds", "joint_bounds", "passes_infinity", "paving_of"]
 
 FOCUSED = {"ascents": 5, "proposals": 6}
 """Ascents per end of a focused interval, whose set is long and irregular in other directions, and
@@ -88,9 +89,10 @@ to 500: ends are not proven without being asked to where this would exceed the b
 PROBES, PROBE_WORK = (300, 3000), 4e8
 """Fewest and most probes of an audit, and how many labels they may draw: a second or two."""
 
-AUDITS, AUDIT_SLACK = 5, 0.01
-"""Audits before a search gives up and says so, and how far beyond an end, as a share of the length,
-a member has to lie to be called missed."""
+AUDITS, AUDIT_SLACK = 6, 0.01
+"""Audits before a search gives up and says so, and by how much of the length ends are moved out
+before an audit, since it finds members that lie farther out than this more often than closer
+ones."""
 
 PATH_POINTS, HALVINGS = 17, 45
 """Values computed between the origin and each member to find changes of sign, and halvings that
@@ -163,15 +165,49 @@ def joint_bounds(
     `linear` are their coefficients (width, d), if they are linear in θ; ends are then proven if
     `certify`, or if it is None and the region is small enough.
     """
-    provable = linear is not None and _is_provable(fitted, certify)
-    found = _search_joint(fitted, g, width, probes=0 if provable else _probes_for(fitted))
-    if linear is None or not width:
-        return found
-    found = _with_open_ends(found, linear, joint_far_members(fitted))
-    if not provable:
-        return found
+    if not width:
+        return Bounds.empty(0)
+
+    def search(probes: int) -> Bounds:
+        found = _search_joint(fitted, g, width, probes=probes)
+        if linear is None:
+            return found
+        return _with_open_ends(found, linear, joint_far_members(fitted))
+
     rules: list[Rule] = [(fitted.accepted, None)]
-    return _certified(fitted, found, linear, certify, rules, gap=JOINT_GAP)
+    return _proven_or_audited(fitted, search, linear, certify, rules, gap=JOINT_GAP)
+
+
+def _proven_or_audited(
+    fitted: FittedRegion,
+    search: Callable[[int], Bounds],
+    linear: FloatArray | None,
+    certify: bool | None,
+    rules: Sequence[Rule],
+    *,
+    gap: float,
+) -> Bounds:
+    """Prove the ends that a search finds; audit the search where that is not possible.
+
+    `search` takes the number of probes of an audit, 0 for none.
+    """
+    if linear is None or not _is_provable(fitted, certify):
+        return search(_probes_for(fitted))
+    proven = _certified(fitted, search(0), linear, certify, rules, gap=gap)
+    if proven.certified.all():
+        return proven
+    audited = search(_probes_for(fitted))
+    kept = proven.certified
+    return Bounds(
+        np.where(kept, proven.lower, audited.lower),
+        np.where(kept, proven.upper, audited.upper),
+        np.where(kept, proven.gap, audited.gap),
+        kept,
+        kept | audited.settled,
+        audited.probes,
+        proven.evaluations + audited.evaluations,
+        proven.seconds + audited.seconds,
+    )
 
 
 def _is_provable(fitted: FittedRegion, certify: bool | None) -> bool:
@@ -181,6 +217,18 @@ def _is_provable(fitted: FittedRegion, certify: bool | None) -> bool:
         return False
     work = USUAL_BOXES * fitted.accepted.m * (fitted.sample.inputs.total + OVERHEAD)
     return (certify or work <= BUDGET) and domain_of(fitted) is not None
+
+
+def paving_of(fitted: FittedRegion, tolerance: float) -> Paving:
+    """Cover a region by boxes; see `ConfidenceRegion.paving`."""
+    domain = domain_of(fitted) if _is_provable(fitted, certify=True) else None
+    if domain is None:
+        raise InvalidValueError(
+            "A paving needs a logistic, probit, cloglog or recalibration family with up to three "
+            "parameters, a score, discrepancy or combined statistic, and outcomes that overlap: "
+            "use grid() or intervals()."
+        )
+    return pave(fitted, domain, tolerance=tolerance, budget=LARGE_BUDGET)
 
 
 def _probes_for(fitted: FittedRegion) -> int:
@@ -235,16 +283,17 @@ def focused_bounds(
     `linear` are its coefficients (d,), if it is linear in θ, and `certify` is as for
     `joint_bounds`.
     """
-    provable = linear is not None and _is_provable(fitted, certify)
-    search = _FocusedSearch(fitted, gradient)
-    found = search.bounds(g, probes=0 if provable else _probes_for(fitted))
-    if linear is None:
-        return found
-    found = _with_open_ends(found, linear[None], far_members(fitted, search.inside))
-    if not provable:
-        return found
-    rules: list[Rule] = [(search.joint, None), (search.focused, linear)]
-    return _certified(fitted, found, linear[None], certify, rules, gap=FOCUSED_GAP)
+    focused = _FocusedSearch(fitted, gradient)
+    rows = None if linear is None else linear[None]
+
+    def search(probes: int) -> Bounds:
+        found = focused.bounds(g, probes=probes)
+        if rows is None:
+            return found
+        return _with_open_ends(found, rows, far_members(fitted, focused.inside))
+
+    rules: list[Rule] = [(focused.joint, None), (focused.focused, linear)]
+    return _proven_or_audited(fitted, search, rows, certify, rules, gap=FOCUSED_GAP)
 
 
 class _FocusedSearch:
@@ -329,11 +378,12 @@ def _search(
         if not probes:
             break
         known = np.vstack([known, ends.members])
-        theta = draw_probes(window, known, probes, rng)
+        theta = draw_probes(window, known, ends.members, probes, rng)
         n_probes += probes
         with np.errstate(all="ignore"):
             slack = AUDIT_SLACK * np.nan_to_num(top + bottom, posinf=0.0, neginf=0.0)
-            missed = both_signs(theta) > np.concatenate([upper + slack, lower + slack])
+            upper, lower = upper + slack, lower + slack
+            missed = both_signs(theta) > np.concatenate([upper, lower])
         theta = theta[missed.any(axis=1)]
         theta = theta[inside(theta) > 0] if len(theta) else theta
         if not len(theta):

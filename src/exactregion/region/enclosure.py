@@ -337,11 +337,14 @@ class Enclosure:
         """Repeat numbers per row (…, n) for each label of the row: (…, k)."""
         return np.ascontiguousarray(values[..., self.row])
 
-    def ranks(self, boxes: Boxes, index: int) -> tuple[IntArray, IntArray]:
+    def ranks(
+        self, boxes: Boxes, index: int, *, complete: bool = False
+    ) -> tuple[IntArray, IntArray]:
         """Bound the rank over each box: lowest and highest.
 
         The verdicts of the boxes, those at `index`, are updated. A box is left as soon as it is
-        clear that it is not outside by high ranks: the highest rank may then be the last.
+        clear that it is not outside by high ranks: the highest rank may then be the last. With
+        `complete` all alternatives are compared.
         """
         from exactregion.region.verdicts import judge  # Numba is slow to import
 
@@ -355,7 +358,7 @@ class Enclosure:
             verdicts,
             np.argsort(-self.undecided, kind="stable"),
             self.undecided,
-            self.M - self.accepted.high if self.accepted.low == 1 else self.M,
+            self.M if complete or self.accepted.low > 1 else self.M - self.accepted.high,
             self.draws,
             labels,
             bounds.matrix,

@@ -1,8 +1,9 @@
-"""Ends of linear functionals over a region, proven by splitting the parameters into boxes.
+"""Sets that are proven by splitting the parameters into boxes.
 
-A box is inside the region, outside, or open. Boxes that are outside are dropped; open ones are
-split as long as they could hold a member beyond the members known, so that in the end no member
-lies outside the bounds that are returned, and a known one lies close to them.
+A box is inside the region, outside, or open. Boxes that are outside are dropped and open ones are
+split: for the ends of functionals as long as they could hold a member beyond the members known, so
+that in the end no member lies outside the bounds that are returned, and a known one lies close to
+them; for a paving of the whole region until little of it is open.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 
 from exactregion._typing import BoolArray, FloatArray
 from exactregion.engine.progress import advance
@@ -21,7 +24,7 @@ from exactregion.region.enclosure import BELOW, Boxes, Enclosure, certain_predic
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.window import Window, likely_parameters, window_at
 
-__all__ = ["Domain", "ProvenEnds", "domain_of", "proven_ends"]
+__all__ = ["Domain", "Paving", "ProvenEnds", "domain_of", "pave", "proven_ends"]
 
 CHUNK = 256
 """Boxes that are bounded at once: their arrays stay within a few megabytes."""
@@ -204,6 +207,97 @@ def proven_ends(
     return ProvenEnds(value, bound, is_empty, n_boxes, time.perf_counter() - started)
 
 
+@dataclass(frozen=True, eq=False)
+class Paving:
+    """A region as boxes: all members lie in boxes that are inside or open.
+
+    Boxes are in the coordinates z of the window, θ = origin + axes · z, in which the region is
+    about a ball.
+
+    Attributes
+    ----------
+    inside, open : tuple of ndarrays of shape (k, d)
+        Centres and half widths of the boxes in which all θ are members, and of those in which some
+        may be.
+    window : Window
+        Its ``theta`` turns coordinates into θ.
+    pieces : int
+        Groups of adjacent boxes with a box inside: the region has this many pieces at least.
+    evaluations, seconds : int and float
+        Number of boxes, and time taken.
+    """
+
+    inside: tuple[FloatArray, FloatArray]
+    open: tuple[FloatArray, FloatArray]
+    window: Window
+    pieces: int
+    evaluations: int
+    seconds: float
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no member, by proof."""
+        return not len(self.inside[0]) and not len(self.open[0])
+
+    @property
+    def area(self) -> tuple[float, float]:
+        """Lower and upper bound of the length, area or volume of the region."""
+        unit = abs(float(np.linalg.det(self.window.axes)))
+        inside, unclear = (
+            unit * float(np.prod(2 * half, axis=1).sum()) for _, half in (self.inside, self.open)
+        )
+        return inside, inside + unclear
+
+
+def pave(fitted: FittedRegion, domain: Domain, *, tolerance: float, budget: float) -> Paving:
+    """Split the domain until the open boxes are at most this share of the region.
+
+    The budget is in comparisons of labels, as for `proven_ends`.
+    """
+    started = time.perf_counter()
+    rule = Enclosure(fitted, domain.window, fitted.accepted)
+    boxes = Boxes(domain.centre[None], domain.half[None], [np.zeros((1, rule.M), dtype=np.int8)])
+    inside: list[Boxes] = []
+    volume, n_boxes = 0.0, 0
+    while len(boxes):
+        is_open, is_inside = _classify([rule], boxes, complete=True)
+        n_boxes += len(boxes)
+        advance(len(boxes))
+        inside.append(boxes[is_inside & is_open])
+        volume += float(np.prod(2 * inside[-1].half, axis=1).sum())
+        boxes = boxes[is_open & ~is_inside]
+        unclear = float(np.prod(2 * boxes.half, axis=1).sum())
+        if unclear <= tolerance * (volume + unclear) or rule.work > budget:
+            break
+        boxes = boxes.halves()
+    centre = np.concatenate([part.centre for part in inside])
+    half = np.concatenate([part.half for part in inside])
+    pieces = _pieces(
+        np.concatenate([centre, boxes.centre]), np.concatenate([half, boxes.half]), len(centre)
+    )
+    seconds = time.perf_counter() - started
+    return Paving(
+        (centre, half), (boxes.centre, boxes.half), domain.window, pieces, n_boxes, seconds
+    )
+
+
+def _pieces(centre: FloatArray, half: FloatArray, n_inside: int) -> int:
+    """Count groups of boxes that touch each other and hold one of the first `n_inside` boxes."""
+    if not n_inside:
+        return 0
+    low, high = centre - half * (1 + 1e-9), centre + half * (1 + 1e-9)
+    first, second = [], []
+    for box in range(len(centre)):
+        touches = ((low[box] <= high[box:]) & (high[box] >= low[box:])).all(axis=1)
+        others = box + np.flatnonzero(touches)
+        first.append(np.full(len(others), box))
+        second.append(others)
+    pairs = np.concatenate(first), np.concatenate(second)
+    graph = sparse.coo_array((np.ones(len(pairs[0])), pairs), shape=(len(centre),) * 2)
+    groups = connected_components(graph, directed=False)[1]
+    return len(np.unique(groups[:n_inside]))
+
+
 def _improved(
     value: FloatArray,
     centres: FloatArray,
@@ -224,8 +318,13 @@ def _improved(
     return np.asarray(np.maximum(value, found))
 
 
-def _classify(rules: Sequence[Enclosure], boxes: Boxes) -> tuple[BoolArray, BoolArray]:
-    """Return which boxes are not outside, and which of them are inside."""
+def _classify(
+    rules: Sequence[Enclosure], boxes: Boxes, *, complete: bool = False
+) -> tuple[BoolArray, BoolArray]:
+    """Return which boxes are not outside, and which of them are inside.
+
+    Boxes are left once they are known not to be outside, unless the answer has to be complete.
+    """
     is_open = np.ones(len(boxes), dtype=np.bool_)
     is_inside = is_open.copy()
     # the rule that is nearer to excluding a box goes first: the other one may not be needed
@@ -238,7 +337,7 @@ def _classify(rules: Sequence[Enclosure], boxes: Boxes) -> tuple[BoolArray, Bool
             for start in range(0, len(rows), CHUNK):
                 chunk = rows[start : start + CHUNK]
                 part = boxes[chunk]
-                lowest, highest = rule.ranks(part, index)
+                lowest, highest = rule.ranks(part, index, complete=complete)
                 boxes.verdicts[index][chunk] = part.verdicts[index]
                 accepted = rule.accepted
                 is_inside[chunk] &= (accepted.low <= lowest) & (highest <= accepted.high)

@@ -1,9 +1,9 @@
 """θ drawn at random, to look for members that a search has missed.
 
-A third of them is drawn around the estimate at many scales, a third over the range that each
-parameter may have, and a third around and beyond the members known so far, which follows regions
-that are long and curved. Drawing may use the outcomes: it decides where ranks are evaluated, never
-which θ are members.
+A quarter of them is drawn around the estimate at many scales, a quarter over the range that each
+parameter may have, a quarter around and beyond the members known so far, which follows regions that
+are long and curved, and a quarter close to the members at the ends. Drawing may use the outcomes:
+it decides where ranks are evaluated, never which θ are members.
 """
 
 from __future__ import annotations
@@ -27,19 +27,31 @@ in four, from members that are extreme in some coordinate, up to this power of t
 without an end have members."""
 
 
+CLOSE = (-2.5, 0.0)
+"""Powers of ten of the distance of probes from a member at an end, in standard errors."""
+
+
 def draw_probes(
-    window: Window, members: FloatArray, number: int, rng: np.random.Generator
+    window: Window,
+    members: FloatArray,
+    ends: FloatArray,
+    number: int,
+    rng: np.random.Generator,
 ) -> FloatArray:
-    """Draw θ (number, d) for a window and members known so far, coordinates z (k, d)."""
+    """Draw θ (number, d) for a window, members known so far and those at the ends, z (k, d)."""
     d = len(window.origin)
-    third = number // 3
-    scale = 10.0 ** rng.uniform(*SCALES, size=(third, 1))
-    around = window.theta(scale * rng.standard_normal((third, d)))
+    quarter = number // 4
+    scale = 10.0 ** rng.uniform(*SCALES, size=(quarter, 1))
+    around = window.theta(scale * rng.standard_normal((quarter, d)))
+    scale = 10.0 ** rng.uniform(*CLOSE, size=(quarter, 1))
+    which = rng.integers(len(ends), size=quarter)
+    close = window.theta(ends[which] + scale * rng.standard_normal((quarter, d)))
     return np.concatenate(
         [
             around,
-            _over_range(window, third, rng),
-            _beyond(window, members, number - 2 * third, rng),
+            close,
+            _over_range(window, quarter, rng),
+            _beyond(window, members, number - 3 * quarter, rng),
         ]
     )
 

@@ -21,11 +21,14 @@ from exactregion.errors import InvalidValueError, NotFittedError
 from exactregion.models import Function, LinearModel, Model, Psychometric, as_model
 from exactregion.ranking import AcceptedRanks, pvalue_of
 from exactregion.region.bands import Band, Risk, band_at, decisions_at, risk_at
+from exactregion.region.bounds import paving_of
 from exactregion.region.fitted import Evaluation, FittedRegion
 from exactregion.region.goodness import GoodnessOfFit, goodness_of_fit
 from exactregion.region.grid import Grid, grid_of
 from exactregion.region.intervals import Interval, functional_interval, interval_table
 from exactregion.region.outline import Outline, outline_of
+from exactregion.region.paving import Paving
+from exactregion.region.status import Status, status_of
 from exactregion.resampling import RNGLike, fresh_entropy
 from exactregion.statistics import Statistic
 
@@ -258,13 +261,26 @@ class ConfidenceRegion:
 
     @property
     def status_(self) -> str:
-        """Kind of set: "bounded", "unbounded", "disconnected" or "empty", as the search saw it."""
-        return self.outline().status
+        """Kind of set: "bounded", "unbounded", "disconnected", "empty" or "unsettled".
+
+        Unsettled regions look bounded, but a search kept missing members; `certified_` says whether
+        the kind is proven.
+        """
+        return self._status().kind
+
+    @property
+    def certified_(self) -> bool:
+        """Whether it is proven that the region is bounded, unbounded or empty; else searched."""
+        return self._status().certified
 
     @property
     def is_empty_(self) -> bool:
-        """Whether no member was found; if there is none, the whole family is rejected, exactly."""
-        return self.status_ == "empty"
+        """Whether there is no member, which rejects the whole family; proven if `certified_`."""
+        return self.outline().status == "empty"
+
+    def _status(self) -> Status:
+        with self._progress("region"):
+            return status_of(self.fitted_)
 
     def outline(self) -> Outline:
         """Find the region: its most compatible point, and its boundary along rays.
@@ -295,6 +311,35 @@ class ConfidenceRegion:
         """
         with self._progress("grid"):
             return grid_of(self.fitted_, box, points=points, levels=levels)
+
+    def paving(self, *, tolerance: float = 0.05) -> Paving:
+        """Cover a region by boxes that are proven to be inside or may hold members.
+
+        For families with a linear predictor and up to three parameters, where the outcomes overlap.
+        No member lies outside of the boxes, so that area, emptiness and the number of pieces are
+        proven as well.
+
+        Parameters
+        ----------
+        tolerance : float
+            Boxes that may hold members are split until their share of the whole is at most this.
+
+        Examples
+        --------
+        >>> import exactregion as er
+        >>> flights = er.datasets.oring()
+        >>> region = er.ConfidenceRegion("logistic", n_resamples=99, rng=0)
+        >>> paving = region.fit(flights["temp"], flights["y"]).paving(tolerance=0.2)
+        >>> smallest, largest = paving.area
+        >>> paving.pieces >= 1 and 0.8 * largest <= smallest <= largest
+        True
+        """
+        if not 0 < tolerance < 1:
+            raise InvalidValueError(
+                f"must be between 0 and 1. Got {tolerance!r} instead.", parameter="tolerance"
+            )
+        with self._progress("paving"):
+            return paving_of(self.fitted_, tolerance)
 
     def intervals(self, *, joint: bool = False, certify: bool | None = None) -> pd.DataFrame:
         """Return an interval for each parameter.
