@@ -12,10 +12,12 @@ import numpy as np
 from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.data.reading import numeric, read_inputs
 from exactregion.errors import InvalidValueError
+from exactregion.models import LinearModel, Model
 from exactregion.models.fixed import fixed_probabilities
-from exactregion.region.bounds import Bounds, focused_bounds, joint_bounds
+from exactregion.region.bounds import Bounds, focused_bounds, joint_bounds, number_bounds
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.outline import outline_of
+from exactregion.region.ratios import LinearRatios
 
 if TYPE_CHECKING:
     from exactregion.plotting import BandDisplay
@@ -126,20 +128,21 @@ def band_at(
     inputs = _new_inputs(fitted, X)
     outline = outline_of(fitted)
     digest = hashlib.sha256(np.ascontiguousarray(inputs).tobytes()).digest()
+    scale = _Scale.of(fitted, inputs)
     # the bounds are kept, not the band: its arrays belong to the user
     bounds = fitted.cached(
         ("band", joint, certify, inputs.shape, digest),
-        lambda: _logit_bounds(fitted, inputs, joint=joint, certify=certify),
+        lambda: scale.bounds(fitted, joint=joint, certify=certify),
     )
     return Band(
         inputs,
-        probability_at(bounds.lower),
-        probability_at(bounds.upper),
+        scale.probabilities(bounds.lower),
+        scale.probabilities(bounds.upper),
         fitted.model.probabilities(outline.estimate, inputs),
         fitted.accepted.coverage,
         joint,
         outline.status if bounds.settled.all() or outline.status == "empty" else "unsettled",
-        float(np.max(_gap(bounds), initial=0.0)),
+        float(np.max(scale.gap(bounds), initial=0.0)),
         bool(bounds.certified.all()),
         bounds.probes,
         bounds.evaluations,
@@ -225,49 +228,60 @@ def _new_inputs(fitted: FittedRegion, X: Any) -> FloatArray:
     return matrix if given == matrix.ndim else table
 
 
-def _logits(fitted: FittedRegion, theta: FloatArray, inputs: FloatArray) -> FloatArray:
-    P = fitted.model.evaluate(theta, inputs)
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.clip(np.log(P) - np.log1p(-P), -LOGIT_END, LOGIT_END))
+@dataclass(frozen=True, eq=False)
+class _Scale:
+    """The scale on which probabilities at new inputs are bounded.
 
+    The linear predictor of a linear family, else the logit. Both have no bounds of their own, so
+    that a search can tell whether there is an end.
+    """
 
-def _logit_bounds(
-    fitted: FittedRegion, inputs: FloatArray, *, joint: bool, certify: bool | None
-) -> Bounds:
-    """Bound the logits at all inputs at once, or at each on its own."""
-    linear = fitted.model.linear_design(inputs)
-    if joint:
-        return joint_bounds(
-            fitted,
-            lambda theta: _logits(fitted, theta, inputs),
-            len(inputs),
-            linear=linear,
-            certify=certify,
-        )
+    model: Model
+    inputs: FloatArray
+    design: FloatArray | None
 
-    def bounds_at(row: int) -> Bounds:
-        one = inputs[row : row + 1]
+    @classmethod
+    def of(cls, fitted: FittedRegion, inputs: FloatArray) -> _Scale:
+        return cls(fitted.model, inputs, fitted.model.linear_design(inputs))
+
+    def probabilities(self, values: FloatArray) -> FloatArray:
+        """Turn values of this scale into probabilities."""
+        if self.design is None or not isinstance(self.model, LinearModel):
+            return probability_at(values)
+        P = self.model.inverse_link(np.clip(values, -LOGIT_END, LOGIT_END))
+        # past the end of doubles they are certain
+        return np.where(values >= LOGIT_END, 1.0, np.where(values <= -LOGIT_END, 0.0, P))
+
+    def gap(self, bounds: Bounds) -> FloatArray:
+        """Return the distance of the ends from members as probabilities; 0 without an end."""
+        upper = self.probabilities(bounds.upper) - self.probabilities(bounds.upper - bounds.gap)
+        lower = self.probabilities(bounds.lower + bounds.gap) - self.probabilities(bounds.lower)
+        return np.nan_to_num(np.maximum(upper, lower))
+
+    def bounds(self, fitted: FittedRegion, *, joint: bool, certify: bool | None) -> Bounds:
+        """Bound the values at all inputs at once, or at each on its own."""
+        rows = range(len(self.inputs))
+        if joint:
+            numbers = None if self.design is None else LinearRatios.linear(self.design)
+            g = self._values if numbers is None else numbers
+            return joint_bounds(fitted, g, len(rows), numbers=numbers, certify=certify)
+        return Bounds.joined([self._bounds_at(fitted, row, bool(certify)) for row in rows])
+
+    def _bounds_at(self, fitted: FittedRegion, row: int, certify: bool) -> Bounds:
+        if self.design is not None:
+            return number_bounds(fitted, LinearRatios.linear(self.design[[row]]), certify)
+        one = _Scale(self.model, self.inputs[row : row + 1], None)
 
         def gradient(theta: FloatArray) -> FloatArray:
-            slope = fitted.model.logit_gradient(theta, one)[:, 0]
+            slope = self.model.logit_gradient(theta, one.inputs)[:, 0]
             return np.where(np.isfinite(slope), slope, 0.0)
 
-        return focused_bounds(
-            fitted,
-            lambda theta: _logits(fitted, theta, one),
-            gradient,
-            linear=None if linear is None else linear[row],
-            certify=bool(certify),
-        )
+        return focused_bounds(fitted, one._values, gradient)
 
-    return Bounds.joined([bounds_at(row) for row in range(len(inputs))])
-
-
-def _gap(bounds: Bounds) -> FloatArray:
-    """Return the distance of the ends from members as probabilities; 0 where there is no end."""
-    upper = probability_at(bounds.upper) - probability_at(bounds.upper - bounds.gap)
-    lower = probability_at(bounds.lower + bounds.gap) - probability_at(bounds.lower)
-    return np.nan_to_num(np.maximum(upper, lower))
+    def _values(self, theta: FloatArray) -> FloatArray:
+        P = self.model.evaluate(theta, self.inputs)
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.clip(np.log(P) - np.log1p(-P), -LOGIT_END, LOGIT_END))
 
 
 def _decisions(classifier: Any, X: Any, n: int, fitted: FittedRegion) -> IntArray:

@@ -4,8 +4,9 @@ Over the joint region the bounds of several functionals hold at once. A focused 
 functional alone: it ranks by the functional's own one-degree statistic, and is about as tight as a
 Wald interval (docs/theory/focused.md).
 
-A search finds members close to the ends. Where functionals are linear in θ and the family allows
-it, `region.paving` then proves that no member lies farther out.
+A search finds members close to the ends. Where functionals are linear in θ or ratios of such, and
+the family allows it, `region.paving` then proves that no member lies farther out. Other searches
+are audited with random θ.
 """
 
 from __future__ import annotations
@@ -26,12 +27,20 @@ from exactregion.region.fitted import FittedRegion
 from exactregion.region.outline import joint_far_members, most_compatible, outline_of
 from exactregion.region.paving import Paving, domain_of, pave, proven_ends
 from exactregion.region.probes import draw_probes
+from exactregion.region.ratios import LinearRatios
 from exactregion.region.rays import Depth
 from exactregion.region.separation import FarMembers, far_members
 from exactregion.region.window import Membership, RankFunction, Window, window_at
-from exactregion.statistics.focused import Focused, focused_on
+from exactregion.statistics.focused import Focused
 
-__all__ = ["Bounds", "focused_bounds", "joint_bounds", "passes_infinity", "paving_of"]
+__all__ = [
+    "Bounds",
+    "focused_bounds",
+    "joint_bounds",
+    "number_bounds",
+    "passes_infinity",
+    "paving_of",
+]
 
 FOCUSED = {"ascents": 5, "proposals": 6}
 """Ascents per end of a focused interval, whose set is long and irregular in other directions, and
@@ -107,9 +116,9 @@ USUAL = 1e-3
 """The usual size is the median, or this share of the largest value where most are zero."""
 
 
-Rule: TypeAlias = tuple[AcceptedRanks, FloatArray | None]
-"""The ranks accepted, and the coefficients of the functional that a focused statistic is for; None
-for the region's own statistic."""
+Rule: TypeAlias = tuple[AcceptedRanks, LinearRatios | None]
+"""The ranks accepted, and the number that a focused statistic is for; None for the region's own
+statistic."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,12 +166,12 @@ def joint_bounds(
     g: Functionals,
     width: int,
     *,
-    linear: FloatArray | None = None,
+    numbers: LinearRatios | None = None,
     certify: bool | None = False,
 ) -> Bounds:
     """Bound `width` functionals over the joint region.
 
-    `linear` are their coefficients (width, d), if they are linear in θ; ends are then proven if
+    `numbers` are the same, if they are linear in θ or ratios of such; ends are then proven if
     `certify`, or if it is None and the region is small enough.
     """
     if not width:
@@ -170,18 +179,16 @@ def joint_bounds(
 
     def search(probes: int) -> Bounds:
         found = _search_joint(fitted, g, width, probes=probes)
-        if linear is None:
-            return found
-        return _with_open_ends(found, linear, joint_far_members(fitted))
+        return _with_open_ends(found, numbers, lambda: joint_far_members(fitted))
 
     rules: list[Rule] = [(fitted.accepted, None)]
-    return _proven_or_audited(fitted, search, linear, certify, rules, gap=JOINT_GAP)
+    return _proven_or_audited(fitted, search, numbers, certify, rules, gap=JOINT_GAP)
 
 
 def _proven_or_audited(
     fitted: FittedRegion,
     search: Callable[[int], Bounds],
-    linear: FloatArray | None,
+    numbers: LinearRatios | None,
     certify: bool | None,
     rules: Sequence[Rule],
     *,
@@ -191,9 +198,9 @@ def _proven_or_audited(
 
     `search` takes the number of probes of an audit, 0 for none.
     """
-    if linear is None or not _is_provable(fitted, certify):
+    if numbers is None or not _is_provable(fitted, certify):
         return search(_probes_for(fitted))
-    proven = _certified(fitted, search(0), linear, certify, rules, gap=gap)
+    proven = _certified(fitted, search(0), numbers, certify, rules, gap=gap)
     if proven.certified.all():
         return proven
     audited = search(_probes_for(fitted))
@@ -275,25 +282,27 @@ def focused_bounds(
     g: Functionals,
     gradient: Callable[[FloatArray], FloatArray],
     *,
-    linear: FloatArray | None = None,
+    number: LinearRatios | None = None,
     certify: bool | None = False,
 ) -> Bounds:
     """Bound one functional over the θ accepted by its own statistic and by the joint region.
 
-    `linear` are its coefficients (d,), if it is linear in θ, and `certify` is as for
+    `number` is the same, if it is linear in θ or a ratio of such, and `certify` is as for
     `joint_bounds`.
     """
     focused = _FocusedSearch(fitted, gradient)
-    rows = None if linear is None else linear[None]
 
     def search(probes: int) -> Bounds:
         found = focused.bounds(g, probes=probes)
-        if rows is None:
-            return found
-        return _with_open_ends(found, rows, far_members(fitted, focused.inside))
+        return _with_open_ends(found, number, lambda: far_members(fitted, focused.inside))
 
-    rules: list[Rule] = [(focused.joint, None), (focused.focused, linear)]
-    return _proven_or_audited(fitted, search, rows, certify, rules, gap=FOCUSED_GAP)
+    rules: list[Rule] = [(focused.joint, None), (focused.focused, number)]
+    return _proven_or_audited(fitted, search, number, certify, rules, gap=FOCUSED_GAP)
+
+
+def number_bounds(fitted: FittedRegion, number: LinearRatios, certify: bool | None) -> Bounds:
+    """Bound one number that is linear in θ, or a ratio of such, on its own."""
+    return focused_bounds(fitted, number, number.gradient, number=number, certify=certify)
 
 
 class _FocusedSearch:
@@ -389,6 +398,8 @@ def _search(
         if not len(theta):
             settled = True
             break
+        values = np.nan_to_num(both_signs(theta), nan=-np.inf).max(axis=0)
+        upper, lower = np.maximum([upper, lower], np.split(values, 2))
         known = np.vstack([known, window.coordinates(theta)])
         options["members"] = known
     with np.errstate(invalid="ignore"):
@@ -400,18 +411,23 @@ def _search(
     return bounds, ends.members
 
 
-def _with_open_ends(found: Bounds, linear: FloatArray, far: FarMembers | None) -> Bounds:
-    """Return the bounds with infinite ends where linear functionals (G, d) have none."""
-    if far is None or not far.members:
-        return found
-    upper, lower = far.without_end(linear), far.without_end(-linear)
-    return replace(
-        found,
-        lower=np.where(lower, -np.inf, found.lower),
-        upper=np.where(upper, np.inf, found.upper),
-        certified=found.certified | (lower & upper),
-        evaluations=found.evaluations + far.evaluations,
-    )
+def _with_open_ends(
+    found: Bounds, numbers: LinearRatios | None, find_far: Callable[[], FarMembers | None]
+) -> Bounds:
+    """Return the bounds with infinite ends where numbers that are linear have none."""
+    linear = numbers is not None and numbers.denominator is None
+    far = find_far() if linear else None
+    if numbers is not None and far is not None and far.members:
+        upper, lower = far.without_end(numbers.numerator), far.without_end(-numbers.numerator)
+        found = replace(
+            found,
+            lower=np.where(lower, -np.inf, found.lower),
+            upper=np.where(upper, np.inf, found.upper),
+            evaluations=found.evaluations + far.evaluations,
+        )
+    # nothing lies outside of all numbers
+    everything = np.isneginf(found.lower) & np.isposinf(found.upper)
+    return replace(found, certified=found.certified | everything)
 
 
 def _budget(found: Bounds, certify: bool | None) -> float:
@@ -424,23 +440,18 @@ def _budget(found: Bounds, certify: bool | None) -> float:
 def _certified(
     fitted: FittedRegion,
     found: Bounds,
-    linear: FloatArray,
+    numbers: LinearRatios,
     certify: bool | None,
     rules: Sequence[Rule],
     *,
     gap: float,
 ) -> Bounds:
-    """Prove the ends of linear functionals (G, d), starting from those that a search found."""
+    """Prove the ends of numbers, starting from those that a search found."""
     domain = domain_of(fitted)
-    if domain is None:
+    if domain is None or found.certified.all():
         return found
-    d = linear.shape[1]
-    window = domain.window
-    at_origin = linear @ window.origin
-    both = np.stack([linear, -linear], axis=1).reshape(-1, d)
-    members = np.stack(
-        [found.upper - found.gap - at_origin, at_origin - found.lower - found.gap], 1
-    )
+    window, d = domain.window, numbers.numerator.shape[1]
+    members = np.stack([found.upper - found.gap, -found.lower - found.gap], axis=1)
 
     def is_member(z: FloatArray) -> BoolArray:
         theta, kept = window.theta(z), np.ones(len(z), dtype=np.bool_)
@@ -449,29 +460,31 @@ def _certified(
         return kept
 
     ranked = [
-        (accepted, fitted.rank_function(None if along is None else focused_on(along)))
-        for accepted, along in rules
+        (accepted, fitted.rank_function(None if number is None else Focused(number.gradient)))
+        for accepted, number in rules
     ]
     ends = proven_ends(
         [Enclosure(fitted, window, *rule) for rule in rules],
         is_member,
         domain,
-        both @ window.axes,
+        numbers.in_window(window),
         np.where(np.isfinite(members), members, -np.inf).ravel(),
         tolerance=LARGEST_GAP if d == LARGEST else gap,
         budget=_budget(found, certify),
     )
     if ends.is_empty:
-        return Bounds.empty(len(linear), certified=True)
+        return Bounds.empty(len(numbers), certified=True)
     bound, value = ends.bound.reshape(-1, 2), ends.value.reshape(-1, 2)
     # one gap for both ends, the larger, as for ends that were searched
-    left = (bound - value).max(axis=1)
-    proven = left <= WIDEST_GAP * value.sum(axis=1)
+    has_no_end = np.isposinf(value)
+    left = np.where(has_no_end, 0.0, bound - np.where(has_no_end, 0.0, value)).max(axis=1)
+    length = np.where(has_no_end.any(axis=1), np.inf, value.sum(axis=1))
+    proven = np.isfinite(left) & (left <= WIDEST_GAP * length)
     return Bounds(
-        np.where(proven, at_origin - bound[:, 1], found.lower),
-        np.where(proven, at_origin + bound[:, 0], found.upper),
+        np.where(proven, -bound[:, 1], found.lower),
+        np.where(proven, bound[:, 0], found.upper),
         np.where(proven, left, found.gap),
-        proven,
+        proven | found.certified,
         proven | found.settled,
         found.probes,
         found.evaluations + ends.boxes,

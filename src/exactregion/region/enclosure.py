@@ -43,9 +43,10 @@ from exactregion.features.grid import grid_unit, probability_bits
 from exactregion.models import LinearModel, Model
 from exactregion.ranking import AcceptedRanks
 from exactregion.region.fitted import FittedRegion
+from exactregion.region.ratios import LinearRatios
 from exactregion.region.window import Window
 from exactregion.statistics import Combined, Discrepancy, Score, Statistic
-from exactregion.statistics.focused import Focused, focused_on
+from exactregion.statistics.focused import Focused
 from exactregion.statistics.measures import Whitened
 
 __all__ = ["BELOW", "OVERHEAD", "Boxes", "Enclosure", "can_enclose", "certain_predictors"]
@@ -245,7 +246,7 @@ def certain_predictors(model: Model) -> tuple[float, float]:
 class Enclosure:
     """Bounds of the rank by one statistic over boxes in the coordinates of a window.
 
-    `direction` is the gradient of the functional that a focused statistic looks at.
+    `number` is the number that a focused statistic is for.
     """
 
     def __init__(
@@ -253,13 +254,13 @@ class Enclosure:
         fitted: FittedRegion,
         window: Window,
         accepted: AcceptedRanks,
-        direction: FloatArray | None = None,
+        number: LinearRatios | None = None,
     ) -> None:
-        self.window, self.accepted, self.direction = window, accepted, direction
+        self.window, self.accepted, self.number = window, accepted, number
         inputs, theta = fitted.sample.inputs, window.origin[None]
         prepared, statistic = fitted.prepared, fitted.statistic
-        if direction is not None:
-            statistic = focused_on(direction)
+        if number is not None:
+            statistic = Focused(number.gradient)
             prepared = PreparedStatistic.of(statistic, inputs, fitted.resampling.m)
         self.link = _curved(fitted.model)
         design: Any = fitted.model.linear_design(inputs.X)
@@ -491,10 +492,8 @@ class _OverBoxes:
 
     def _bound_matrix(self) -> MatrixPart:
         rule, half = self.rule, self.half
-        B, d = half.shape
-        s, k = rule.matrix.shape[1], len(rule.row)
-        zero = np.zeros
-        if not s:
+        if not rule.matrix.shape[1]:
+            B, d, k, zero = *half.shape, len(rule.row), np.zeros
             return MatrixPart(
                 zero((B, 0, 0)), zero((B, d, 0, 0)), zero((B, 0)), zero((B, d, 0)), zero((B, 0, 0)),
                 zero((B, 3)), zero((B, 2)), zero((B, 0, 0)), zero((B, 0)), zero(B), zero(B),
@@ -522,11 +521,13 @@ class _OverBoxes:
         remainder = second + change**2 / (1 - np.minimum(change, MAX_CHANGE))
         metric = norm
         metric_slopes = -np.einsum("btad,bdc->btac", relative, norm)
-        if rule.direction is not None:
-            metric, metric_slopes = _along(rule.direction, inverse, metric_slopes / weight)
-            norm, sizes = inverse, sizes / np.sqrt(weight)
-            unit_size = unit_size / np.sqrt(weight)
-            remainder, first = 2 * remainder + (first + remainder) ** 2, 2 * first
+        if rule.number is not None:
+            # a focused statistic has no weight
+            norm = inverse
+            direction = _direction(rule.number, rule.window, self.centre, half, inverse)
+            metric, metric_slopes = _along(direction, inverse, metric_slopes)
+            first, remainder = direction.moves_of_metric(first, remainder)
+            self.near &= np.isfinite(remainder)
         residual = self.pull.value @ rule.matrix
         residual_slopes = np.tensordot(self.pull.slope, rule.moved_matrix, axes=1)
         bend = (self.pull.rest * sizes).sum(axis=1)
@@ -542,7 +543,7 @@ class _OverBoxes:
         linear_slopes = 2 * np.einsum("btac,bc->bta", metric_slopes, residual)
         linear_slopes += 2 * np.einsum("bac,btc->bta", metric, residual_slopes)
         upper, upper_sizes, drift = self._larger_metric(residual_slopes)
-        if rule.direction is None:
+        if rule.number is None:
             self.original = self._original_from_below(inverse, residual, residual_slopes)
             self.original[np.isinf(drift)] = 0.0
         own = self._own_columns(sizes, unit_size, upper, upper_sizes)
@@ -701,7 +702,7 @@ class _OverBoxes:
         The direction u is that of the box, seen from the origin.
         """
         rule = self.rule
-        if rule.direction is not None or not rule.matrix_weight:
+        if rule.number is not None or not rule.matrix_weight:
             return np.zeros(len(self.half))
         u = self.centre @ rule.window.axes.T
         along = u @ rule.matrix.T
@@ -765,18 +766,55 @@ def _size_of_error(error: FloatArray, norm: FloatArray) -> FloatArray:
     return np.asarray(np.sqrt(np.einsum("ba,bac,bc->b", error, np.abs(norm), error)))
 
 
+class Direction(NamedTuple):
+    """The gradient of a number over B boxes, as a share of its size at the centre."""
+
+    value: FloatArray  # (B, d)
+    slopes: FloatArray  # (B, d, d): one row per coordinate z
+    first: FloatArray  # (B,): size of the slopes over the box
+    rest: FloatArray  # (B,)
+
+    def moves_of_metric(self, first: FloatArray, rest: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Bound the moves of I⁻¹ g gᵀ I⁻¹ by those of I⁻¹, to first order and the rest."""
+        own = self.first + self.rest
+        rest = rest * (1 + own) + first * own + self.rest
+        first = first + self.first
+        return 2 * first, 2 * rest + (first + rest) ** 2
+
+
+def _direction(
+    number: LinearRatios, window: Window, centre: FloatArray, half: FloatArray, inverse: FloatArray
+) -> Direction:
+    """Expand the gradient of a number, which is constant or linear in θ."""
+    theta = window.origin + centre @ window.axes.T
+    value, steps = number.gradient(theta), np.zeros((*centre.shape, centre.shape[1]))
+    rounding = np.zeros(len(centre))
+    if number.denominator is not None:
+        a, b = number.numerator[0], number.denominator[0]
+        linear = np.outer(b @ window.axes, a) - np.outer(a @ window.axes, b)
+        steps = np.broadcast_to(linear, steps.shape)
+        # the cancellation between the two summands
+        large = np.abs(theta @ b)[:, None] * np.abs(a)
+        large = large + np.abs(theta @ a + number.offset[0])[:, None] * np.abs(b)
+        rounding = 1e-13 * _size_of_error(large, inverse)
+    size = np.maximum(_sizes_of(value[:, None], inverse)[:, 0], 1e-150)
+    first = (_sizes_of(steps, inverse) * half).sum(axis=1)
+    return Direction(
+        value / size[:, None], steps / size[:, None, None], first / size, rounding / size
+    )
+
+
 def _along(
-    direction: FloatArray, inverse: FloatArray, slopes: FloatArray
+    direction: Direction, inverse: FloatArray, slopes: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Metric b bᵀ of a focused statistic, b = I⁻¹ g, and its slopes.
 
-    b is divided by its size at the centre, a number that all data sets share and that changes no
+    g is divided by its size at the centre, a number that all data sets share and that changes no
     comparison.
     """
-    b = inverse @ direction
-    size = np.sqrt(np.maximum(b @ direction, 1e-300))[:, None]
-    b = b / size
-    b_slopes = (slopes @ direction) / size[:, :, None]
+    b = np.einsum("bac,bc->ba", inverse, direction.value)
+    b_slopes = np.einsum("btac,bc->bta", slopes, direction.value)
+    b_slopes += np.einsum("bac,btc->bta", inverse, direction.slopes)
     outer = np.einsum("bta,bc->btac", b_slopes, b)
     return np.einsum("ba,bc->bac", b, b), outer + np.swapaxes(outer, 2, 3)
 

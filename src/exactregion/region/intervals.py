@@ -10,10 +10,11 @@ import numpy as np
 
 from exactregion._typing import FloatArray
 from exactregion.errors import InvalidTypeError, InvalidValueError
-from exactregion.region.bounds import Bounds, focused_bounds, joint_bounds
+from exactregion.region.bounds import Bounds, focused_bounds, joint_bounds, number_bounds
 from exactregion.region.extremes import Functionals
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.outline import outline_of
+from exactregion.region.ratios import LinearRatios
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -85,12 +86,14 @@ def parameter_intervals(
         each = np.eye(len(estimate))
         together = None
         if joint:
+            numbers = LinearRatios.linear(each)
             together = joint_bounds(
-                fitted, lambda theta: theta, len(estimate), linear=each, certify=certify
+                fitted, lambda theta: theta, len(estimate), numbers=numbers, certify=certify
             )
         found = []
         for index, name in enumerate(fitted.model.parameter_names):
-            bounds = together or _focused_on(fitted, each[index], certify)
+            number = LinearRatios.linear(each[[index]])
+            bounds = together or number_bounds(fitted, number, certify)
             column, limits = index if joint else 0, fitted.model.bounds[index]
             found.append(
                 _interval(fitted, name, estimate[index], bounds, column=column, limits=limits)
@@ -102,35 +105,42 @@ def parameter_intervals(
 
 def functional_interval(
     fitted: FittedRegion,
-    g: Callable[[FloatArray], Any],
+    g: Any,
     *,
     name: str | None = None,
     joint: bool = False,
+    certify: bool | None = None,
 ) -> Interval:
     """Find the interval of a functional; see `ConfidenceRegion.functional`."""
-    if not callable(g):
-        raise InvalidTypeError(
-            f"must be callable, a number for each theta (d,). Got {type(g).__name__} instead.",
-            parameter="g",
-        )
-    values = _vectorised(g)
+    number = g if isinstance(g, LinearRatios) else None
+    if number is None and not callable(g):
+        number = _number(g, fitted.n_parameters)
+    values = _vectorised(g) if number is None else number
     at_estimate = values(outline_of(fitted).estimate[None])[0, 0]
     if joint:
-        bounds = joint_bounds(fitted, values, 1)
+        bounds = joint_bounds(fitted, values, 1, numbers=number, certify=certify)
+    elif number is not None:
+        bounds = number_bounds(fitted, number, certify)
     else:
         bounds = focused_bounds(fitted, values, lambda theta: _differences(values, theta))
     return _interval(fitted, name or str(getattr(g, "__name__", "functional")), at_estimate, bounds)
 
 
-def _focused_on(fitted: FittedRegion, linear: FloatArray, certify: bool | None) -> Bounds:
-    """Bound a linear functional with coefficients (d,) on its own."""
-
-    def gradient(theta: FloatArray) -> FloatArray:
-        return np.broadcast_to(linear, theta.shape)
-
-    return focused_bounds(
-        fitted, lambda theta: theta @ linear[:, None], gradient, linear=linear, certify=certify
-    )
+def _number(coefficients: Any, d: int) -> LinearRatios:
+    """Read coefficients (d,), or (2, d) of a ratio."""
+    try:
+        values = np.asarray(coefficients, dtype=np.float64)
+    except (TypeError, ValueError):
+        values = np.empty(0)
+    if values.shape not in ((d,), (2, d)) or not np.isfinite(values).all():
+        raise InvalidTypeError(
+            f"must be callable, a number for each theta ({d},), or finite coefficients of shape "
+            f"({d},) or (2, {d}). Got {coefficients!r} instead.",
+            parameter="g",
+        )
+    if values.ndim == 1:
+        return LinearRatios.linear(values[None])
+    return LinearRatios(values[:1], np.zeros(1), values[1:])
 
 
 def _vectorised(g: Callable[[FloatArray], Any]) -> Functionals:

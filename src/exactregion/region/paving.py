@@ -22,6 +22,7 @@ from exactregion.engine.progress import advance
 from exactregion.ranking import AcceptedRanks
 from exactregion.region.enclosure import BELOW, Boxes, Enclosure, certain_predictors
 from exactregion.region.fitted import FittedRegion
+from exactregion.region.ratios import RatiosInWindow
 from exactregion.region.window import Window, likely_parameters, window_at
 
 __all__ = ["Domain", "Paving", "ProvenEnds", "domain_of", "pave", "proven_ends"]
@@ -89,12 +90,11 @@ def _find_domain(fitted: FittedRegion) -> Domain | None:
     d = len(window.origin)
     accepted = AcceptedRanks(m, 1, m - 1)
     ranks = fitted.rank_function()
-    both = np.stack([np.eye(d), -np.eye(d)], axis=1).reshape(-1, d)
     ends = proven_ends(
         [Enclosure(fitted, window, accepted)],
         lambda z: accepted.holds(ranks(window.theta(z))[0]),
         Domain(window, np.zeros(d), np.full(d, radius)),
-        both,
+        RatiosInWindow(np.zeros(d), np.eye(d), None),
         np.full(2 * d, -np.inf),
         tolerance=DOMAIN_GAP,
         budget=DOMAIN_BUDGET,
@@ -154,13 +154,13 @@ def proven_ends(
     rules: Sequence[Enclosure],
     is_member: Callable[[FloatArray], BoolArray],
     domain: Domain,
-    functionals: FloatArray,
+    numbers: RatiosInWindow,
     known: FloatArray,
     *,
     tolerance: float,
     budget: float,
 ) -> ProvenEnds:
-    """Bound the largest values of functionals (F, d) of z over the θ that all rules accept.
+    """Bound the largest values of numbers and of their negatives over the θ that all rules accept.
 
     Parameters
     ----------
@@ -170,8 +170,8 @@ def proven_ends(
         Coordinates z (T, d) to which of them are members, by the engines.
     domain : Domain
         A box that all members lie in.
-    functionals : ndarray of shape (F, d)
-        Coefficients; the second of each pair is minus the first, so that both ends are found.
+    numbers : RatiosInWindow
+        The numbers, as functions of z.
     known : ndarray of shape (F,)
         Values of members; -∞ where none is known.
     tolerance : float
@@ -181,7 +181,7 @@ def proven_ends(
         Comparisons of labels after which no more boxes are split.
     """
     started = time.perf_counter()
-    F = len(functionals)
+    F = len(known)
     boxes = Boxes(
         domain.centre[None],
         domain.half[None],
@@ -194,10 +194,11 @@ def proven_ends(
         boxes, is_inside = boxes[is_open], is_inside[is_open]
         n_boxes += len(is_open)
         advance(len(is_open))
-        top = boxes.centre @ functionals.T + boxes.half @ np.abs(functionals).T
+        top = numbers.top(boxes.centre, boxes.half)
         value = np.maximum(value, top[is_inside].max(axis=0, initial=-np.inf))
-        value = _improved(value, boxes.centre, top, functionals, is_member)
-        length = np.where(np.isfinite(value), value + value[other], 0.0)
+        value = _improved(value, boxes.centre, top, numbers, is_member)
+        known_both = np.isfinite(value) & np.isfinite(value[other])
+        length = np.where(known_both, value + np.where(known_both, value[other], 0.0), 0.0)
         exceeds = (top > value + tolerance * length).any(axis=1) & ~is_inside
         if not exceeds.any() or sum(rule.work for rule in rules) > budget:
             exceeds[:] = False
@@ -302,7 +303,7 @@ def _improved(
     value: FloatArray,
     centres: FloatArray,
     top: FloatArray,
-    functionals: FloatArray,
+    numbers: RatiosInWindow,
     is_member: Callable[[FloatArray], BoolArray],
 ) -> FloatArray:
     """Return larger values of members among the centres of the boxes that reach farthest."""
@@ -310,11 +311,12 @@ def _improved(
         return value
     farthest = np.argpartition(-top, min(TRIED, len(top)) - 1, axis=0)[:TRIED]
     tried = centres[np.unique(farthest)]
-    values = tried @ functionals.T
+    values = numbers.at(tried)
     tried = tried[(values > value).any(axis=1)][:MOST_TRIED]
     if len(tried):
         tried = tried[is_member(tried)]
-    found = (tried @ functionals.T).max(axis=0, initial=-np.inf)
+    found = numbers.at(tried)
+    found = np.where(np.isnan(found), -np.inf, found).max(axis=0, initial=-np.inf)
     return np.asarray(np.maximum(value, found))
 
 

@@ -368,30 +368,41 @@ class ConfidenceRegion:
             return interval_table(self.fitted_, joint=joint, certify=certify)
 
     def functional(
-        self, g: Callable[[FloatArray], Any], name: str | None = None, *, joint: bool = False
+        self,
+        g: Callable[[FloatArray], Any] | npt.ArrayLike,
+        name: str | None = None,
+        *,
+        joint: bool = False,
+        certify: bool | None = None,
     ) -> Interval:
         """Return an interval for any number g(θ): an ED50, an odds ratio, a difference.
 
         Parameters
         ----------
-        g : callable
-            θ of shape (d,) to a number.
+        g : callable or array-like
+            θ of shape (d,) to a number; or coefficients a of shape (d,) for a·θ, or (a, b) of shape
+            (2, d) for a·θ / b·θ, whose intervals are proven where those of parameters are.
         name : str, optional
             What to call it.
         joint : bool
             Project the joint region, instead of a focused interval.
+        certify : bool, optional
+            As for `intervals`; not used for callables, which are searched.
 
         Examples
         --------
         >>> import exactregion as er
         >>> flights = er.datasets.oring()
         >>> region = er.ConfidenceRegion("logistic", rng=0).fit(flights["temp"], flights["y"])
-        >>> even = region.functional(lambda th: -th[0] / th[1], name="temperature of even odds")
-        >>> even.lower < even.estimate < even.upper
+        >>> even = region.functional([[-1, 0], [0, 1]], name="temperature of even odds")
+        >>> even.lower < even.estimate < even.upper, even.certified
+        (True, True)
+        >>> by_search = region.functional(lambda th: -th[0] / th[1])
+        >>> abs(by_search.upper - even.upper) < 0.1 * (even.upper - even.lower)
         True
         """
         with self._progress(name or "functional"):
-            return functional_interval(self.fitted_, g, name=name, joint=joint)
+            return functional_interval(self.fitted_, g, name=name, joint=joint, certify=certify)
 
     def band(self, X: Any, *, joint: bool = True, certify: bool | None = None) -> Band:
         """Return bounds of P(Y=1|x) at new inputs.

@@ -1,0 +1,113 @@
+"""Numbers that are linear in θ, or ratios of such: parameters, logits, contrasts, an ED50."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from exactregion._typing import FloatArray
+from exactregion.region.window import Window
+
+__all__ = ["LinearRatios", "RatiosInWindow"]
+
+
+@dataclass(frozen=True, eq=False)
+class LinearRatios:
+    """G numbers (a·θ + c) / (b·θ), or a·θ + c.
+
+    Attributes
+    ----------
+    numerator : ndarray of shape (G, d)
+        a of each number.
+    offset : ndarray of shape (G,)
+        c of each.
+    denominator : ndarray of shape (G, d) or None
+        b of each; None where they are linear.
+    """
+
+    numerator: FloatArray
+    offset: FloatArray
+    denominator: FloatArray | None = None
+
+    @classmethod
+    def linear(cls, coefficients: FloatArray) -> LinearRatios:
+        """Return the linear numbers with these coefficients (G, d)."""
+        return cls(coefficients, np.zeros(len(coefficients)))
+
+    def __len__(self) -> int:
+        """Return the number of numbers, G."""
+        return len(self.numerator)
+
+    def __call__(self, theta: FloatArray) -> FloatArray:
+        """Compute the numbers at θ (T, d): shape (T, G)."""
+        values = theta @ self.numerator.T + self.offset
+        if self.denominator is None:
+            return np.asarray(values)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(values / (theta @ self.denominator.T))
+
+    def gradient(self, theta: FloatArray) -> FloatArray:
+        """Compute the gradient of the first number at θ (T, d), up to its length: shape (T, d).
+
+        That of a ratio is (b·θ) a - (a·θ + c) b, which is linear in θ.
+        """
+        a = self.numerator[0]
+        if self.denominator is None:
+            return np.broadcast_to(a, theta.shape)
+        b = self.denominator[0]
+        above, below = theta @ a + self.offset[0], theta @ b
+        return np.asarray(below[:, None] * a - above[:, None] * b)
+
+    def in_window(self, window: Window) -> RatiosInWindow:
+        """Return both signs of each number as functions of the coordinates of a window."""
+        top = self.numerator @ window.origin + self.offset, self.numerator @ window.axes
+        bottom = None
+        if self.denominator is not None:
+            bottom = self.denominator @ window.origin, self.denominator @ window.axes
+        return RatiosInWindow(*top, bottom)
+
+
+@dataclass(frozen=True, eq=False)
+class RatiosInWindow:
+    """The numbers in coordinates z: (start + slope·z) over the same of a denominator."""
+
+    start: FloatArray  # (G,)
+    slope: FloatArray  # (G, d)
+    denominator: tuple[FloatArray, FloatArray] | None
+
+    def at(self, z: FloatArray) -> FloatArray:
+        """Compute each number and its negative at z (N, d): shape (N, 2G)."""
+        values = self.start + z @ self.slope.T
+        if self.denominator is not None:
+            start, slope = self.denominator
+            with np.errstate(divide="ignore", invalid="ignore"):
+                values = values / (start + z @ slope.T)
+        return _both_signs(values, -values)
+
+    def top(self, centre: FloatArray, half: FloatArray) -> FloatArray:
+        """Bound each number and its negative from above over boxes (N, d): shape (N, 2G).
+
+        A ratio is monotone along every line on which its denominator keeps its sign, so that it is
+        largest at a corner. Where the sign changes there is no bound.
+        """
+        if self.denominator is None:
+            values = self.start + centre @ self.slope.T
+            reach = half @ np.abs(self.slope).T
+            return _both_signs(values + reach, reach - values)
+        start, slope = self.denominator
+        middle, reach = start + centre @ slope.T, half @ np.abs(slope).T
+        corners = np.array(list(product((-1.0, 1.0), repeat=half.shape[1])))
+        z = centre + corners[:, None] * half
+        with np.errstate(divide="ignore", invalid="ignore"):
+            values = (self.start + z @ self.slope.T) / (start + z @ slope.T)
+        keeps_sign = np.abs(middle) > reach * (1 + 1e-12)
+        largest = np.where(keeps_sign, values.max(axis=0), np.inf)
+        smallest = np.where(keeps_sign, values.min(axis=0), -np.inf)
+        return _both_signs(largest, -smallest)
+
+
+def _both_signs(upper: FloatArray, lower: FloatArray) -> FloatArray:
+    """Put columns (N, G) next to each other in turn: shape (N, 2G)."""
+    return np.stack([upper, lower], axis=-1).reshape(len(upper), 2 * upper.shape[1])
