@@ -38,6 +38,10 @@ FINEST_DIRECTION = 2.0**-12
 """Cells of directions that no row excludes as a whole at this width are taken for directions
 without an end: nothing is proven then."""
 
+SMALLEST_HALF = 1e-9
+"""Boxes are not split below this half width, in standard errors: at the pole of a ratio that is a
+member no width would be small enough."""
+
 DOMAIN_GAP, DOMAIN_BUDGET = 0.3, 3e8
 """How close the domain is to members, as a share of its width, and the work that may be spent on
 it: a closer one costs more than the sets within it save."""
@@ -200,6 +204,7 @@ def proven_ends(
         known_both = np.isfinite(value) & np.isfinite(value[other])
         length = np.where(known_both, value + np.where(known_both, value[other], 0.0), 0.0)
         exceeds = (top > value + tolerance * length).any(axis=1) & ~is_inside
+        exceeds &= boxes.half.max(axis=1) > SMALLEST_HALF
         if not exceeds.any() or sum(rule.work for rule in rules) > budget:
             exceeds[:] = False
         bound = np.maximum(bound, top[~exceeds].max(axis=0, initial=-np.inf))
