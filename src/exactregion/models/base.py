@@ -94,6 +94,14 @@ class Model(ABC):
         """Return D (n, d) if P is a strictly increasing function of D θ in each row, else None."""
         return None
 
+    def natural(self) -> Model | None:
+        """Return the same family with parameters in which it is linear, if there is such a one.
+
+        Its method `from_natural` takes its parameters (T, d) to those of this family: each one by
+        an increasing or decreasing function of its own, within `natural_bounds`.
+        """
+        return None
+
     def bind(self, names: Sequence[str]) -> Model:
         """Return the model for inputs with these column names."""
         return self

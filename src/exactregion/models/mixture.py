@@ -16,6 +16,7 @@ from scipy.special import expit
 from exactregion._typing import FloatArray
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.models.base import Bounds, Model, as_matrix
+from exactregion.models.linear import Logistic
 
 __all__ = ["GaussianMixture", "LaplaceMixture", "Mixture"]
 
@@ -89,6 +90,10 @@ class _LocationMixture(_TwoDensities):
         a, scale = self.advantage(x), theta[:, 1:]
         return np.where(a == 0, 0.0, a / scale**self.power)
 
+    def natural(self) -> Model:
+        """Return the logistic family with the parameters (logit p, 1 / scale^power)."""
+        return _NaturalMixture(feature_names=("x",), mixture=self)
+
     def differentiate(self, theta: FloatArray, X: Any) -> FloatArray:
         """Compute (1 / (p (1 - p)), -power · a(x) / scale^(power + 1))."""
         a = self.advantage(self._column(X))
@@ -96,6 +101,44 @@ class _LocationMixture(_TwoDensities):
         in_p = np.broadcast_to(1 / (p * (1 - p)), (len(theta), len(a)))
         in_scale = np.where(a == 0, 0.0, -self.power * a / scale ** (self.power + 1))
         return np.stack([in_p, in_scale], axis=-1)
+
+
+@dataclass(frozen=True)
+class _NaturalMixture(Logistic):
+    """A location mixture by its natural parameters, (logit p, 1 / scale^power).
+
+    The logit of P is logit p + a(x) / scale^power, so that it is a logistic family in a(x).
+    """
+
+    mixture: _LocationMixture = field(kw_only=True)
+
+    parameter_names = ("logit p", "slope")
+    natural_bounds = ((-np.inf, np.inf), (0.0, np.inf))
+
+    def linear_design(self, X: Any) -> FloatArray:
+        """Return (1, a(x))."""
+        a = self.mixture.advantage(self.mixture._column(X))
+        return np.column_stack([np.ones_like(a), a])
+
+    def evaluate(self, theta: FloatArray, X: Any) -> FloatArray:
+        """Compute expit of the linear predictor."""
+        a = self.linear_design(X)[:, 1]
+        return self.inverse_link(theta[:, :1] + theta[:, 1:] * a)
+
+    def differentiate(self, theta: FloatArray, X: Any) -> FloatArray:
+        """Return (1, a(x))."""
+        design = self.linear_design(X)
+        return np.broadcast_to(design, (len(theta), *design.shape))
+
+    def logit_curvature(self, eta: FloatArray) -> FloatArray:
+        """Return zeros: η is the logit."""
+        return np.zeros_like(eta)
+
+    def from_natural(self, natural: FloatArray) -> FloatArray:
+        """Return (p, scale)."""
+        with np.errstate(divide="ignore"):
+            scale = np.maximum(natural[:, 1], 0.0) ** (-1 / self.mixture.power)
+        return np.stack([expit(natural[:, 0]), scale], axis=-1)
 
 
 class LaplaceMixture(_LocationMixture):

@@ -16,6 +16,7 @@ from exactregion.models import LinearModel, Model
 from exactregion.models.fixed import fixed_probabilities
 from exactregion.region.bounds import Bounds, focused_bounds, joint_bounds, number_bounds
 from exactregion.region.fitted import FittedRegion
+from exactregion.region.natural import natural_region
 from exactregion.region.outline import outline_of
 from exactregion.region.ratios import LinearRatios
 
@@ -128,11 +129,12 @@ def band_at(
     inputs = _new_inputs(fitted, X)
     outline = outline_of(fitted)
     digest = hashlib.sha256(np.ascontiguousarray(inputs).tobytes()).digest()
-    scale = _Scale.of(fitted, inputs)
+    space = natural_region(fitted, certify) or fitted
+    scale = _Scale.of(space, inputs)
     # the bounds are kept, not the band: its arrays belong to the user
     bounds = fitted.cached(
         ("band", joint, certify, inputs.shape, digest),
-        lambda: scale.bounds(fitted, joint=joint, certify=certify),
+        lambda: scale.bounds(space, joint=joint, certify=certify),
     )
     return Band(
         inputs,

@@ -36,6 +36,7 @@ from exactregion.statistics.focused import Focused
 __all__ = [
     "Bounds",
     "focused_bounds",
+    "is_provable",
     "joint_bounds",
     "number_bounds",
     "passes_infinity",
@@ -146,6 +147,18 @@ class Bounds:
         yes = np.ones(width, dtype=np.bool_)
         return cls(nan, nan, nan, yes & certified, yes, 0, 0, 0.0)
 
+    def of(self, index: int) -> Bounds:
+        """Return the bounds of one functional."""
+        at = slice(index, index + 1)
+        return replace(
+            self,
+            lower=self.lower[at],
+            upper=self.upper[at],
+            gap=self.gap[at],
+            certified=self.certified[at],
+            settled=self.settled[at],
+        )
+
     @classmethod
     def joined(cls, parts: Sequence[Bounds]) -> Bounds:
         """Put the bounds of several searches together."""
@@ -198,7 +211,7 @@ def _proven_or_audited(
 
     `search` takes the number of probes of an audit, 0 for none.
     """
-    if numbers is None or not _is_provable(fitted, certify):
+    if numbers is None or not is_provable(fitted, certify):
         return search(_probes_for(fitted))
     proven = _certified(fitted, search(0), numbers, certify, rules, gap=gap)
     if proven.certified.all():
@@ -217,7 +230,7 @@ def _proven_or_audited(
     )
 
 
-def _is_provable(fitted: FittedRegion, certify: bool | None) -> bool:
+def is_provable(fitted: FittedRegion, certify: bool | None) -> bool:
     """Return whether the ends of linear functionals are to be proven, and can be."""
     largest_d = LARGEST if certify else USUAL_LARGEST
     if certify is False or fitted.n_parameters > largest_d or not can_enclose(fitted):
@@ -228,7 +241,7 @@ def _is_provable(fitted: FittedRegion, certify: bool | None) -> bool:
 
 def paving_of(fitted: FittedRegion, tolerance: float) -> Paving:
     """Cover a region by boxes; see `ConfidenceRegion.paving`."""
-    domain = domain_of(fitted) if _is_provable(fitted, certify=True) else None
+    domain = domain_of(fitted) if is_provable(fitted, certify=True) else None
     if domain is None:
         raise InvalidValueError(
             "A paving needs a logistic, probit, cloglog or recalibration family with up to three "

@@ -579,7 +579,8 @@ class _OverBoxes:
         unit = rule.matrix_unit[None]
         if rule.link is not None:
             largest = (self.gain.largest[:, :, None] * np.abs(rule.matrix)).max(axis=1)
-            unit = grid_unit(np.minimum(largest, 1e300), rule.extent, rule.m)
+            # twice as large, since natural parameters may have columns of another power of two
+            unit = 2 * grid_unit(np.minimum(largest, 1e300), rule.extent, rule.m)
         self.unit = np.broadcast_to(unit, (len(self.half), rule.matrix.shape[1]))
         self.centre_error = self.unit * rule.centre_units
         # where a probability is exactly 1, its columns are zero, and the grid may be finer

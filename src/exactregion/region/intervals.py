@@ -13,6 +13,7 @@ from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.region.bounds import Bounds, focused_bounds, joint_bounds, number_bounds
 from exactregion.region.extremes import Functionals
 from exactregion.region.fitted import FittedRegion
+from exactregion.region.natural import from_natural, natural_region
 from exactregion.region.outline import outline_of
 from exactregion.region.ratios import LinearRatios
 
@@ -84,20 +85,24 @@ def parameter_intervals(
     def find() -> tuple[Interval, ...]:
         estimate = outline_of(fitted).estimate
         each = np.eye(len(estimate))
+        natural = natural_region(fitted, certify)
+        space = natural or fitted
         together = None
         if joint:
             numbers = LinearRatios.linear(each)
             together = joint_bounds(
-                fitted, lambda theta: theta, len(estimate), numbers=numbers, certify=certify
+                space, lambda theta: theta, len(estimate), numbers=numbers, certify=certify
             )
         found = []
         for index, name in enumerate(fitted.model.parameter_names):
             number = LinearRatios.linear(each[[index]])
-            bounds = together or number_bounds(fitted, number, certify)
-            column, limits = index if joint else 0, fitted.model.bounds[index]
-            found.append(
-                _interval(fitted, name, estimate[index], bounds, column=column, limits=limits)
+            bounds = (
+                number_bounds(space, number, certify) if together is None else together.of(index)
             )
+            if natural is not None:
+                bounds = from_natural(natural, index, bounds)
+            limits = fitted.model.bounds[index]
+            found.append(_interval(fitted, name, estimate[index], bounds, limits))
         return tuple(found)
 
     return fitted.cached(("intervals", joint, certify), find)
@@ -180,22 +185,20 @@ def _interval(
     name: str,
     estimate: float,
     bounds: Bounds,
-    *,
-    column: int = 0,
     limits: tuple[float, float] = (-np.inf, np.inf),
 ) -> Interval:
-    """Return one column of the bounds as an interval, cut at the limits of the number."""
-    ends = bounds.lower[column], bounds.upper[column]
+    """Return the bounds of one number as an interval, cut at its limits."""
+    ends = bounds.lower[0], bounds.upper[0]
     lower, upper = np.clip(ends, *limits).tolist()
     return Interval(
         name,
         float(estimate),
         lower,
         upper,
-        _status(*ends) if bounds.settled[column] or not np.isfinite(ends).all() else "unsettled",
+        _status(*ends) if bounds.settled[0] or not np.isfinite(ends).all() else "unsettled",
         fitted.accepted.coverage,
-        float(bounds.gap[column]),
-        bool(bounds.certified[column]),
+        float(bounds.gap[0]),
+        bool(bounds.certified[0]),
         bounds.probes,
         bounds.evaluations,
         bounds.seconds,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.intervals import parameter_intervals
+from exactregion.region.natural import natural_region
 from exactregion.region.outline import joint_far_members, outline_of
 
 __all__ = ["Status", "status_of"]
@@ -42,6 +43,9 @@ def _find_status(fitted: FittedRegion) -> Status:
         return Status("empty", is_proven)
     if far is not None and (far.members or far.status == "bounded"):
         return Status(outline.status, certified=True)
+    if natural_region(fitted, None) is not None:
+        is_split = outline.status == "disconnected"
+        return Status("disconnected" if is_split else "bounded", certified=True)
     if far is not None or outline.status == "unbounded":
         return Status(outline.status, certified=False)
     # a search is audited: its rays alone would miss members far away
