@@ -9,8 +9,8 @@ import pytest
 
 import exactregion as er
 from exactregion.cli.options import Family
-from exactregion.cli.output import finite
 from exactregion.data import formula
+from exactregion.data.files import finite
 
 FEW = ("--resamples", "39")
 FLIGHTS = er.datasets.oring()

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import exactregion as er
 from exactregion.cli import options as opt
 from exactregion.cli.data import Data, facts_of, read_data
 from exactregion.cli.output import (
@@ -23,9 +24,6 @@ from exactregion.engine.progress import showing
 from exactregion.errors import InvalidValueError
 from exactregion.models import MODELS
 from exactregion.plotting.wording import answer_of_region, guarantee_of_region, percent
-
-if TYPE_CHECKING:
-    from exactregion.region import ConfidenceRegion
 
 __all__ = ["FIT_EXAMPLES", "SHOW_EXAMPLES", "fit", "fit_region", "show"]
 
@@ -106,8 +104,6 @@ def show(
 
     It gives the same answers as before, and new ones: other places, a picture, a report.
     """
-    import exactregion as er
-
     check_file(file)
     region = er.load(file)
     region.n_jobs = jobs
@@ -127,10 +123,8 @@ def show(
 
 def fit_region(
     data: Data, columns: opt.Columns, family: opt.Family, draws: opt.Draws, **settings: Any
-) -> ConfidenceRegion:
+) -> er.ConfidenceRegion:
     """Fit a region to data, by a design if there is a formula or if inputs are words."""
-    import exactregion as er
-
     settings |= {
         "model": family.to_model(),
         **draws.settings,
@@ -144,7 +138,7 @@ def fit_region(
 
 
 def _describe(
-    region: ConfidenceRegion, wanted: Wanted, head: dict[str, Any], results: Results
+    region: er.ConfidenceRegion, wanted: Wanted, head: dict[str, Any], results: Results
 ) -> None:
     """Compute what is wanted of a region, then print and write it."""
     # what the options say is checked before the search

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import importlib.util
-import json
 import math
 import os
 import sys
@@ -14,7 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import typer
 from rich import box
 from rich.cells import cell_len
@@ -24,9 +21,9 @@ from rich.text import Text
 
 from exactregion._version import __version__
 from exactregion.cli.options import Output
-from exactregion.data.files import write_whole
+from exactregion.data.files import json_text, write_whole
 from exactregion.engine.progress import showing
-from exactregion.errors import InvalidValueError, MissingDependencyError
+from exactregion.errors import InvalidValueError, optional_module
 from exactregion.plotting.wording import interval_text, number
 
 if TYPE_CHECKING:
@@ -37,10 +34,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Page",
     "Results",
-    "check_packages",
     "check_target",
     "facts_of_test",
-    "finite",
     "interval",
     "interval_record",
     "interval_records",
@@ -49,7 +44,6 @@ __all__ = [
     "plain_streams",
     "print_json",
     "printable",
-    "record_of_test",
     "settings_record",
     "shorten",
     "statistic_name",
@@ -158,21 +152,7 @@ class Page:
 def print_json(content: Mapping[str, Any]) -> None:
     """Print one JSON object on stdout; what is not finite becomes null."""
     unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
-    text = json.dumps(finite(content), indent=2, ensure_ascii=not unicode, allow_nan=False)
-    sys.stdout.write(text + "\n")
-
-
-def finite(content: Any) -> Any:
-    """Turn what NumPy has into what JSON has; NaN and infinities into None."""
-    if isinstance(content, Mapping):
-        return {str(key): finite(value) for key, value in content.items()}
-    if isinstance(content, np.generic):
-        return finite(content.item())
-    if isinstance(content, (list, tuple, np.ndarray)):
-        return [finite(value) for value in content]
-    if isinstance(content, float) and not math.isfinite(content):
-        return None
-    return content
+    sys.stdout.write(json_text(content, ensure_ascii=not unicode))
 
 
 def interval_record(row: Any) -> dict[str, Any]:
@@ -222,18 +202,14 @@ def facts_of_test(result: ExactTestResult) -> dict[str, str]:
     }
 
 
-def record_of_test(result: ExactTestResult) -> dict[str, Any]:
-    """Describe a test for programs."""
-    return {"pvalue": result.pvalue, "rank": result.rank, "z": result.statistic}
-
-
 def check_target(option: str, path: Path, *, force: bool) -> None:
     """Check that a file can be written, before the work that goes into it."""
     suffixes = SUFFIXES.get(option, ())
     if suffixes and path.suffix.lower() not in suffixes:
         listed = " or ".join(filter(None, [", ".join(suffixes[:-1]), suffixes[-1]]))
         raise InvalidValueError(f"{option} must end in {listed}. Got {str(path)!r} instead.")
-    check_packages(option, option)
+    for package in PACKAGES.get(option, ()):
+        optional_module(package, option, option.removeprefix("--"))
     if path.is_dir():
         raise InvalidValueError(f"{option} must be a file. {str(path)!r} is a folder.")
     if not path.parent.is_dir():
@@ -254,14 +230,6 @@ def make_folder(folder: Path, names: Iterable[str], *, force: bool) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name in names:
         check_target("--out", folder / name, force=force)
-
-
-def check_packages(option: str, what: str) -> None:
-    """Check that the packages behind --plot or --report are installed."""
-    if any(importlib.util.find_spec(package) is None for package in PACKAGES.get(option, ())):
-        raise MissingDependencyError(
-            f"{what} needs a package more: pip install exactregion[{option.removeprefix('--')}]"
-        )
 
 
 def write_picture(path: Path, display: Any) -> None:

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from exactregion.data.formula import columns_of, formulaic_module, parse_formula, unreadable
+from exactregion.data.formula import (
+    columns_of,
+    columns_of_terms,
+    formulaic_module,
+    parse_formula,
+    unreadable,
+)
 from exactregion.data.frames import as_pandas, check_present
 from exactregion.data.reading import from_native
 from exactregion.errors import InvalidTypeError, InvalidValueError
@@ -54,10 +60,7 @@ class Design:
         if len(frame) == 0:
             raise InvalidValueError("must have at least one row. Got 0 instead.", parameter="data")
         left, right = sides or parse_formula(formula, list(frame.columns))
-        outputs, inputs = (
-            {name for term in side for f in term.factors for name in columns_of(f, frame.columns)}
-            for side in (left, right)
-        )
+        outputs, inputs = (set(columns_of_terms(side, frame.columns)) for side in (left, right))
         if inputs & outputs:
             both = sorted(inputs & outputs)
             raise InvalidValueError(
@@ -113,7 +116,7 @@ class Design:
     def terms(self) -> dict[str, set[str]]:
         """The columns that each term of the right side uses."""
         return {
-            str(term).strip("`"): {c for f in term.factors for c in columns_of(f, self.columns)}
+            str(term).strip("`"): set(columns_of_terms([term], self.columns))
             for term in self._spec.terms
         }
 

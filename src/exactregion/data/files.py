@@ -1,4 +1,4 @@
-"""Files: written whole or not at all, and archives of a header in JSON with arrays.
+"""Files: written whole or not at all, JSON, and archives of a header in JSON with arrays.
 
 An archive is a zip file that ``numpy.load`` opens too: ``header.json``, one ``.npy`` member per
 array, and ``sha256``, a digest of all members, by which a complete file differs from one that was
@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import math
 import os
 import zipfile
 from collections.abc import Callable, Mapping
@@ -21,7 +22,7 @@ import numpy.typing as npt
 
 from exactregion.errors import ExactRegionError, FileFormatError
 
-__all__ = ["Arrays", "pack", "unpack", "write_whole"]
+__all__ = ["Arrays", "finite", "json_text", "pack", "unpack", "write_whole"]
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -42,6 +43,25 @@ def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> Path:
     finally:
         part.unlink(missing_ok=True)
     return path
+
+
+def json_text(content: Any, *, ensure_ascii: bool = False) -> str:
+    """Write results as JSON, for people and programs; what is not finite becomes null."""
+    text = json.dumps(finite(content), indent=2, ensure_ascii=ensure_ascii, allow_nan=False)
+    return f"{text}\n"
+
+
+def finite(content: Any) -> Any:
+    """Turn what NumPy has into what JSON has; NaN and infinities into None."""
+    if isinstance(content, Mapping):
+        return {str(key): finite(value) for key, value in content.items()}
+    if isinstance(content, np.generic):
+        return finite(content.item())
+    if isinstance(content, (list, tuple, np.ndarray)):
+        return [finite(value) for value in content]
+    if isinstance(content, float) and not math.isfinite(content):
+        return None
+    return content
 
 
 def pack(header: Mapping[str, Any], arrays: Arrays) -> bytes:

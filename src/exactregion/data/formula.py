@@ -10,16 +10,15 @@ from __future__ import annotations
 
 import ast
 import difflib
-import importlib
 import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, cast
 
 import numpy as np
 
-from exactregion.errors import InvalidTypeError, InvalidValueError, MissingDependencyError
+from exactregion.errors import InvalidTypeError, InvalidValueError, optional_module
 
-__all__ = ["columns_of", "formulaic_module", "parse_formula", "unreadable"]
+__all__ = ["columns_of", "columns_of_terms", "formulaic_module", "parse_formula", "unreadable"]
 
 BUILTINS = frozenset({"abs", "float", "int", "pow", "round"})
 """Functions of Python that a formula may call."""
@@ -39,13 +38,7 @@ Terms = Sequence[Any]
 
 def formulaic_module(name: str = "") -> Any:
     """Load formulaic or a module of it; an error with the install line if it is missing."""
-    try:
-        return importlib.import_module(f"formulaic{name}")
-    except ImportError as error:
-        raise MissingDependencyError(
-            "Formulas require formulaic, which is not installed. "
-            "Install it with: pip install exactregion[formula]"
-        ) from error
+    return optional_module(f"formulaic{name}", "A formula", "formula")
 
 
 def parse_formula(formula: object, columns: Sequence[str]) -> tuple[Terms, Terms]:
@@ -92,6 +85,12 @@ def columns_of(factor: Any, columns: Collection[str]) -> Iterator[str]:
                 name = node.value  # Q("a name") is another way to write `a name`
             if isinstance(name, str) and name in columns:
                 yield name
+
+
+def columns_of_terms(terms: Terms, columns: Collection[str]) -> list[str]:
+    """List the columns that terms use, each once."""
+    factors = [factor for term in terms for factor in term.factors]
+    return list(dict.fromkeys(name for f in factors for name in columns_of(f, columns)))
 
 
 def unreadable(formula: str, error: Exception) -> InvalidValueError:

@@ -28,7 +28,7 @@ from exactregion.errors import (
     FileAccessError,
     FileFormatError,
     InvalidValueError,
-    MissingDependencyError,
+    optional_module,
 )
 
 if TYPE_CHECKING:
@@ -342,13 +342,8 @@ def _csv_column(cells: pd.Series[str], decimal: str) -> Column:
 
 
 def _read_parquet(content: bytes, label: str) -> Table:
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError as error:
-        raise MissingDependencyError(
-            "Parquet files need pyarrow: pip install exactregion[parquet]"
-        ) from error
+    pa = optional_module("pyarrow", label, "parquet")
+    pq = optional_module("pyarrow.parquet", label, "parquet")
     damaged = f"{label} is not a Parquet file, or it is damaged."
     try:
         file = pq.ParquetFile(pa.BufferReader(content))

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from exactregion._typing import FloatArray
-from exactregion.errors import InvalidTypeError, InvalidValueError, MissingDependencyError
+from exactregion.errors import InvalidTypeError, InvalidValueError, optional_module
 from exactregion.plotting import wording
 from exactregion.region.grid import box_around
 from exactregion.region.outline import Outline
@@ -165,15 +165,8 @@ class RegionDisplay(Display):
 
 def check_matplotlib(caller: str, needed: bool = True) -> None:
     """Raise an error with the install line if matplotlib is needed and missing."""
-    if not needed:
-        return
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"{caller} requires matplotlib, which is not installed. "
-            "Install it with: pip install exactregion[plot]"
-        ) from error
+    if needed:
+        optional_module("matplotlib", caller, "plot")
 
 
 def check_truth(truth: npt.ArrayLike, d: int) -> FloatArray:
