@@ -25,11 +25,10 @@ from exactregion.data.files import json_text, write_whole
 from exactregion.engine.progress import showing
 from exactregion.errors import InvalidValueError, optional_module
 from exactregion.plotting.wording import interval_text, number
+from exactregion.testing.result import ExactTestResult
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from exactregion.testing.result import ExactTestResult
 
 __all__ = [
     "Page",

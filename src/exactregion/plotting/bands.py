@@ -11,12 +11,11 @@ from exactregion._typing import FloatArray, IntArray
 from exactregion.data.reading import numeric, read_inputs, read_outcomes
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.plotting import canvas, wording
+from exactregion.region import Band
 from exactregion.region.bands import positive_ranges
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from exactregion.region import Band
 
 __all__ = ["BandDisplay"]
 

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import numpy as np
 
 from exactregion._typing import FloatArray, IntArray
-from exactregion.calibration import calibration_belt
+from exactregion.calibration import CalibrationBelt, Departure, calibration_belt
 from exactregion.data.sample import Sample
 from exactregion.models import fixed_probabilities
 from exactregion.plotting import canvas, wording
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from exactregion.calibration import CalibrationBelt, Departure
 
 __all__ = ["BeltDisplay"]
 

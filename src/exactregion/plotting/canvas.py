@@ -12,6 +12,7 @@ import numpy.typing as npt
 from exactregion._typing import FloatArray
 from exactregion.errors import InvalidTypeError, InvalidValueError, optional_module
 from exactregion.plotting import wording
+from exactregion.region import ConfidenceRegion
 from exactregion.region.grid import box_around
 from exactregion.region.outline import Outline
 
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from exactregion.region import ConfidenceRegion
 
 __all__ = [
     "BLUE",

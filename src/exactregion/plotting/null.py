@@ -9,11 +9,10 @@ import numpy as np
 
 from exactregion._typing import FloatArray, IntArray
 from exactregion.plotting import canvas, wording
+from exactregion.testing.result import ExactTestResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from exactregion.testing.result import ExactTestResult
 
 __all__ = ["NullDisplay"]
 

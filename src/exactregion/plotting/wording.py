@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from exactregion._typing import FloatArray
-
-if TYPE_CHECKING:
-    from exactregion.calibration import CalibrationBelt, Departure
-    from exactregion.region import ConfidenceRegion
-    from exactregion.testing.result import ExactTestResult
+from exactregion.calibration import CalibrationBelt, Departure
+from exactregion.region import ConfidenceRegion
+from exactregion.testing.result import ExactTestResult
 
 __all__ = [
     "answer_of_belt",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,9 +13,7 @@ import numpy.typing as npt
 from exactregion._typing import FloatArray
 from exactregion.data.reading import numeric
 from exactregion.plotting import BandDisplay, wording
-
-if TYPE_CHECKING:
-    from exactregion.region import ConfidenceRegion
+from exactregion.region import ConfidenceRegion
 
 __all__ = ["MOST_INPUTS", "InputBand", "bands_along_inputs"]
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from exactregion.plotting import NullDisplay, wording
@@ -11,9 +9,7 @@ from exactregion.report.facts import code_of, result_facts
 from exactregion.report.figures import add_bars, add_line, limits_around, new_figure
 from exactregion.report.groups import groups_section
 from exactregion.report.page import Figure, Key, Page, Pointer, Section, Table
-
-if TYPE_CHECKING:
-    from exactregion.testing.result import ExactTestResult
+from exactregion.testing.result import ExactTestResult
 
 __all__ = ["page_of_test"]
 
