@@ -64,29 +64,14 @@ ROUNDING = 1 + 1e-6
 
 @dataclass(frozen=True, eq=False)
 class InputSummary:
-    """What statistics may look at: the inputs in memory, or a summary of those that are not.
-
-    Attributes
-    ----------
-    extent : Extent
-        Numbers of rows and trials.
-    sample_inputs, sample_trials : ndarrays of shape (s, d) and (s,)
-        Rows of a sample.
-    rows : Inputs or None
-        All inputs; None where they come in chunks.
-    shared : tuple of tuples of int
-        Columns that have one scale together.
-    largest_logit : float or None
-        Largest |logit p| of the predictions, where inputs come in chunks and are predictions whose
-        calibration is tested.
-    """
+    """What statistics may look at: the inputs in memory, or a summary of those that are not."""
 
     extent: Extent
-    sample_inputs: FloatArray | None
-    sample_trials: IntArray | None
-    rows: Inputs | None = None
+    sample_inputs: FloatArray | None  # (s, d), the rows of a sample
+    sample_trials: IntArray | None  # (s,)
+    rows: Inputs | None = None  # all inputs; None where they come in chunks
     shared: Shared = ()
-    largest_logit: float | None = None
+    largest_logit: float | None = None  # |logit p| of predictions that come in chunks
 
     @classmethod
     def in_memory(cls, inputs: Inputs) -> InputSummary:
@@ -186,30 +171,14 @@ def kernel_columns(
 
 @dataclass(frozen=True, eq=False)
 class Landmarks:
-    """Features of any inputs, from a few of them.
-
-    Attributes
-    ----------
-    kernel : SettledKernel
-        With its scales and bandwidth.
-    points : ndarray of shape (l, d)
-        The landmarks, scaled.
-    M : ndarray of shape (l, r)
-        From k(x, landmarks) to features.
-    contrast : bool
-        Whether ΦΦᵀ is B of the kernel on labelled data, not k.
-    largest : float
-        No feature is larger.
-    table : _Table or None
-        Features along the input, if there is one only.
-    """
+    """Features of any inputs, from a few of them."""
 
     kernel: SettledKernel
-    points: FloatArray
-    M: FloatArray
-    contrast: bool
-    largest: float
-    table: _Table | None = None
+    points: FloatArray  # (l, d), the landmarks, scaled
+    M: FloatArray  # (l, r), from k(x, landmarks) to features
+    contrast: bool  # whether ΦΦᵀ is B of the kernel on labelled data, not k
+    largest: float  # no feature is larger
+    table: _Table | None = None  # features along the input, if there is one only
 
     @classmethod
     def of(cls, kernel: SettledKernel, sample: Distinct, *, contrast: bool) -> Landmarks:
