@@ -14,7 +14,6 @@ from exactregion.cli.output import (
     Page,
     Results,
     facts_of_test,
-    interval,
     interval_records,
     settings_record,
 )
@@ -114,7 +113,10 @@ def calibrate(
         level = wording.percent(belt.coverage)
         page.table(
             ["on the logit scale", "estimate", f"{level} interval", "if calibrated"],
-            [(str(n), *interval(row), CALIBRATED[str(n)]) for n, row in belt.intervals.iterrows()],
+            [
+                (str(name), *wording.estimate_and_interval(row), CALIBRATED[str(name)])
+                for name, row in belt.intervals.iterrows()
+            ],
         )
     pvalue, decided = test.pvalue, "p ="
     if groups is not None:

@@ -66,16 +66,7 @@ class Data:
         words = any(self.table.column(name).kind == "text" for name in self.inputs)
         if self.design is not None or not words:
             return self.design
-        for name in self.frame.columns:
-            if "`" in name:
-                raise InvalidValueError(
-                    f"Column {name!r} must be renamed: a formula cannot hold a `."
-                )
-        left = f"`{outcome.outcome}`"
-        if outcome.trials is not None:
-            left += f" + I(`{outcome.trials}` - `{outcome.outcome}`)"
-        right = " + ".join(f"`{name}`" for name in self.inputs)
-        return Design.from_formula(f"{left} ~ {right}", self.frame)
+        return Design.of_columns(self.frame, str(outcome.outcome), outcome.trials, self.inputs)
 
 
 def facts_of(content: dict[str, Any], unused: Sequence[str] | None = None) -> dict[str, str]:

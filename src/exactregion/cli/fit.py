@@ -13,7 +13,6 @@ from exactregion.cli.data import Data, facts_of, read_data
 from exactregion.cli.output import (
     Page,
     Results,
-    interval,
     interval_record,
     interval_records,
     settings_record,
@@ -23,7 +22,12 @@ from exactregion.data.table import check_file
 from exactregion.engine.progress import showing
 from exactregion.errors import InvalidValueError
 from exactregion.models import MODELS
-from exactregion.plotting.wording import answer_of_region, guarantee_of_region, percent
+from exactregion.plotting.wording import (
+    answer_of_region,
+    estimate_and_interval,
+    guarantee_of_region,
+    percent,
+)
 
 __all__ = ["FIT_EXAMPLES", "SHOW_EXAMPLES", "fit", "fit_region", "show"]
 
@@ -160,12 +164,12 @@ def _describe(
     page = Page(f"Which {family} curves fit?")
     page.facts({**facts_of(head), "region": made})
     names = ["parameter", "estimate", f"{level} interval"]
-    rows = [[str(name), *interval(row)] for name, row in intervals.iterrows()]
+    rows = [[str(name), *estimate_and_interval(row)] for name, row in intervals.iterrows()]
     if joint is not None:
         names.append("all at once")
         for cells, (_, row) in zip(rows, joint.iterrows(), strict=True):
-            cells.append(interval(row)[1])
-    rows += [[one.name, *interval(vars(one)), ""][: len(names)] for one in ed50]
+            cells.append(estimate_and_interval(row)[1])
+    rows += [[one.name, *estimate_and_interval(vars(one)), ""][: len(names)] for one in ed50]
     page.table(names, rows)
     if thresholds:
         page.paragraph("\n".join(threshold.explanation for threshold in thresholds))

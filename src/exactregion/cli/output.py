@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import math
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,7 +23,6 @@ from exactregion.cli.options import Output
 from exactregion.data.files import json_text, write_whole
 from exactregion.engine.progress import showing
 from exactregion.errors import InvalidValueError, optional_module
-from exactregion.plotting.wording import interval_text, number
 from exactregion.testing.result import ExactTestResult
 
 if TYPE_CHECKING:
@@ -35,7 +33,6 @@ __all__ = [
     "Results",
     "check_target",
     "facts_of_test",
-    "interval",
     "interval_record",
     "interval_records",
     "make_folder",
@@ -162,18 +159,6 @@ def interval_record(row: Any) -> dict[str, Any]:
 def interval_records(table: pd.DataFrame) -> list[dict[str, Any]]:
     """Turn a table of intervals of parameters into records."""
     return [{"parameter": name, **interval_record(row)} for name, row in table.iterrows()]
-
-
-def interval(row: Any) -> tuple[str, str]:
-    """Write estimate and interval of a row with estimate, lower, upper and status."""
-    low, high, estimate = float(row["lower"]), float(row["upper"]), float(row["estimate"])
-    if row["status"] == "empty":
-        return number(estimate), "empty"
-    width = high - low
-    if not math.isfinite(width):
-        ends = [abs(end - estimate) for end in (low, high) if math.isfinite(end)]
-        width = 2 * max(ends, default=abs(estimate))
-    return number(estimate, width), interval_text(low, high, width)
 
 
 def statistic_name(tested: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -95,6 +96,20 @@ class Design:
             outcome=" + ".join(str(term) for term in left),
             _spec=spec,
         )
+
+    @classmethod
+    def of_columns(
+        cls, data: pd.DataFrame, outcome: str, trials: str | None, inputs: Sequence[str]
+    ) -> Design:
+        """Code columns as the formula ``outcome ~ inputs`` does, with counts where trials are."""
+        for name in data.columns:
+            if "`" in name:
+                raise InvalidValueError(
+                    f"Column {name!r} must be renamed: a formula cannot hold a `."
+                )
+        counts = "" if trials is None else f" + I(`{trials}` - `{outcome}`)"
+        right = " + ".join(f"`{name}`" for name in inputs)
+        return cls.from_formula(f"`{outcome}`{counts} ~ {right}", data)
 
     def transform(self, X: Any) -> pd.DataFrame:
         """Make the matrix of new rows, coded as the rows of the fit were."""

@@ -176,7 +176,7 @@ class Landmarks:
     kernel: SettledKernel
     points: FloatArray  # (l, d), the landmarks, scaled
     M: FloatArray  # (l, r), from k(x, landmarks) to features
-    contrast: bool  # whether ΦΦᵀ is B of the kernel on labelled data, not k
+    between: Callable[[FloatArray, FloatArray], FloatArray]  # k, or B for labelled data
     largest: float  # no feature is larger
     table: _Table | None = None  # features along the input, if there is one only
 
@@ -184,7 +184,7 @@ class Landmarks:
     def of(cls, kernel: SettledKernel, sample: Distinct, *, contrast: bool) -> Landmarks:
         """Choose landmarks in a sample, and combine them to as few features as possible."""
         scaled = kernel.scaled(np.asarray(sample.points))
-        between = kernel.contrast if contrast else kernel.between
+        between = kernel.kernel.contrast if contrast else kernel.kernel.between
         weights = sample.weights / sample.weights.sum()
         diagonal = float(between(scaled[:1], scaled[:1])[0, 0])
         gram = Gram.of_differences(between, scaled)
@@ -197,7 +197,7 @@ class Landmarks:
             left_out = diagonal * TOLERANCE / 2
             M = M @ leading(between(scaled, points) @ M, weights, left_out=left_out)
             table = _Table.along(scaled, lambda nodes: between(nodes, points) @ M)
-        return cls(kernel, points, M, contrast, float(np.sqrt(diagonal) * ROUNDING), table)
+        return cls(kernel, points, M, between, float(np.sqrt(diagonal) * ROUNDING), table)
 
     @property
     def bound(self) -> FloatArray:
@@ -222,8 +222,7 @@ class Landmarks:
         return found
 
     def _computed(self, scaled: FloatArray, unit: FloatArray, precision: Any) -> FloatArray:
-        between = self.kernel.contrast if self.contrast else self.kernel.between
-        values = between(scaled, self.points) @ self.M
+        values = self.between(scaled, self.points) @ self.M
         rounded: FloatArray = on_grid(values, unit).astype(precision, copy=False)
         return rounded
 

@@ -89,13 +89,13 @@ class NumericKernel(Kernel):
     def on(self, inputs: Inputs, *, standardize: bool) -> BoundKernel:
         """Scale the inputs and choose the bandwidth."""
         distinct = inputs.distinct
-        kernel = self.settle(distinct, standardize=standardize)
-        points = kernel.scaled(numeric(distinct.points))
+        settled = self.settle(distinct, standardize=standardize)
+        kernel, points = settled.kernel, settled.scaled(numeric(distinct.points))
         return BoundKernel(
             distinct,
             Gram.of_differences(kernel.between, points),
             Gram.of_differences(kernel.contrast, points),
-            lambda nodes: kernel.between(points, kernel.scaled(nodes)),
+            lambda nodes: kernel.between(points, settled.scaled(nodes)),
         )
 
 
@@ -110,11 +110,3 @@ class SettledKernel:
     def scaled(self, X: FloatArray) -> FloatArray:
         """Centre and scale the columns of inputs (n, d)."""
         return (X - self.centre) / self.scale
-
-    def between(self, A: FloatArray, B: FloatArray) -> FloatArray:
-        """Compute k for all pairs of scaled inputs."""
-        return self.kernel.between(A, B)
-
-    def contrast(self, A: FloatArray, B: FloatArray) -> FloatArray:
-        """Compute B = (K_same - K_diff) / 2 for all pairs of scaled inputs."""
-        return self.kernel.contrast(A, B)

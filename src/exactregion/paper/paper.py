@@ -19,7 +19,7 @@ import numpy as np
 from exactregion._typing import FloatArray
 from exactregion.data.files import finite, json_text, write_whole
 from exactregion.paper import setting
-from exactregion.paper.comparison import LikelihoodRatio, Stripes, two_stripes
+from exactregion.paper.setting import LikelihoodRatio, Stripes, two_stripes
 from exactregion.region import ConfidenceRegion
 from exactregion.region.grid import Grid
 from exactregion.statistics import Statistic

@@ -9,7 +9,7 @@ import numpy as np
 
 from exactregion._typing import FloatArray, IntArray
 from exactregion.data.reading import numeric, read_inputs, read_outcomes
-from exactregion.errors import InvalidTypeError, InvalidValueError
+from exactregion.errors import InvalidTypeError, InvalidValueError, optional_module
 from exactregion.plotting import canvas, wording
 from exactregion.region import Band
 from exactregion.region.bands import positive_ranges
@@ -114,7 +114,7 @@ class BandDisplay(canvas.Display):
         ax, **kwargs
             For `plot`.
         """
-        canvas.check_matplotlib(f"{cls.__name__}.from_band")
+        optional_module("matplotlib", f"{cls.__name__}.from_band", "plot")
         x = _varying_column(band.X)
         order = np.argsort(x, kind="stable")
         shown = {} if data is None else _read_data(data, pos_label)

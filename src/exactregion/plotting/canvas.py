@@ -32,8 +32,6 @@ __all__ = [
     "add_legend",
     "add_note",
     "box_of",
-    "check_matplotlib",
-    "check_truth",
     "joint_status",
     "near_lengths",
     "remove_spines",
@@ -78,7 +76,7 @@ class Display:
         **kwargs
             For the method of the Axes that the class names.
         """
-        check_matplotlib(f"{type(self).__name__}.plot")
+        optional_module("matplotlib", f"{type(self).__name__}.plot", "plot")
         ax = self._new_axes() if ax is None else ax
         figure = ax.get_figure()
         if figure is None:
@@ -129,7 +127,8 @@ class RegionDisplay(Display):
         cls, region: ConfidenceRegion, words: str, fits: bool, truth: Any, draw: bool
     ) -> dict[str, Any]:
         """Check what `from_region` was given, and return what all pictures of a region have."""
-        check_matplotlib(f"{cls.__name__}.from_region", draw)
+        if draw:  # an error before the work
+            optional_module("matplotlib", f"{cls.__name__}.from_region", "plot")
         names, ranks = region.parameter_names_, region.accepted_ranks_
         if not fits:
             raise InvalidValueError(
@@ -138,7 +137,7 @@ class RegionDisplay(Display):
             )
         return {
             "names": names,
-            "truth": None if truth is None else check_truth(truth, len(names)),
+            "truth": None if truth is None else _check_truth(truth, len(names)),
             "estimate": region.estimate_,
             "coverage": region.coverage_,
             "levels": ((ranks.m - ranks.high) / ranks.m, (ranks.m - ranks.low + 1) / ranks.m),
@@ -162,13 +161,7 @@ class RegionDisplay(Display):
         return drawn
 
 
-def check_matplotlib(caller: str, needed: bool = True) -> None:
-    """Raise an error with the install line if matplotlib is needed and missing."""
-    if needed:
-        optional_module("matplotlib", caller, "plot")
-
-
-def check_truth(truth: npt.ArrayLike, d: int) -> FloatArray:
+def _check_truth(truth: npt.ArrayLike, d: int) -> FloatArray:
     """Check the true parameters."""
     try:
         values = np.atleast_1d(np.asarray(truth, dtype=np.float64))

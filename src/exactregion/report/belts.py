@@ -11,9 +11,9 @@ from exactregion.calibration import CalibrationBelt
 from exactregion.plotting import BeltDisplay, wording
 from exactregion.report.facts import belt_facts, code_of
 from exactregion.report.figures import add_bars, add_diagonal, add_glyph, add_line, new_figure
-from exactregion.report.groups import groups_section
 from exactregion.report.page import Figure, Key, Page, Pointer, Section, Words
 from exactregion.report.regions import interval_table
+from exactregion.report.tests import groups_section
 
 __all__ = ["page_of_belt"]
 
