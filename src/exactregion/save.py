@@ -116,7 +116,7 @@ def load(
         raise FileFormatError(f"The file {str(source)!r} cannot be loaded: {error}.") from error
     except ExactRegionError:
         raise
-    except Exception as error:  # whatever NumPy or pandas raise on values that are not as written
+    except Exception as error:  # zipfile, json, NumPy and pandas raise many kinds on damaged bytes
         raise FileFormatError(
             f"The file {str(source)!r} cannot be loaded: it is damaged "
             f"({type(error).__name__}: {error})."

@@ -71,7 +71,12 @@ class Design:
             )
         used = frame[[name for name in frame.columns if name in inputs | outputs]]
         check_present(used, "data")
-        _check_kinds(used)
+        for name in used.columns:
+            if used[name].dtype.kind not in "biufOUT":
+                raise InvalidTypeError(
+                    "The columns that a formula uses must hold numbers, text or categories. "
+                    f"Got {name!r} ({used[name].dtype}) instead: turn it into numbers first."
+                )
         intercept = any(str(term) == "1" for term in right)
         if intercept and "Intercept" in inputs:
             raise InvalidValueError(
@@ -174,15 +179,6 @@ class Design:
                 )
         categories = self.data[list(self.columns)].select_dtypes("category")
         return {str(name): categories[name].dtype for name in categories}
-
-
-def _check_kinds(frame: pd.DataFrame) -> None:
-    for name in frame.columns:
-        if frame[name].dtype.kind not in "biufOUT":
-            raise InvalidTypeError(
-                "The columns that a formula uses must hold numbers, text or categories. "
-                f"Got {name!r} ({frame[name].dtype}) instead: turn it into numbers first."
-            )
 
 
 def _new_spec(terms: Any) -> Any:

@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from exactregion.errors import ExactRegionError, FileFormatError
+from exactregion.errors import FileFormatError
 
 __all__ = ["Arrays", "finite", "json_text", "pack", "unpack", "write_whole"]
 
@@ -83,32 +83,25 @@ def pack(header: Mapping[str, Any], arrays: Arrays) -> bytes:
 
 
 def unpack(content: bytes, check_header: Callable[[Any], object]) -> tuple[dict[str, Any], Arrays]:
-    """Read header and arrays of an archive; an error unless they are as written.
+    """Read header and arrays of an archive; an error of any kind unless they are as written.
 
     The header is checked before all else, since a newer format may have other members.
     """
     if not content.startswith(b"PK"):
         raise FileFormatError("it is not a file that exactregion saved (no npz archive)")
-    try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            members = {name: archive.read(name) for name in archive.namelist()}
-        if HEADER not in members:
-            raise FileFormatError(f"it is not a file that exactregion saved (no {HEADER} in it)")
-        header = json.loads(members[HEADER])
-        check_header(header)
-        if members.pop(DIGEST, b"") != _digest(members):
-            raise FileFormatError("it is damaged (its content does not match its digest)")
-        del members[HEADER]
-        return header, {
-            name.removesuffix(SUFFIX): np.lib.format.read_array(
-                io.BytesIO(member), allow_pickle=False
-            )
-            for name, member in members.items()
-        }
-    except ExactRegionError:
-        raise
-    except Exception as error:  # zipfile, zlib, json and NumPy raise many kinds on damaged bytes
-        raise FileFormatError(f"it is damaged ({type(error).__name__}: {error})") from error
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    if HEADER not in members:
+        raise FileFormatError(f"it is not a file that exactregion saved (no {HEADER} in it)")
+    header = json.loads(members[HEADER])
+    check_header(header)
+    if members.pop(DIGEST, b"") != _digest(members):
+        raise FileFormatError("it is damaged (its content does not match its digest)")
+    del members[HEADER]
+    return header, {
+        name.removesuffix(SUFFIX): np.lib.format.read_array(io.BytesIO(member), allow_pickle=False)
+        for name, member in members.items()
+    }
 
 
 def _digest(members: Mapping[str, bytes]) -> bytes:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from scipy.special import logit
 
-from exactregion._typing import BoolArray, FloatArray, IntArray
+from exactregion._typing import FloatArray, IntArray
 from exactregion.data.sample import CHUNK_ROWS, Distinct, Extent, Inputs, Shared, distinct_of
 from exactregion.features.factors import factor, leading, pivoted_factor
 from exactregion.features.grid import on_grid
@@ -216,7 +216,7 @@ class Landmarks:
         x = scaled[:, 0]
         found = np.empty((len(x), len(unit)), dtype=precision)
         self.table.read(x, unit, found)
-        beyond = self.table.is_beyond(x)
+        beyond = (x < self.table.low) | (x > self.table.high)
         if beyond.any():
             found[beyond] = self._computed(scaled[beyond], unit, precision)
         return found
@@ -248,10 +248,6 @@ class _Table:
         if sample.shape[1] != 1 or not low < high:
             return None
         return cls(low, high, features(np.linspace(low, high, NODES)[:, None]))
-
-    def is_beyond(self, x: FloatArray) -> BoolArray:
-        """Return which inputs are outside the table."""
-        return np.asarray((x < self.low) | (x > self.high))
 
     def read(self, x: FloatArray, unit: FloatArray, out: FloatArray) -> None:
         """Interpolate the features of inputs; those beyond the table are meaningless."""
