@@ -228,8 +228,7 @@ def _describe_sample(sample: Sample, arrays: Arrays) -> dict[str, Any]:
             "The columns of X must have different names, as text, to be saved. "
             f"Got {list(inputs.names)} instead."
         )
-    arrays["successes"] = inputs.to_user_order(sample.successes)
-    arrays["trials"] = inputs.to_user_order(inputs.trials)
+    arrays["successes"], arrays["trials"] = sample.user_outcomes
     return {
         "inputs": _encode_named("The rows of X", inputs.user_rows, "inputs", arrays),
         "names": list(inputs.names),

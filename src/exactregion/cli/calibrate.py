@@ -242,8 +242,8 @@ def _belt_record(belt: er.CalibrationBelt) -> dict[str, Any]:
 
 def _show_groups(groups: pd.DataFrame, page: Page) -> list[dict[str, Any]]:
     """Put groups on the page, and return them for programs."""
-    records: list[Any] = groups.rename(columns={"statistic": "z"}).to_dict("records")
-    named = [{"group": name, **row} for name, row in zip(groups.index, records, strict=True)]
+    table = groups.rename(columns={"statistic": "z"}).rename_axis("group").reset_index()
+    records: list[Any] = table.to_dict("records")
     page.table(
         [str(groups.index.name), "n", "observed", "predicted", "p-value", "adjusted"],
         [
@@ -253,11 +253,11 @@ def _show_groups(groups: pd.DataFrame, page: Page) -> list[dict[str, Any]]:
                 *(f"{row[key]:.3f}" for key in ("observed", "predicted")),
                 *(f"{row[key]:.4g}" for key in ("pvalue", "pvalue_holm")),
             )
-            for row in named
+            for row in records
         ],
     )
     page.paragraph(
         "Adjusted p-values (Holm) are safe to look at together: if all groups are calibrated, "
         "one or more is 0.05 or less at most 5 times in 100."
     )
-    return named
+    return records

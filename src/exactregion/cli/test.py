@@ -101,14 +101,15 @@ def _test_member(
     region = fit_region(data, columns, family, draws, accepted_ranks=(1, draws.resamples + 1))
     theta = _read_parameters(parameters, region.parameter_names_)
     evaluation, sample = region.evaluate(theta), region.fitted_.sample
+    successes, trials = sample.user_outcomes
     question = Question(
         kind="model",
         statistic=str(region.statistic),
         inputs=sample.inputs.names,
         seed=draws.seed,
         probabilities=evaluation.probabilities,
-        successes=sample.inputs.to_user_order(sample.successes),
-        trials=sample.inputs.to_user_order(sample.inputs.trials),
+        successes=successes,
+        trials=trials,
     )
     values = (f"{n} = {value:g}" for n, value in zip(region.parameter_names_, theta, strict=True))
     name = f"{family.model}: {', '.join(values)}"

@@ -196,6 +196,12 @@ class Sample:
         inputs = Inputs(_rows(values, order), outcomes.trials[order], columns, order, shared)
         return cls(inputs, outcomes.successes[order], outcomes.is_counts, outcomes.classes)
 
+    @property
+    def user_outcomes(self) -> tuple[IntArray, IntArray]:
+        """Successes and trials in the order of the user's rows."""
+        inputs = self.inputs
+        return inputs.to_user_order(self.successes), inputs.to_user_order(inputs.trials)
+
     def part(self, rows: IntArray) -> Sample:
         """Return the sample of some of the user's rows, as if there were no others."""
         inputs = self.inputs

@@ -54,10 +54,8 @@ def bands_along_inputs(region: ConfidenceRegion) -> list[InputBand]:
     X = _rows_along(region, columns, varied, paths) if varied else None
     if X is None:
         return []
-    band, sample = region.band(X), region.fitted_.sample
-    successes, trials = (
-        sample.inputs.to_user_order(values) for values in (sample.successes, sample.inputs.trials)
-    )
+    band = region.band(X)
+    successes, trials = region.fitted_.sample.user_outcomes
     stops = np.cumsum([len(path) for path in paths])
     displays = []
     for one, path, stop in zip(varied, paths, stops, strict=True):

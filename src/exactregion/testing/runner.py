@@ -99,13 +99,7 @@ class CandidateTest:
 
     def on_sample(self, sample: Sample, probabilities: FloatArray) -> ExactTestResult:
         """Test probabilities in the order of the user's rows."""
-        inputs = sample.inputs
-        question = self._question(
-            inputs.names,
-            probabilities,
-            inputs.to_user_order(sample.successes),
-            inputs.to_user_order(inputs.trials),
-        )
+        question = self._question(sample.inputs.names, probabilities, *sample.user_outcomes)
         if not self.calibration:  # predictions that are the inputs leave no ties
             sample = sample.with_ties_ordered_by(probabilities)
         p = probabilities[sample.inputs.order]
