@@ -16,6 +16,7 @@ from exactregion.cli.output import (
     interval_record,
     interval_records,
     settings_record,
+    settings_text,
 )
 from exactregion.cli.places import inputs_of, read_places, read_threshold, values_text
 from exactregion.data.table import check_file
@@ -157,12 +158,9 @@ def _describe(
 
     kind = type(region.model_)
     family = next((name for name, known in MODELS.items() if known is kind), kind.__name__)
-    level, settings = percent(region.coverage_), settings_record(region)
-    made = f"{level}, {settings['statistic']}, {settings['resamples']:,} resamples"
-    if settings["seed"] is not None:
-        made += f", seed {settings['seed']}"
+    level = percent(region.coverage_)
     page = Page(f"Which {family} curves fit?")
-    page.facts({**facts_of(head), "region": made})
+    page.facts({**facts_of(head), "region": f"{level}, {settings_text(region)}"})
     names = ["parameter", "estimate", f"{level} interval"]
     rows = [[str(name), *estimate_and_interval(row)] for name, row in intervals.iterrows()]
     if joint is not None:
@@ -194,7 +192,7 @@ def _describe(
         **head,
         "model": family,
         "confidence_level": region.confidence_level,
-        **settings,
+        **settings_record(region),
         "coverage": region.coverage_,
         "status": region.status_,
         "pvalue": pvalue,

@@ -41,8 +41,8 @@ __all__ = [
     "print_json",
     "printable",
     "settings_record",
+    "settings_text",
     "shorten",
-    "statistic_name",
     "write_picture",
 ]
 
@@ -161,29 +161,28 @@ def interval_records(table: pd.DataFrame) -> list[dict[str, Any]]:
     return [{"parameter": name, **interval_record(row)} for name, row in table.iterrows()]
 
 
-def statistic_name(tested: Any) -> str:
-    """Name the statistic of a region, or of a test, as --statistic does."""
-    written = getattr(tested, "question", tested).statistic
-    return str(written).partition("(")[0].lower()
-
-
 def settings_record(tested: Any) -> dict[str, Any]:
-    """Describe the draws of a region, or of a test, for programs."""
+    """Describe statistic and draws of a region, or of a test, for programs."""
     seed = tested.rng if hasattr(tested, "rng") else tested.question.seed
+    written = str(getattr(tested, "question", tested).statistic)
     return {
-        "statistic": statistic_name(tested),
+        "statistic": written.partition("(")[0].lower(),
         "resamples": tested.n_resamples,
         "seed": seed if isinstance(seed, int) else None,
     }
 
 
+def settings_text(tested: Any) -> str:
+    """Describe the same in words."""
+    record = settings_record(tested)
+    text = f"{record['statistic']}, {record['resamples']:,} resamples"
+    return text if record["seed"] is None else f"{text}, seed {record['seed']}"
+
+
 def facts_of_test(result: ExactTestResult) -> dict[str, str]:
     """Describe a test in words."""
-    m, seed = result.n_resamples + 1, result.question.seed
-    return {
-        "test": f"{statistic_name(result)}, {m - 1:,} resamples, seed {seed}",
-        "p-value": f"{result.pvalue:.4g} (rank {result.rank:,} of {m:,})",
-    }
+    rank = f"rank {result.rank:,} of {result.n_resamples + 1:,}"
+    return {"test": settings_text(result), "p-value": f"{result.pvalue:.4g} ({rank})"}
 
 
 def check_target(option: str, path: Path, *, force: bool) -> None:
