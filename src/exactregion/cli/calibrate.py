@@ -30,8 +30,6 @@ if TYPE_CHECKING:
         dict[str, Any], er.ExactTestResult, er.CalibrationBelt | None, pd.DataFrame | None
     ]
 
-__all__ = ["EXAMPLES", "calibrate"]
-
 EXAMPLES = """
 Examples:
   exactregion calibrate pima_predictions.csv --outcome y --probability p

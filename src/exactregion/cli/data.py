@@ -23,8 +23,6 @@ from exactregion.errors import ArgumentError, InvalidValueError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Data", "check_outcome", "check_probabilities", "facts_of", "read_data", "read_value"]
-
 MAX_LEVELS = 20
 """A column with more different words is an input only if it is named."""
 

@@ -15,16 +15,6 @@ from exactregion.data.files import write_whole
 from exactregion.errors import MissingDependencyError, optional_module
 from exactregion.paper import paper as experiment
 
-__all__ = [
-    "DATASETS_EXAMPLES",
-    "DEMO_EXAMPLES",
-    "PAPER_EXAMPLES",
-    "datasets",
-    "demo",
-    "paper",
-    "story",
-]
-
 DATASETS_EXAMPLES = """
 Examples:
   exactregion datasets

@@ -30,8 +30,6 @@ from exactregion.plotting.wording import (
     percent,
 )
 
-__all__ = ["FIT_EXAMPLES", "SHOW_EXAMPLES", "fit", "fit_region", "show"]
-
 FIT_EXAMPLES = """
 Examples:
   exactregion fit oring.csv --formula "y ~ temp" --ed50 temp --at temp=31

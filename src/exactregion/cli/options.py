@@ -25,30 +25,6 @@ from exactregion.models import MODELS, Model
 from exactregion.resampling import check_n_resamples
 from exactregion.statistics import names_of_statistics
 
-__all__ = [
-    "COLUMNS",
-    "FAMILY",
-    "FILE",
-    "JOBS",
-    "METHOD",
-    "RESULTS",
-    "Columns",
-    "Draws",
-    "Family",
-    "Outcome",
-    "Output",
-    "Reading",
-    "Search",
-    "argument",
-    "check_choice",
-    "complete_columns",
-    "flag",
-    "offer",
-    "option",
-    "read_level",
-    "with_options",
-]
-
 COLUMNS, FAMILY, METHOD, RESULTS = "Columns", "Family", "Method", "Results"
 READING = "Reading the file"
 """Panels of the help."""

@@ -28,24 +28,6 @@ from exactregion.testing.result import ExactTestResult
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "Page",
-    "Results",
-    "check_target",
-    "facts_of_test",
-    "interval_record",
-    "interval_records",
-    "make_folder",
-    "note",
-    "plain_streams",
-    "print_json",
-    "printable",
-    "settings_record",
-    "settings_text",
-    "shorten",
-    "write_picture",
-]
-
 NARROWEST = 12
 """Names in a table keep this much room, however wide the numbers are."""
 

@@ -19,8 +19,6 @@ from exactregion.region import ConfidenceRegion
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Threshold", "inputs_of", "read_places", "read_threshold", "values_text"]
-
 PREDICTOR: dict[type[Model], float] = {
     Logistic: 0.0,
     Probit: 0.0,

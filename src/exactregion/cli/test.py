@@ -11,8 +11,6 @@ from exactregion.errors import InvalidValueError
 from exactregion.plotting.wording import answer_of_test, guarantee_of_test
 from exactregion.testing.result import ExactTestResult, Question, result_of
 
-__all__ = ["EXAMPLES", "run_test"]
-
 EXAMPLES = """
 Examples:
   exactregion test pima_predictions.csv --outcome y --probability p --inputs p

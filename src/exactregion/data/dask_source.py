@@ -30,8 +30,6 @@ from exactregion.data.sources import (
 )
 from exactregion.errors import InvalidTypeError, InvalidValueError, optional_module
 
-__all__ = ["DaskSource"]
-
 FAN_IN = 8
 """Results that are added in one task."""
 

@@ -23,8 +23,6 @@ from exactregion.errors import InvalidTypeError, InvalidValueError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Design"]
-
 
 @dataclass(frozen=True, eq=False)
 class Design:

@@ -22,8 +22,6 @@ import numpy.typing as npt
 
 from exactregion.errors import FileFormatError
 
-__all__ = ["Arrays", "finite", "json_text", "pack", "unpack", "write_whole"]
-
 Arrays = dict[str, npt.NDArray[Any]]
 
 HEADER, DIGEST, SUFFIX = "header.json", "sha256", ".npy"

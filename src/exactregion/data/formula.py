@@ -18,8 +18,6 @@ import numpy as np
 
 from exactregion.errors import InvalidTypeError, InvalidValueError, optional_module
 
-__all__ = ["columns_of", "columns_of_terms", "formulaic_module", "parse_formula", "unreadable"]
-
 BUILTINS = frozenset({"abs", "float", "int", "pow", "round"})
 """Functions of Python that a formula may call."""
 

@@ -23,8 +23,6 @@ from exactregion.errors import InvalidTypeError, InvalidValueError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["MAX_LEVELS", "as_pandas", "check_present", "encode_text"]
-
 MAX_LEVELS = 50
 """Most levels of a text column that a statistic takes; columns with more are ids or prose."""
 

@@ -19,19 +19,6 @@ from exactregion._typing import FloatArray, IntArray
 from exactregion.data.reading import Values, no_trials_error, numeric, read_inputs, read_outcomes
 from exactregion.errors import InvalidValueError
 
-__all__ = [
-    "BLOCK_ROWS",
-    "CHUNK_ROWS",
-    "Distinct",
-    "Extent",
-    "Inputs",
-    "Sample",
-    "Shared",
-    "blocks",
-    "canonical_order",
-    "distinct_of",
-]
-
 Shared: TypeAlias = tuple[tuple[int, ...], ...]
 """Groups of columns that have one scale together: the indicators of a text column."""
 

@@ -34,23 +34,6 @@ from exactregion.errors import (
     optional_module,
 )
 
-__all__ = [
-    "ROLES",
-    "ArraySource",
-    "Done",
-    "ParquetSource",
-    "Rows",
-    "Source",
-    "Task",
-    "column_names",
-    "columns_of",
-    "concatenated",
-    "map_in_order",
-    "number_of_workers",
-    "open_rows",
-    "same_length",
-]
-
 A = TypeVar("A")
 R = TypeVar("R")
 Done: TypeAlias = Callable[[int], None]

@@ -34,8 +34,6 @@ from exactregion.errors import (
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Column", "Table", "check_file", "did_you_mean", "read_table", "shown_names"]
-
 MISSING = frozenset({"", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "#N/A", "<NA>"})
 """Cells without a value."""
 

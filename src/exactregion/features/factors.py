@@ -9,8 +9,6 @@ from exactregion._typing import FloatArray, IntArray
 from exactregion.features.threads import single_thread
 from exactregion.kernels import Gram
 
-__all__ = ["factor", "leading", "pivoted_factor"]
-
 EXACT_POINTS = 2000
 """Up to this many distinct inputs the whole Gram matrix is factored: 32 MB, and about a second."""
 

@@ -25,19 +25,6 @@ from exactregion.features.threads import single_thread
 from exactregion.kernels import Gram, Kernel
 from exactregion.kernels.base import SettledKernel
 
-__all__ = [
-    "LANDMARKS",
-    "NODES",
-    "SAMPLE_ROWS",
-    "TOLERANCE",
-    "ChunkSummary",
-    "InputSummary",
-    "Landmarks",
-    "kernel_columns",
-    "sample_rows",
-    "summary_of_chunk",
-]
-
 SAMPLE_ROWS = 4096
 """Rows that scales, bandwidth and landmarks are chosen by: a bandwidth then has a relative error of
 about 1/√4096, and a factor of the sample takes less time than one pass over 10⁶ rows."""

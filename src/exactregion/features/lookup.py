@@ -7,8 +7,6 @@ from typing import Any
 import numba
 import numpy as np
 
-__all__ = ["interpolate"]
-
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def interpolate(x: Any, low: float, step: float, table: Any, unit: Any, out: Any) -> None:

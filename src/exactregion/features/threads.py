@@ -11,8 +11,6 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["single_thread"]
-
 
 @contextmanager
 def single_thread() -> Iterator[None]:

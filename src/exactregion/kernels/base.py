@@ -19,16 +19,6 @@ from exactregion.data.reading import numeric
 from exactregion.data.sample import Distinct, Inputs
 from exactregion.errors import InvalidTypeError, InvalidValueError
 
-__all__ = [
-    "BoundKernel",
-    "CallableKernel",
-    "Gram",
-    "Kernel",
-    "NumericKernel",
-    "Precomputed",
-    "SettledKernel",
-]
-
 CHECKED_POINTS = 1000
 """Kernels that users define are checked on at most this many points."""
 

@@ -24,8 +24,6 @@ from exactregion.region import ConfidenceRegion
 from exactregion.region.grid import Grid
 from exactregion.statistics import Statistic
 
-__all__ = ["FILES", "Found", "Study", "enclosing_box", "run", "study", "summary"]
-
 FILES = ("paper.png", "paper.pdf", "paper.json")
 """What `run` writes."""
 

@@ -24,28 +24,6 @@ from exactregion.region import ConfidenceRegion
 from exactregion.region.grid import Grid, evaluate_grid
 from exactregion.region.window import RankFunction, information_at, likely_parameters
 
-__all__ = [
-    "BANDWIDTH",
-    "BOX",
-    "CONFIDENCE_LEVEL",
-    "DOMAIN",
-    "LOCATIONS",
-    "MODEL",
-    "N_RESAMPLES",
-    "N_ROWS",
-    "THRESHOLD",
-    "TITLES",
-    "TRUTH",
-    "Data",
-    "LikelihoodRatio",
-    "Stripes",
-    "compared_statistics",
-    "draw_data",
-    "fit_region",
-    "neighbours",
-    "two_stripes",
-]
-
 LOCATIONS = (1.0, -1.0)
 MODEL = LaplaceMixture(locations=LOCATIONS)
 TRUTH = (0.5, 1.0)

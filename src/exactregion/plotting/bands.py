@@ -18,8 +18,6 @@ from exactregion.region.bands import positive_ranges
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["BandDisplay"]
-
 JITTER = 0.022
 """Half the range of the heights of marks of equal outcomes, so that equal inputs show."""
 

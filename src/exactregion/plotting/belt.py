@@ -17,8 +17,6 @@ from exactregion.plotting import canvas, wording
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["BeltDisplay"]
-
 BINS = 40
 """Bins of the histogram of predictions, over 0 to 1."""
 

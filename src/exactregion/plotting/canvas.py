@@ -21,22 +21,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = [
-    "BLUE",
-    "GREY",
-    "INK",
-    "PALE",
-    "VERMILION",
-    "Display",
-    "RegionDisplay",
-    "add_legend",
-    "add_note",
-    "box_of",
-    "joint_status",
-    "near_lengths",
-    "remove_spines",
-]
-
 # Blue and vermilion of Okabe and Ito, which colour-blind readers tell apart; in print they differ
 # in lightness from the greys too.
 BLUE = "#0072B2"

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-__all__ = ["CornerDisplay"]
-
 PANEL = 1.65
 """Side of a panel in inches."""
 

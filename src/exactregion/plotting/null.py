@@ -14,8 +14,6 @@ from exactregion.testing.result import ExactTestResult
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["NullDisplay"]
-
 FARTHEST = 3.0
 """An observed statistic farther out than this many ranges of the others is shown by an arrow: drawn
 to scale, it would press them into a quarter of the picture."""

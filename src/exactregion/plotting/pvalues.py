@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-__all__ = ["PValueDisplay"]
-
 
 @dataclass(eq=False, repr=False)
 class PValueDisplay(canvas.RegionDisplay):

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-__all__ = ["RankDisplay"]
-
 THIN = 0.9
 """Correlation of the parameters from which an upright picture is sheared: less correlated regions
 fill enough of their box to be pointed at."""

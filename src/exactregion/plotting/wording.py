@@ -11,26 +11,6 @@ from exactregion.calibration import CalibrationBelt, Departure
 from exactregion.region import ConfidenceRegion
 from exactregion.testing.result import ExactTestResult
 
-__all__ = [
-    "answer_of_belt",
-    "answer_of_region",
-    "answer_of_test",
-    "departure_text",
-    "estimate_and_interval",
-    "estimate_name",
-    "guarantee_of_belt",
-    "guarantee_of_region",
-    "guarantee_of_test",
-    "interval_text",
-    "listed",
-    "number",
-    "percent",
-    "pvalue_text",
-    "region_note",
-    "set_detail",
-    "shortened",
-]
-
 SURPRISE = 0.05
 """p-values up to this are called evidence; it changes words only."""
 

@@ -15,8 +15,6 @@ from exactregion.report.page import Figure, Key, Page, Pointer, Section, Words
 from exactregion.report.regions import interval_table
 from exactregion.report.tests import groups_section
 
-__all__ = ["page_of_belt"]
-
 
 def page_of_belt(belt: CalibrationBelt, title: str | None = None) -> Page:
     """Gather the page of a belt."""

@@ -24,8 +24,6 @@ from exactregion.report.figures import (
 from exactregion.report.inputs import InputBand, bands_along_inputs
 from exactregion.report.page import Explorer, Figure, Key
 
-__all__ = ["explore"]
-
 HEIGHT = 400
 
 LINE = 201, 11

@@ -15,8 +15,6 @@ from exactregion.resampling import integer_seed
 from exactregion.statistics import as_statistic, names_of_statistics
 from exactregion.testing.result import ExactTestResult
 
-__all__ = ["belt_facts", "code_of", "region_facts", "result_facts"]
-
 MOST_NAMES = 12
 LONGEST = 160
 

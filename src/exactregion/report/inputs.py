@@ -15,8 +15,6 @@ from exactregion.data.reading import numeric
 from exactregion.plotting import BandDisplay, wording
 from exactregion.region import ConfidenceRegion
 
-__all__ = ["MOST_INPUTS", "InputBand", "bands_along_inputs"]
-
 MOST_INPUTS = 6
 """Bands are computed along this many inputs at most."""
 

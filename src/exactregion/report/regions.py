@@ -17,8 +17,6 @@ from exactregion.report.page import Page, Section, Table, Words
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["interval_table", "page_of_region"]
-
 EMPTY = "These intervals assume that the family is right, against which the outcomes are evidence."
 ENDS = (
     "Ends are the first values that were rejected, so that intervals are slightly too wide rather "

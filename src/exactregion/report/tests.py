@@ -24,8 +24,6 @@ from exactregion.report.figures import (
 from exactregion.report.page import Figure, Key, Page, Pointer, Section, Table
 from exactregion.testing.result import ExactTestResult
 
-__all__ = ["group_by_prediction", "groups_section", "page_of_test"]
-
 
 def page_of_test(result: ExactTestResult, title: str | None = None) -> Page:
     """Gather the page of a test."""

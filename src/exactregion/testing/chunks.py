@@ -30,8 +30,6 @@ from exactregion.engine.chunks import Chunk, ChunkPlan, ChunkSums, sums_of_chunk
 from exactregion.features.landmarks import ChunkSummary, summary_of_chunk
 from exactregion.models import fixed_probabilities
 
-__all__ = ["FirstLook", "FirstPass", "Reader", "SecondPass"]
-
 SHOWN_CLASSES = 6
 """Labels that are remembered: two are right, more are for the message."""
 

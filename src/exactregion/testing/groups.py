@@ -17,8 +17,6 @@ from exactregion.testing.result import ExactTestResult
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["count_groups", "holm", "name_of_groups", "rows_of_groups", "table_of"]
-
 
 def holm(pvalues: npt.ArrayLike) -> FloatArray:
     """Adjust p-values by Holm's method.

@@ -39,8 +39,6 @@ from exactregion.testing.result import ExactTestResult, Question, result_of
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CandidateTest"]
-
 
 @dataclass(frozen=True, eq=False)
 class CandidateTest:

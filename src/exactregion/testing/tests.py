@@ -24,8 +24,6 @@ from exactregion.testing.runner import CandidateTest
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["calibration_test", "compare", "model_test"]
-
 
 def model_test(
     candidate: Any,
