@@ -9,13 +9,13 @@ are refused.
 from __future__ import annotations
 
 import ast
-import difflib
 import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, cast
 
 import numpy as np
 
+from exactregion.data.table import did_you_mean
 from exactregion.errors import InvalidTypeError, InvalidValueError, optional_module
 
 BUILTINS = frozenset({"abs", "float", "int", "pow", "round"})
@@ -169,10 +169,9 @@ def _is_ufunc(name: str) -> bool:
 def _unknown(
     name: str, columns: Sequence[str], known: Collection[str] | None = None
 ) -> InvalidValueError:
-    close = difflib.get_close_matches(name, list(known or columns), n=1)
+    hint = did_you_mean(name, known or columns)
     if known and _is_ufunc(name):
-        close = [f"np.{name}"]
-    hint = f" Did you mean {close[0]!r}?" if close else ""
+        hint = f" Did you mean 'np.{name}'?"
     return InvalidValueError(
         f"must use columns of the data, {list(columns)}. Got {name!r} instead.{hint}",
         parameter="formula",
