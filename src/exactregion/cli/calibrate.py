@@ -10,13 +10,7 @@ from typing import TYPE_CHECKING, Any
 import exactregion as er
 from exactregion.cli import options as opt
 from exactregion.cli.data import check_outcome, check_probabilities, facts_of, read_data
-from exactregion.cli.output import (
-    Page,
-    Results,
-    facts_of_test,
-    interval_records,
-    settings_record,
-)
+from exactregion.cli.output import Page, Results, facts_of_test, interval_records, settings_record
 from exactregion.data.table import check_file
 from exactregion.engine.progress import showing
 from exactregion.errors import InvalidValueError, optional_module

@@ -24,12 +24,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 import numpy as np
 
 from exactregion._typing import BoolArray
-from exactregion.errors import (
-    FileAccessError,
-    FileFormatError,
-    InvalidValueError,
-    optional_module,
-)
+from exactregion.errors import FileAccessError, FileFormatError, InvalidValueError, optional_module
 
 if TYPE_CHECKING:
     import pandas as pd
