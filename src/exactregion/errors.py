@@ -16,6 +16,9 @@ the built-in exception that fits, so that ``except ValueError`` goes on working:
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import Any
+
 __all__ = [
     "ArgumentError",
     "ExactRegionError",
@@ -73,7 +76,7 @@ class InvalidTypeError(ArgumentError, TypeError):
 
 
 class MissingDependencyError(ExactRegionError, ImportError):
-    """An optional package is not installed; the message is the install line."""
+    """An optional package is not installed; the message has the install line."""
 
 
 class ModelError(ExactRegionError, ValueError):
@@ -82,3 +85,14 @@ class ModelError(ExactRegionError, ValueError):
 
 class NotFittedError(ExactRegionError, ValueError, AttributeError):
     """An object was asked for results before ``fit`` was called."""
+
+
+def optional_module(name: str, what: str, extra: str) -> Any:
+    """Import a module that `what` needs; the error says which extra installs it."""
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"{what} requires {name.partition('.')[0]}, which is not installed. "
+            f"Install it with: pip install exactregion[{extra}]"
+        ) from error

@@ -116,7 +116,7 @@ def load(
         raise FileFormatError(f"The file {str(source)!r} cannot be loaded: {error}.") from error
     except ExactRegionError:
         raise
-    except Exception as error:  # whatever NumPy or pandas raise on values that are not as written
+    except Exception as error:  # zipfile, json, NumPy and pandas raise many kinds on damaged bytes
         raise FileFormatError(
             f"The file {str(source)!r} cannot be loaded: it is damaged "
             f"({type(error).__name__}: {error})."
@@ -228,8 +228,7 @@ def _describe_sample(sample: Sample, arrays: Arrays) -> dict[str, Any]:
             "The columns of X must have different names, as text, to be saved. "
             f"Got {list(inputs.names)} instead."
         )
-    arrays["successes"] = inputs.to_user_order(sample.successes)
-    arrays["trials"] = inputs.to_user_order(inputs.trials)
+    arrays["successes"], arrays["trials"] = sample.user_outcomes
     return {
         "inputs": _encode_named("The rows of X", inputs.user_rows, "inputs", arrays),
         "names": list(inputs.names),

@@ -9,8 +9,8 @@ import pytest
 
 import exactregion as er
 from exactregion.cli.options import Family
-from exactregion.cli.output import finite
 from exactregion.data import formula
+from exactregion.data.files import finite
 
 FEW = ("--resamples", "39")
 FLIGHTS = er.datasets.oring()
@@ -238,8 +238,8 @@ def test_a_formula_is_parsed_once(run, data, monkeypatch):
         parsed_formulas.append(text)
         return parse(text, columns)
 
-    for module in ("formula", "design"):
-        monkeypatch.setattr(f"exactregion.data.{module}.parse_formula", count)
+    for module in ("data.formula", "data.design", "cli.data"):
+        monkeypatch.setattr(f"exactregion.{module}.parse_formula", count)
     ask = ("--formula", "y ~ temp + pressure", "--ed50", "temp", "--resamples", "19")
     assert run("fit", data / "oring.csv", *ask).code == 0
     assert parsed_formulas == ["y ~ temp + pressure"]

@@ -1,6 +1,7 @@
 """Files are checked before any work, and written whole or not at all."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -63,7 +64,7 @@ def test_a_folder_that_cannot_be_written_to(run, monkeypatch):
 @pytest.mark.usefixtures("no_work", "here")
 @pytest.mark.parametrize(("option", "extra"), [("--plot", "plot"), ("--report", "report")])
 def test_a_missing_package_is_named_first(run, monkeypatch, option, extra):
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, {"plot": "matplotlib", "report": "jinja2"}[extra], None)
     done = run(*FIT, option, {"--plot": "a.png", "--report": "a.html"}[option])
     assert done.code == 2
     assert f"pip install exactregion[{extra}]" in done.err

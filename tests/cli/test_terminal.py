@@ -242,7 +242,7 @@ def test_examples_of_the_front_page_run(run, tmp_path, monkeypatch):
 def test_demo_and_paper_are_called(run, tmp_path, monkeypatch):
     told = []
     monkeypatch.setattr(
-        "exactregion.cli.demo.story", lambda out, progress: Page(f"story {out} {progress}")
+        "exactregion.cli.examples.story", lambda out, progress: Page(f"story {out} {progress}")
     )
     monkeypatch.chdir(tmp_path)
     assert run("demo", "--out", "there", "--quiet").out == "story there False\n"

@@ -15,8 +15,8 @@ import pandas as pd
 
 import exactregion as er
 from exactregion.paper import setting
-from exactregion.paper.comparison import LikelihoodRatio
 from exactregion.paper.paper import enclosing_box
+from exactregion.paper.setting import LikelihoodRatio
 from validation.drawing import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, panels
 from validation.parts.areas import title_of
 from validation.rates import limits

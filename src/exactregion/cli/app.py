@@ -16,8 +16,6 @@ from exactregion.cli import calibrate, examples, fit, test
 from exactregion.cli.output import plain_streams, printable
 from exactregion.errors import ArgumentError, ExactRegionError
 
-__all__ = ["app", "run"]
-
 BAD_INPUT = 2
 DEFECT = 3
 INTERRUPTED = 130

@@ -7,32 +7,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import exactregion as er
 from exactregion.cli import options as opt
 from exactregion.cli.data import check_outcome, check_probabilities, facts_of, read_data
-from exactregion.cli.output import (
-    Page,
-    Results,
-    facts_of_test,
-    interval,
-    interval_records,
-    record_of_test,
-    settings_record,
-)
+from exactregion.cli.output import Page, Results, facts_of_test, interval_records, settings_record
 from exactregion.data.table import check_file
 from exactregion.engine.progress import showing
-from exactregion.errors import InvalidValueError, MissingDependencyError
+from exactregion.errors import InvalidValueError, optional_module
 from exactregion.plotting import wording
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from exactregion.calibration import CalibrationBelt
-    from exactregion.testing.result import ExactTestResult
-
     # a description of the data, the test, and the belt and groups if they are wanted
-    Found = tuple[dict[str, Any], ExactTestResult, CalibrationBelt | None, pd.DataFrame | None]
-
-__all__ = ["EXAMPLES", "calibrate"]
+    Found = tuple[
+        dict[str, Any], er.ExactTestResult, er.CalibrationBelt | None, pd.DataFrame | None
+    ]
 
 EXAMPLES = """
 Examples:
@@ -99,7 +89,9 @@ def calibrate(
         "probability": predictions.probability,
         "by": predictions.by,
         **settings_record(test),
-        **record_of_test(test),
+        "pvalue": test.pvalue,
+        "rank": test.rank,
+        "z": test.statistic,
         "coverage": None if belt is None else belt.coverage,
         "belt": None if belt is None else _belt_record(belt),
         "groups": None,
@@ -113,7 +105,10 @@ def calibrate(
         level = wording.percent(belt.coverage)
         page.table(
             ["on the logit scale", "estimate", f"{level} interval", "if calibrated"],
-            [(str(n), *interval(row), CALIBRATED[str(n)]) for n, row in belt.intervals.iterrows()],
+            [
+                (str(name), *wording.estimate_and_interval(row), CALIBRATED[str(name)])
+                for name, row in belt.intervals.iterrows()
+            ],
         )
     pvalue, decided = test.pvalue, "p ="
     if groups is not None:
@@ -137,8 +132,6 @@ def _test_file(
     test_only: bool,
 ) -> Found:
     """Test one file that is read as a whole."""
-    import exactregion as er
-
     if search.statistic is not None and not test_only:
         raise InvalidValueError(
             "--statistic goes with --test-only: the belt comes with a test of its own."
@@ -185,8 +178,6 @@ def _test_pieces(
     output: opt.Output,
 ) -> Found:
     """Test Parquet files piece by piece, on a cluster if there is one."""
-    import exactregion as er
-
     if predictions.trials is not None:
         raise InvalidValueError("--trials goes with one file that is read as a whole.")
     for file in files:
@@ -222,14 +213,9 @@ def _test_pieces(
 
 def _connect(address: str) -> Any:
     """Return a client of a Dask cluster."""
+    distributed = optional_module("distributed", "--cluster", "dask")
     try:
-        from distributed import Client
-
-        return Client(address, timeout=CLUSTER_TIMEOUT)  # type: ignore[no-untyped-call]
-    except ImportError as error:
-        raise MissingDependencyError(
-            "--cluster needs Dask: pip install exactregion[dask]"
-        ) from error
+        return distributed.Client(address, timeout=CLUSTER_TIMEOUT)
     except (OSError, ValueError) as error:
         raise InvalidValueError(
             "--cluster must be the address of a Dask scheduler, such as tcp://host:8786. "
@@ -237,7 +223,7 @@ def _connect(address: str) -> Any:
         ) from error
 
 
-def _belt_record(belt: CalibrationBelt) -> dict[str, Any]:
+def _belt_record(belt: er.CalibrationBelt) -> dict[str, Any]:
     keys = ("status", "contradicted", "gap", "certified", "grid", "estimate", "lower", "upper")
     return {
         **{key: getattr(belt, key) for key in keys},
@@ -248,8 +234,8 @@ def _belt_record(belt: CalibrationBelt) -> dict[str, Any]:
 
 def _show_groups(groups: pd.DataFrame, page: Page) -> list[dict[str, Any]]:
     """Put groups on the page, and return them for programs."""
-    records: list[Any] = groups.rename(columns={"statistic": "z"}).to_dict("records")
-    named = [{"group": name, **row} for name, row in zip(groups.index, records, strict=True)]
+    table = groups.rename(columns={"statistic": "z"}).rename_axis("group").reset_index()
+    records: list[Any] = table.to_dict("records")
     page.table(
         [str(groups.index.name), "n", "observed", "predicted", "p-value", "adjusted"],
         [
@@ -259,11 +245,11 @@ def _show_groups(groups: pd.DataFrame, page: Page) -> list[dict[str, Any]]:
                 *(f"{row[key]:.3f}" for key in ("observed", "predicted")),
                 *(f"{row[key]:.4g}" for key in ("pvalue", "pvalue_holm")),
             )
-            for row in named
+            for row in records
         ],
     )
     page.paragraph(
         "Adjusted p-values (Holm) are safe to look at together: if all groups are calibrated, "
         "one or more is 0.05 or less at most 5 times in 100."
     )
-    return named
+    return records

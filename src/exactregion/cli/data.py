@@ -14,15 +14,14 @@ import numpy as np
 from exactregion._typing import IntArray
 from exactregion.cli.options import Columns, Outcome, Reading
 from exactregion.cli.output import note
+from exactregion.data.design import Design
+from exactregion.data.formula import columns_of_terms, parse_formula
+from exactregion.data.reading import read_outcomes
 from exactregion.data.table import Table, read_table
 from exactregion.errors import ArgumentError, InvalidValueError
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from exactregion.data.design import Design
-
-__all__ = ["Data", "check_outcome", "check_probabilities", "facts_of", "read_data", "read_value"]
 
 MAX_LEVELS = 20
 """A column with more different words is an input only if it is named."""
@@ -65,18 +64,7 @@ class Data:
         words = any(self.table.column(name).kind == "text" for name in self.inputs)
         if self.design is not None or not words:
             return self.design
-        from exactregion.data.design import Design
-
-        for name in self.frame.columns:
-            if "`" in name:
-                raise InvalidValueError(
-                    f"Column {name!r} must be renamed: a formula cannot hold a `."
-                )
-        left = f"`{outcome.outcome}`"
-        if outcome.trials is not None:
-            left += f" + I(`{outcome.trials}` - `{outcome.outcome}`)"
-        right = " + ".join(f"`{name}`" for name in self.inputs)
-        return Design.from_formula(f"{left} ~ {right}", self.frame)
+        return Design.of_columns(self.frame, str(outcome.outcome), outcome.trials, self.inputs)
 
 
 def facts_of(content: dict[str, Any], unused: Sequence[str] | None = None) -> dict[str, str]:
@@ -123,7 +111,9 @@ def read_data(
     table = _open_table(file, reading)
     sides = unused = None
     if columns.formula is not None:
-        sides, (left, inputs) = _parse(columns.formula, table.columns)
+        names = list(dict.fromkeys(table.columns))
+        sides = parse_formula(columns.formula, names)
+        left, inputs = (columns_of_terms(side, names) for side in sides)
     else:
         left = [name for name in (columns.outcome, columns.trials) if name is not None]
         inputs = _split_names(columns.inputs or (), table.columns)
@@ -143,8 +133,6 @@ def read_data(
         note(f"Left out {dropped} with missing values; {kept} stay.", quiet=quiet)
     design = None
     if sides is not None:
-        from exactregion.data.design import Design
-
         design = Design.from_formula(str(columns.formula), frame, sides)
     outcomes = _read_outcomes(table, frame, columns, design)
     return Data(table, frame, inputs, unused, design, *outcomes)
@@ -220,23 +208,10 @@ def _possible_inputs(table: Table, used: set[str]) -> tuple[list[str], list[str]
     return possible, [name for name in names if name not in possible]
 
 
-def _parse(formula: str, columns: Sequence[str]) -> tuple[Any, list[list[str]]]:
-    """Return the terms of both sides, and the columns that each side uses."""
-    from exactregion.data.formula import columns_of, parse_formula
-
-    names = list(dict.fromkeys(columns))
-    sides = parse_formula(formula, names)
-    factors = ([factor for term in side for factor in term.factors] for side in sides)
-    used = [[name for f in several for name in columns_of(f, names)] for several in factors]
-    return sides, [list(dict.fromkeys(side)) for side in used]
-
-
 def _read_outcomes(
     table: Table, frame: pd.DataFrame, columns: Columns, design: Design | None
 ) -> tuple[Any, object, str, int, int]:
     """Read labels, counts, or what the left side of a formula computes: the last fields of Data."""
-    from exactregion.data.reading import read_outcomes
-
     y: Any
     if columns.trials is not None:
         y, name = _read_counts(table, frame, columns), str(columns.outcome)

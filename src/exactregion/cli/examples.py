@@ -6,18 +6,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from exactregion.cli import options as opt
-from exactregion.cli.output import (
-    Page,
-    check_packages,
-    check_target,
-    make_folder,
-    note,
-    print_json,
-)
-from exactregion.data.files import write_whole
+import numpy as np
 
-__all__ = ["DATASETS_EXAMPLES", "DEMO_EXAMPLES", "PAPER_EXAMPLES", "datasets", "demo", "paper"]
+import exactregion as er
+from exactregion.cli import options as opt
+from exactregion.cli.output import Page, check_target, make_folder, note, print_json, write_picture
+from exactregion.data.files import write_whole
+from exactregion.errors import MissingDependencyError, optional_module
+from exactregion.paper import paper as experiment
 
 DATASETS_EXAMPLES = """
 Examples:
@@ -30,31 +26,37 @@ FOLDER = "Folder for the files; made if need be."
 FORCE = opt.flag("--force", "Replace files that exist.")
 QUIET = opt.flag("--quiet", "No progress and no notes on stderr.")
 
+PICTURES = ("oring_region.png", "oring_band.png")
+"""Files that `story` writes."""
 
-def _names() -> list[str]:
-    from exactregion import datasets as known
-
-    return known.__all__
+MEMBERS = {
+    "the published fit": (15.0429, -0.23216),
+    "half as steep": (6.9, -0.11),
+    "twice as steep": (31.0, -0.47),
+    "no effect of temperature": (-0.83, 0.0),
+    "warm is dangerous": (-8.8, 0.11),
+}
+"""Curves of the demo: intercept and slope."""
 
 
 @opt.with_options
 def datasets(
-    name: str | None = opt.argument("NAME", "Print this one as CSV.", None, opt.offer(_names)),
+    name: str | None = opt.argument(
+        "NAME", "Print this one as CSV.", None, opt.offer(er.datasets.__all__)
+    ),
     out: Path | None = opt.option(None, "FILE", "Write it to a file instead."),
     force: bool = FORCE,
     json: bool = opt.flag("--json", "List them as one JSON object."),
     quiet: bool = QUIET,
 ) -> None:
     """List the data sets that come along, or print one as CSV."""
-    from exactregion import datasets as known
-
     if name is None:
         _list_datasets(json=json)
         return
-    opt.check_choice("NAME", name, known.__all__)
+    opt.check_choice("NAME", name, er.datasets.__all__)
     if out is not None:
         check_target("--out", out, force=force)
-    text = getattr(known, name)().to_csv(index=False, lineterminator="\n")
+    text = getattr(er.datasets, name)().to_csv(index=False, lineterminator="\n")
     if out is None:
         sys.stdout.write(text)
         return
@@ -63,12 +65,10 @@ def datasets(
 
 
 def _list_datasets(*, json: bool) -> None:
-    from exactregion import datasets as known
-
     found: list[dict[str, Any]] = []
     facts: dict[str, str] = {}
-    for name in known.__all__:
-        load = getattr(known, name)
+    for name in er.datasets.__all__:
+        load = getattr(er.datasets, name)
         frame = load()
         about = str(load.__doc__).partition("\n")[0].replace("`", "")
         columns = list(frame.columns)
@@ -94,10 +94,8 @@ def paper(
 
     Writes paper.png, paper.pdf and paper.json.
     """
-    from exactregion.paper import paper as experiment
-
     opt.Draws(seed=seed)  # checks the seed
-    check_packages("--plot", "The figure")
+    optional_module("matplotlib", "The figure", "plot")
     make_folder(out, experiment.FILES, force=force)
     files = experiment.run(out, seed, progress=lambda text: note(f"{text} …", quiet=quiet))
     sys.stdout.write("".join(f"{file}\n" for file in files))
@@ -110,10 +108,77 @@ def demo(
     quiet: bool = QUIET,
 ) -> None:
     """Show what 23 flights say about O-rings and cold, in the terminal and two pictures."""
-    from exactregion.cli import demo as oring
-
-    make_folder(out, oring.PICTURES, force=force)
-    oring.story(out, progress=not quiet).show()
-    for name in oring.PICTURES:
+    make_folder(out, PICTURES, force=force)
+    story(out, progress=not quiet).show()
+    for name in PICTURES:
         if (out / name).exists():
             note(f"Wrote {out / name}", quiet=quiet)
+
+
+def story(folder: Path, *, progress: bool = True) -> Page:
+    """Tell the story, and write the pictures into the folder."""
+    flights = er.datasets.oring()
+    X, y = flights[["temp"]], flights["y"]
+    region = er.ConfidenceRegion("logistic", rng=0, progress=progress).fit(X, y)
+    page = Page("O-rings and cold: 23 shuttle flights before Challenger (launched at 31 °F)")
+    page.facts(
+        {
+            "damaged, °F": ", ".join(map(str, sorted(flights["temp"][y == 1]))),
+            "intact, °F": ", ".join(map(str, sorted(flights["temp"][y == 0]))),
+        }
+    )
+
+    page.paragraph("Could these probabilities be true? (model_test, 999 resamples)")
+    candidates = {
+        "always 1 in 3": np.full(len(y), 1 / 3),
+        "coin toss below 65 °F, else 1 in 20": np.where(X["temp"] < 65, 0.5, 0.05),
+    }
+    table = er.compare(candidates, X, y, rng=0)
+    page.table(
+        ["P(damage)", "p-value"], [(str(name), f"{p:.3f}") for name, p in table["pvalue"].items()]
+    )
+
+    page.paragraph("Which curves fit? P(damage) = 1 / (1 + exp(-(a + b·temp)))")
+    members = list(MEMBERS.values())
+    at_launch = region.model_.probabilities(members, [31.0])[:, 0]
+    page.table(
+        ["curve", "a", "b", "P(31 °F)", "p-value", "region"],
+        [
+            (name, f"{a:.2f}", f"{b:.3f}", f"{risk:.3f}", f"{p:.3f}", "in" if inside else "outside")
+            for (name, (a, b)), risk, p, inside in zip(
+                MEMBERS.items(),
+                at_launch,
+                region.pvalue(members),
+                region.contains(members),
+                strict=True,
+            )
+        ],
+    )
+    page.paragraph(
+        "All (a, b) with a p-value above 0.05 make up the confidence region. It holds the true "
+        f"pair with probability {region.coverage_:g}: exactly, at n = 23."
+    )
+
+    page.paragraph("What do they all say together?")
+    slope = region.intervals().loc["temp"]
+    even = region.functional(lambda theta: -theta[0] / theta[1])
+    launches = np.array([31.0, 53.0, 65.0, 81.0])
+    band = region.band(launches)
+    page.facts(
+        {
+            "slope b": f"{slope['lower']:.3f} to {slope['upper']:.3f} (Wald: -0.444 to -0.020)",
+            **{
+                f"P(damage) at {x:.0f} °F": f"{low:.3f} to {high:.3f}, all at once"
+                for x, low, high in zip(launches, band.lower, band.upper, strict=True)
+            },
+            "damage as likely as not": f"at {even.lower:.1f} to {even.upper:.1f} °F",
+        }
+    )
+    try:
+        displays = region.plot(), region.band(np.arange(31.0, 83.0)).plot(data=(X, y))
+    except MissingDependencyError as error:
+        page.paragraph(f"No pictures: {error}")
+        return page
+    for name, display in zip(PICTURES, displays, strict=True):
+        write_picture(folder / name, display)
+    return page

@@ -5,29 +5,30 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import exactregion as er
 from exactregion.cli import options as opt
 from exactregion.cli.data import Data, facts_of, read_data
 from exactregion.cli.output import (
     Page,
     Results,
-    interval,
     interval_record,
     interval_records,
     settings_record,
+    settings_text,
 )
 from exactregion.cli.places import inputs_of, read_places, read_threshold, values_text
 from exactregion.data.table import check_file
 from exactregion.engine.progress import showing
 from exactregion.errors import InvalidValueError
 from exactregion.models import MODELS
-from exactregion.plotting.wording import answer_of_region, guarantee_of_region, percent
-
-if TYPE_CHECKING:
-    from exactregion.region import ConfidenceRegion
-
-__all__ = ["FIT_EXAMPLES", "SHOW_EXAMPLES", "fit", "fit_region", "show"]
+from exactregion.plotting.wording import (
+    answer_of_region,
+    estimate_and_interval,
+    guarantee_of_region,
+    percent,
+)
 
 FIT_EXAMPLES = """
 Examples:
@@ -106,8 +107,6 @@ def show(
 
     It gives the same answers as before, and new ones: other places, a picture, a report.
     """
-    import exactregion as er
-
     check_file(file)
     region = er.load(file)
     region.n_jobs = jobs
@@ -127,10 +126,8 @@ def show(
 
 def fit_region(
     data: Data, columns: opt.Columns, family: opt.Family, draws: opt.Draws, **settings: Any
-) -> ConfidenceRegion:
+) -> er.ConfidenceRegion:
     """Fit a region to data, by a design if there is a formula or if inputs are words."""
-    import exactregion as er
-
     settings |= {
         "model": family.to_model(),
         **draws.settings,
@@ -144,7 +141,7 @@ def fit_region(
 
 
 def _describe(
-    region: ConfidenceRegion, wanted: Wanted, head: dict[str, Any], results: Results
+    region: er.ConfidenceRegion, wanted: Wanted, head: dict[str, Any], results: Results
 ) -> None:
     """Compute what is wanted of a region, then print and write it."""
     # what the options say is checked before the search
@@ -159,19 +156,16 @@ def _describe(
 
     kind = type(region.model_)
     family = next((name for name, known in MODELS.items() if known is kind), kind.__name__)
-    level, settings = percent(region.coverage_), settings_record(region)
-    made = f"{level}, {settings['statistic']}, {settings['resamples']:,} resamples"
-    if settings["seed"] is not None:
-        made += f", seed {settings['seed']}"
+    level = percent(region.coverage_)
     page = Page(f"Which {family} curves fit?")
-    page.facts({**facts_of(head), "region": made})
+    page.facts({**facts_of(head), "region": f"{level}, {settings_text(region)}"})
     names = ["parameter", "estimate", f"{level} interval"]
-    rows = [[str(name), *interval(row)] for name, row in intervals.iterrows()]
+    rows = [[str(name), *estimate_and_interval(row)] for name, row in intervals.iterrows()]
     if joint is not None:
         names.append("all at once")
         for cells, (_, row) in zip(rows, joint.iterrows(), strict=True):
-            cells.append(interval(row)[1])
-    rows += [[one.name, *interval(vars(one)), ""][: len(names)] for one in ed50]
+            cells.append(estimate_and_interval(row)[1])
+    rows += [[one.name, *estimate_and_interval(vars(one)), ""][: len(names)] for one in ed50]
     page.table(names, rows)
     if thresholds:
         page.paragraph("\n".join(threshold.explanation for threshold in thresholds))
@@ -196,7 +190,7 @@ def _describe(
         **head,
         "model": family,
         "confidence_level": region.confidence_level,
-        **settings,
+        **settings_record(region),
         "coverage": region.coverage_,
         "status": region.status_,
         "pvalue": pvalue,

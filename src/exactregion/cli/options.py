@@ -22,44 +22,17 @@ import typer
 from exactregion.data.table import did_you_mean
 from exactregion.errors import InvalidValueError
 from exactregion.models import MODELS, Model
+from exactregion.resampling import check_n_resamples
 from exactregion.statistics import names_of_statistics
-
-__all__ = [
-    "COLUMNS",
-    "FAMILY",
-    "FILE",
-    "JOBS",
-    "METHOD",
-    "RESULTS",
-    "Columns",
-    "Draws",
-    "Family",
-    "Outcome",
-    "Output",
-    "Reading",
-    "Search",
-    "argument",
-    "check_choice",
-    "complete_columns",
-    "flag",
-    "offer",
-    "option",
-    "read_level",
-    "with_options",
-]
 
 COLUMNS, FAMILY, METHOD, RESULTS = "Columns", "Family", "Method", "Results"
 READING = "Reading the file"
 """Panels of the help."""
 
 
-def offer(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
+def offer(names: Iterable[str]) -> Callable[[str], list[str]]:
     """Make a completion that offers those names which begin as the word does."""
-
-    def complete(incomplete: str) -> list[str]:
-        return [name for name in names() if name.startswith(incomplete)]
-
-    return complete
+    return lambda incomplete: [name for name in names if name.startswith(incomplete)]
 
 
 def complete_columns(ctx: typer.Context, incomplete: str) -> list[str]:
@@ -147,7 +120,7 @@ class Family:
         "NAME",
         f"{', '.join(list(MODELS)[:-1])} or {list(MODELS)[-1]}.",
         "logistic",
-        offer(lambda: MODELS),
+        offer(MODELS),
     )
     guess: str | None = option(
         FAMILY, "RATE", "Of psychometric: guess rate, or free. 0.5 by default."
@@ -183,7 +156,7 @@ class Draws:
         METHOD,
         "NAME",
         f"One of {', '.join(names_of_statistics())}; the default suits the command.",
-        complete=offer(names_of_statistics),
+        complete=offer(names_of_statistics()),
     )
     resamples: int = option(METHOD, "NUMBER", "Number of data sets drawn.", 999)
     seed: int = option(
@@ -192,8 +165,6 @@ class Draws:
 
     def __post_init__(self) -> None:
         """Check the values before any work."""
-        from exactregion.resampling import check_n_resamples
-
         check_n_resamples(self.resamples)
         if self.seed < 0:
             raise InvalidValueError(

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import importlib.util
-import json
-import math
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import typer
 from rich import box
 from rich.cells import cell_len
@@ -24,37 +20,13 @@ from rich.text import Text
 
 from exactregion._version import __version__
 from exactregion.cli.options import Output
-from exactregion.data.files import write_whole
+from exactregion.data.files import json_text, write_whole
 from exactregion.engine.progress import showing
-from exactregion.errors import InvalidValueError, MissingDependencyError
-from exactregion.plotting.wording import interval_text, number
+from exactregion.errors import InvalidValueError, optional_module
+from exactregion.testing.result import ExactTestResult
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from exactregion.testing.result import ExactTestResult
-
-__all__ = [
-    "Page",
-    "Results",
-    "check_packages",
-    "check_target",
-    "facts_of_test",
-    "finite",
-    "interval",
-    "interval_record",
-    "interval_records",
-    "make_folder",
-    "note",
-    "plain_streams",
-    "print_json",
-    "printable",
-    "record_of_test",
-    "settings_record",
-    "shorten",
-    "statistic_name",
-    "write_picture",
-]
 
 NARROWEST = 12
 """Names in a table keep this much room, however wide the numbers are."""
@@ -158,21 +130,7 @@ class Page:
 def print_json(content: Mapping[str, Any]) -> None:
     """Print one JSON object on stdout; what is not finite becomes null."""
     unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
-    text = json.dumps(finite(content), indent=2, ensure_ascii=not unicode, allow_nan=False)
-    sys.stdout.write(text + "\n")
-
-
-def finite(content: Any) -> Any:
-    """Turn what NumPy has into what JSON has; NaN and infinities into None."""
-    if isinstance(content, Mapping):
-        return {str(key): finite(value) for key, value in content.items()}
-    if isinstance(content, np.generic):
-        return finite(content.item())
-    if isinstance(content, (list, tuple, np.ndarray)):
-        return [finite(value) for value in content]
-    if isinstance(content, float) and not math.isfinite(content):
-        return None
-    return content
+    sys.stdout.write(json_text(content, ensure_ascii=not unicode))
 
 
 def interval_record(row: Any) -> dict[str, Any]:
@@ -185,46 +143,28 @@ def interval_records(table: pd.DataFrame) -> list[dict[str, Any]]:
     return [{"parameter": name, **interval_record(row)} for name, row in table.iterrows()]
 
 
-def interval(row: Any) -> tuple[str, str]:
-    """Write estimate and interval of a row with estimate, lower, upper and status."""
-    low, high, estimate = float(row["lower"]), float(row["upper"]), float(row["estimate"])
-    if row["status"] == "empty":
-        return number(estimate), "empty"
-    width = high - low
-    if not math.isfinite(width):
-        ends = [abs(end - estimate) for end in (low, high) if math.isfinite(end)]
-        width = 2 * max(ends, default=abs(estimate))
-    return number(estimate, width), interval_text(low, high, width)
-
-
-def statistic_name(tested: Any) -> str:
-    """Name the statistic of a region, or of a test, as --statistic does."""
-    written = getattr(tested, "question", tested).statistic
-    return str(written).partition("(")[0].lower()
-
-
 def settings_record(tested: Any) -> dict[str, Any]:
-    """Describe the draws of a region, or of a test, for programs."""
+    """Describe statistic and draws of a region, or of a test, for programs."""
     seed = tested.rng if hasattr(tested, "rng") else tested.question.seed
+    written = str(getattr(tested, "question", tested).statistic)
     return {
-        "statistic": statistic_name(tested),
+        "statistic": written.partition("(")[0].lower(),
         "resamples": tested.n_resamples,
         "seed": seed if isinstance(seed, int) else None,
     }
 
 
+def settings_text(tested: Any) -> str:
+    """Describe the same in words."""
+    record = settings_record(tested)
+    text = f"{record['statistic']}, {record['resamples']:,} resamples"
+    return text if record["seed"] is None else f"{text}, seed {record['seed']}"
+
+
 def facts_of_test(result: ExactTestResult) -> dict[str, str]:
     """Describe a test in words."""
-    m, seed = result.n_resamples + 1, result.question.seed
-    return {
-        "test": f"{statistic_name(result)}, {m - 1:,} resamples, seed {seed}",
-        "p-value": f"{result.pvalue:.4g} (rank {result.rank:,} of {m:,})",
-    }
-
-
-def record_of_test(result: ExactTestResult) -> dict[str, Any]:
-    """Describe a test for programs."""
-    return {"pvalue": result.pvalue, "rank": result.rank, "z": result.statistic}
+    rank = f"rank {result.rank:,} of {result.n_resamples + 1:,}"
+    return {"test": settings_text(result), "p-value": f"{result.pvalue:.4g} ({rank})"}
 
 
 def check_target(option: str, path: Path, *, force: bool) -> None:
@@ -233,7 +173,8 @@ def check_target(option: str, path: Path, *, force: bool) -> None:
     if suffixes and path.suffix.lower() not in suffixes:
         listed = " or ".join(filter(None, [", ".join(suffixes[:-1]), suffixes[-1]]))
         raise InvalidValueError(f"{option} must end in {listed}. Got {str(path)!r} instead.")
-    check_packages(option, option)
+    for package in PACKAGES.get(option, ()):
+        optional_module(package, option, option.removeprefix("--"))
     if path.is_dir():
         raise InvalidValueError(f"{option} must be a file. {str(path)!r} is a folder.")
     if not path.parent.is_dir():
@@ -254,14 +195,6 @@ def make_folder(folder: Path, names: Iterable[str], *, force: bool) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name in names:
         check_target("--out", folder / name, force=force)
-
-
-def check_packages(option: str, what: str) -> None:
-    """Check that the packages behind --plot or --report are installed."""
-    if any(importlib.util.find_spec(package) is None for package in PACKAGES.get(option, ())):
-        raise MissingDependencyError(
-            f"{what} needs a package more: pip install exactregion[{option.removeprefix('--')}]"
-        )
 
 
 def write_picture(path: Path, display: Any) -> None:

@@ -9,18 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from exactregion._typing import FloatArray
 from exactregion.cli.data import read_value
 from exactregion.data.table import did_you_mean, shown_names
 from exactregion.errors import InvalidValueError
 from exactregion.models import CLogLog, Logistic, Model, Probit
+from exactregion.region import ConfidenceRegion
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from exactregion._typing import FloatArray
-    from exactregion.region import ConfidenceRegion
-
-__all__ = ["Threshold", "inputs_of", "read_places", "read_threshold", "values_text"]
 
 PREDICTOR: dict[type[Model], float] = {
     Logistic: 0.0,

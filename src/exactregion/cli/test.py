@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+import exactregion as er
 from exactregion.cli import options as opt
 from exactregion.cli.data import Data, check_probabilities, facts_of, read_data
 from exactregion.cli.fit import fit_region
-from exactregion.cli.output import Page, Results, facts_of_test, record_of_test, settings_record
+from exactregion.cli.output import Page, Results, facts_of_test, settings_record
 from exactregion.errors import InvalidValueError
-
-if TYPE_CHECKING:
-    from exactregion.testing.result import ExactTestResult
-
-__all__ = ["EXAMPLES", "run_test"]
+from exactregion.plotting.wording import answer_of_test, guarantee_of_test
+from exactregion.testing.result import ExactTestResult, Question, result_of
 
 EXAMPLES = """
 Examples:
@@ -44,8 +40,6 @@ def run_test(
     They must not have been fitted to these outcomes. The test looks for structure in the inputs:
     all other columns, unless --inputs or --formula names some.
     """
-    import exactregion as er
-
     names = probability or []
     _check_candidates(names, parameters, family, output)
     results = Results(output, output.alpha(draws.resamples))
@@ -71,7 +65,10 @@ def run_test(
         "file": file,
         **data.to_dict(),
         **settings_record(first),
-        "candidates": [{"name": name, **record_of_test(one)} for name, one in found.items()],
+        "candidates": [
+            {"name": name, "pvalue": one.pvalue, "rank": one.rank, "z": one.statistic}
+            for name, one in found.items()
+        ],
     }
     decided = "p =" if len(found) == 1 else "the smallest p-value is"
     pvalue = min(one.pvalue for one in found.values())
@@ -99,19 +96,18 @@ def _test_member(
     data: Data, columns: opt.Columns, family: opt.Family, parameters: str, draws: opt.Draws
 ) -> dict[str, ExactTestResult]:
     """Test one member of a family, and name it by its parameters."""
-    from exactregion.testing.result import Question, result_of
-
     region = fit_region(data, columns, family, draws, accepted_ranks=(1, draws.resamples + 1))
     theta = _read_parameters(parameters, region.parameter_names_)
     evaluation, sample = region.evaluate(theta), region.fitted_.sample
+    successes, trials = sample.user_outcomes
     question = Question(
         kind="model",
         statistic=str(region.statistic),
         inputs=sample.inputs.names,
         seed=draws.seed,
         probabilities=evaluation.probabilities,
-        successes=sample.inputs.to_user_order(sample.successes),
-        trials=sample.inputs.to_user_order(sample.inputs.trials),
+        successes=successes,
+        trials=trials,
     )
     values = (f"{n} = {value:g}" for n, value in zip(region.parameter_names_, theta, strict=True))
     name = f"{family.model}: {', '.join(values)}"
@@ -140,8 +136,6 @@ def _read_parameters(text: str, names: tuple[str, ...]) -> list[float]:
 
 
 def _page(data: Data, found: dict[str, ExactTestResult]) -> Page:
-    from exactregion.plotting.wording import answer_of_test, guarantee_of_test
-
     page = Page("Can these probabilities be true?")
     facts = facts_of(data.to_dict(), data.unused)
     name, result = next(iter(found.items()))

@@ -16,8 +16,6 @@ import numpy as np
 from exactregion._typing import FloatArray, IntArray
 from exactregion.data.sample import CHUNK_ROWS, Sample, Shared
 
-__all__ = ["COUNTED", "MOST_ROWS", "Tally", "collapsed", "sample_of", "tally_of"]
-
 MOST_ROWS = 4096
 """Data collapse if they have no more distinct rows than this, and over `CHUNK_ROWS` in all."""
 

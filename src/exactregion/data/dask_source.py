@@ -28,9 +28,7 @@ from exactregion.data.sources import (
     concatenated,
     same_length,
 )
-from exactregion.errors import InvalidTypeError, InvalidValueError, MissingDependencyError
-
-__all__ = ["DaskSource"]
+from exactregion.errors import InvalidTypeError, InvalidValueError, optional_module
 
 FAN_IN = 8
 """Results that are added in one task."""
@@ -96,11 +94,7 @@ class DaskSource(Source):
 
 
 def _dask() -> Any:
-    try:
-        import dask
-    except ImportError as error:
-        raise MissingDependencyError("pip install exactregion[dask]") from error
-    return dask
+    return optional_module("dask", "Rows of Dask collections", "dask")
 
 
 def _partitions(values: Any, name: str) -> tuple[list[Any], list[int]]:

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from exactregion.data.formula import columns_of, formulaic_module, parse_formula, unreadable
+from exactregion.data.formula import (
+    columns_of,
+    columns_of_terms,
+    formulaic_module,
+    parse_formula,
+    unreadable,
+)
 from exactregion.data.frames import as_pandas, check_present
 from exactregion.data.reading import from_native
 from exactregion.errors import InvalidTypeError, InvalidValueError
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = ["Design"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,10 +59,7 @@ class Design:
         if len(frame) == 0:
             raise InvalidValueError("must have at least one row. Got 0 instead.", parameter="data")
         left, right = sides or parse_formula(formula, list(frame.columns))
-        outputs, inputs = (
-            {name for term in side for f in term.factors for name in columns_of(f, frame.columns)}
-            for side in (left, right)
-        )
+        outputs, inputs = (set(columns_of_terms(side, frame.columns)) for side in (left, right))
         if inputs & outputs:
             both = sorted(inputs & outputs)
             raise InvalidValueError(
@@ -67,7 +69,12 @@ class Design:
             )
         used = frame[[name for name in frame.columns if name in inputs | outputs]]
         check_present(used, "data")
-        _check_kinds(used)
+        for name in used.columns:
+            if used[name].dtype.kind not in "biufOUT":
+                raise InvalidTypeError(
+                    "The columns that a formula uses must hold numbers, text or categories. "
+                    f"Got {name!r} ({used[name].dtype}) instead: turn it into numbers first."
+                )
         intercept = any(str(term) == "1" for term in right)
         if intercept and "Intercept" in inputs:
             raise InvalidValueError(
@@ -93,6 +100,20 @@ class Design:
             _spec=spec,
         )
 
+    @classmethod
+    def of_columns(
+        cls, data: pd.DataFrame, outcome: str, trials: str | None, inputs: Sequence[str]
+    ) -> Design:
+        """Code columns as the formula ``outcome ~ inputs`` does, with counts where trials are."""
+        for name in data.columns:
+            if "`" in name:
+                raise InvalidValueError(
+                    f"Column {name!r} must be renamed: a formula cannot hold a `."
+                )
+        counts = "" if trials is None else f" + I(`{trials}` - `{outcome}`)"
+        right = " + ".join(f"`{name}`" for name in inputs)
+        return cls.from_formula(f"`{outcome}`{counts} ~ {right}", data)
+
     def transform(self, X: Any) -> pd.DataFrame:
         """Make the matrix of new rows, coded as the rows of the fit were."""
         frame = as_pandas(X, "X")
@@ -113,7 +134,7 @@ class Design:
     def terms(self) -> dict[str, set[str]]:
         """The columns that each term of the right side uses."""
         return {
-            str(term).strip("`"): {c for f in term.factors for c in columns_of(f, self.columns)}
+            str(term).strip("`"): set(columns_of_terms([term], self.columns))
             for term in self._spec.terms
         }
 
@@ -156,15 +177,6 @@ class Design:
                 )
         categories = self.data[list(self.columns)].select_dtypes("category")
         return {str(name): categories[name].dtype for name in categories}
-
-
-def _check_kinds(frame: pd.DataFrame) -> None:
-    for name in frame.columns:
-        if frame[name].dtype.kind not in "biufOUT":
-            raise InvalidTypeError(
-                "The columns that a formula uses must hold numbers, text or categories. "
-                f"Got {name!r} ({frame[name].dtype}) instead: turn it into numbers first."
-            )
 
 
 def _new_spec(terms: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Files: written whole or not at all, and archives of a header in JSON with arrays.
+"""Files: written whole or not at all, JSON, and archives of a header in JSON with arrays.
 
 An archive is a zip file that ``numpy.load`` opens too: ``header.json``, one ``.npy`` member per
 array, and ``sha256``, a digest of all members, by which a complete file differs from one that was
@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import math
 import os
 import zipfile
 from collections.abc import Callable, Mapping
@@ -19,9 +20,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from exactregion.errors import ExactRegionError, FileFormatError
-
-__all__ = ["Arrays", "pack", "unpack", "write_whole"]
+from exactregion.errors import FileFormatError
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -44,6 +43,25 @@ def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> Path:
     return path
 
 
+def json_text(content: Any, *, ensure_ascii: bool = False) -> str:
+    """Write results as JSON, for people and programs; what is not finite becomes null."""
+    text = json.dumps(finite(content), indent=2, ensure_ascii=ensure_ascii, allow_nan=False)
+    return f"{text}\n"
+
+
+def finite(content: Any) -> Any:
+    """Turn what NumPy has into what JSON has; NaN and infinities into None."""
+    if isinstance(content, Mapping):
+        return {str(key): finite(value) for key, value in content.items()}
+    if isinstance(content, np.generic):
+        return finite(content.item())
+    if isinstance(content, (list, tuple, np.ndarray)):
+        return [finite(value) for value in content]
+    if isinstance(content, float) and not math.isfinite(content):
+        return None
+    return content
+
+
 def pack(header: Mapping[str, Any], arrays: Arrays) -> bytes:
     """Return the bytes of an archive; equal headers and arrays give equal bytes."""
     members = {HEADER: json.dumps(header, allow_nan=False).encode()}
@@ -63,32 +81,25 @@ def pack(header: Mapping[str, Any], arrays: Arrays) -> bytes:
 
 
 def unpack(content: bytes, check_header: Callable[[Any], object]) -> tuple[dict[str, Any], Arrays]:
-    """Read header and arrays of an archive; an error unless they are as written.
+    """Read header and arrays of an archive; an error of any kind unless they are as written.
 
     The header is checked before all else, since a newer format may have other members.
     """
     if not content.startswith(b"PK"):
         raise FileFormatError("it is not a file that exactregion saved (no npz archive)")
-    try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            members = {name: archive.read(name) for name in archive.namelist()}
-        if HEADER not in members:
-            raise FileFormatError(f"it is not a file that exactregion saved (no {HEADER} in it)")
-        header = json.loads(members[HEADER])
-        check_header(header)
-        if members.pop(DIGEST, b"") != _digest(members):
-            raise FileFormatError("it is damaged (its content does not match its digest)")
-        del members[HEADER]
-        return header, {
-            name.removesuffix(SUFFIX): np.lib.format.read_array(
-                io.BytesIO(member), allow_pickle=False
-            )
-            for name, member in members.items()
-        }
-    except ExactRegionError:
-        raise
-    except Exception as error:  # zipfile, zlib, json and NumPy raise many kinds on damaged bytes
-        raise FileFormatError(f"it is damaged ({type(error).__name__}: {error})") from error
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    if HEADER not in members:
+        raise FileFormatError(f"it is not a file that exactregion saved (no {HEADER} in it)")
+    header = json.loads(members[HEADER])
+    check_header(header)
+    if members.pop(DIGEST, b"") != _digest(members):
+        raise FileFormatError("it is damaged (its content does not match its digest)")
+    del members[HEADER]
+    return header, {
+        name.removesuffix(SUFFIX): np.lib.format.read_array(io.BytesIO(member), allow_pickle=False)
+        for name, member in members.items()
+    }
 
 
 def _digest(members: Mapping[str, bytes]) -> bytes:

@@ -9,17 +9,14 @@ are refused.
 from __future__ import annotations
 
 import ast
-import difflib
-import importlib
 import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, cast
 
 import numpy as np
 
-from exactregion.errors import InvalidTypeError, InvalidValueError, MissingDependencyError
-
-__all__ = ["columns_of", "formulaic_module", "parse_formula", "unreadable"]
+from exactregion.data.table import did_you_mean
+from exactregion.errors import InvalidTypeError, InvalidValueError, optional_module
 
 BUILTINS = frozenset({"abs", "float", "int", "pow", "round"})
 """Functions of Python that a formula may call."""
@@ -39,13 +36,7 @@ Terms = Sequence[Any]
 
 def formulaic_module(name: str = "") -> Any:
     """Load formulaic or a module of it; an error with the install line if it is missing."""
-    try:
-        return importlib.import_module(f"formulaic{name}")
-    except ImportError as error:
-        raise MissingDependencyError(
-            "Formulas require formulaic, which is not installed. "
-            "Install it with: pip install exactregion[formula]"
-        ) from error
+    return optional_module(f"formulaic{name}", "A formula", "formula")
 
 
 def parse_formula(formula: object, columns: Sequence[str]) -> tuple[Terms, Terms]:
@@ -92,6 +83,12 @@ def columns_of(factor: Any, columns: Collection[str]) -> Iterator[str]:
                 name = node.value  # Q("a name") is another way to write `a name`
             if isinstance(name, str) and name in columns:
                 yield name
+
+
+def columns_of_terms(terms: Terms, columns: Collection[str]) -> list[str]:
+    """List the columns that terms use, each once."""
+    factors = [factor for term in terms for factor in term.factors]
+    return list(dict.fromkeys(name for f in factors for name in columns_of(f, columns)))
 
 
 def unreadable(formula: str, error: Exception) -> InvalidValueError:
@@ -172,10 +169,9 @@ def _is_ufunc(name: str) -> bool:
 def _unknown(
     name: str, columns: Sequence[str], known: Collection[str] | None = None
 ) -> InvalidValueError:
-    close = difflib.get_close_matches(name, list(known or columns), n=1)
+    hint = did_you_mean(name, known or columns)
     if known and _is_ufunc(name):
-        close = [f"np.{name}"]
-    hint = f" Did you mean {close[0]!r}?" if close else ""
+        hint = f" Did you mean 'np.{name}'?"
     return InvalidValueError(
         f"must use columns of the data, {list(columns)}. Got {name!r} instead.{hint}",
         parameter="formula",

@@ -23,8 +23,6 @@ from exactregion.errors import InvalidTypeError, InvalidValueError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["MAX_LEVELS", "as_pandas", "check_present", "encode_text"]
-
 MAX_LEVELS = 50
 """Most levels of a text column that a statistic takes; columns with more are ids or prose."""
 
@@ -84,7 +82,7 @@ def _plain(column: nw.Series[Any]) -> Any:
     return pd.Series(column.to_list()).infer_objects().array
 
 
-def encode_text(X: object, name: str = "X") -> tuple[Any, Shared]:
+def encode_text(X: object) -> tuple[Any, Shared]:
     """Replace the text, categories and dates of a frame by numbers; any other X stays as it is.
 
     A statistic measures distances, and needs numbers; they are a function of X alone, so that the
@@ -108,7 +106,7 @@ def encode_text(X: object, name: str = "X") -> tuple[Any, Shared]:
     >>> shared
     ((2, 3, 4),)
     """
-    frame = from_native(X, name)
+    frame = from_native(X, "X")
     if isinstance(frame, nw.Series):
         frame = frame.alias(frame.name or "x").to_frame()
     if not isinstance(frame, nw.DataFrame) or all(map(is_number, frame.iter_columns())):
@@ -119,14 +117,14 @@ def encode_text(X: object, name: str = "X") -> tuple[Any, Shared]:
     shared = []
     for column in frame.iter_columns():
         first = len(encoded)
-        encoded += _encode(column, name)
+        encoded += _encode(column)
         if len(encoded) > first + 1:
             shared.append(tuple(range(first, len(encoded))))
     matrix = np.column_stack([values for _, values in encoded])
     return pd.DataFrame(matrix, columns=[label for label, _ in encoded]), tuple(shared)
 
 
-def _encode(column: nw.Series[Any], name: str) -> Encoded:
+def _encode(column: nw.Series[Any]) -> Encoded:
     label, dtype = str(column.name), column.dtype
     if is_number(column):
         return [(label, as_floats(column))]
@@ -144,22 +142,22 @@ def _encode(column: nw.Series[Any], name: str) -> Encoded:
         raise InvalidTypeError(
             f"must have columns of numbers, text, categories or dates. Got {label!r} ({dtype}) "
             "instead: turn this column into one of these, or leave it out.",
-            parameter=name,
+            parameter="X",
         )
-    return _indicators(label, entries, name)
+    return _indicators(label, entries)
 
 
-def _indicators(label: str, entries: list[Any], name: str) -> Encoded:
+def _indicators(label: str, entries: list[Any]) -> Encoded:
     missing = np.flatnonzero([is_missing(entry) for entry in entries])
     if len(missing):
-        raise missing_error(name, place_of(missing[0], len(missing), column=label))
+        raise missing_error("X", place_of(missing[0], len(missing), column=label))
     levels = sorted(set(entries), key=lambda level: (str(type(level)), level))
     if len(levels) > MAX_LEVELS:
         raise InvalidValueError(
             f"must have at most {MAX_LEVELS} levels in a text column. Got {len(levels)} in column "
             f"{label!r} instead: leave this column out. (If the candidate needs it, pass the "
             "probabilities that the candidate gives.)",
-            parameter=name,
+            parameter="X",
         )
     shown = levels[1:] if len(levels) == 2 else levels
     return [

@@ -20,29 +20,6 @@ import numpy.typing as npt
 from exactregion._typing import FloatArray, IntArray
 from exactregion.errors import InvalidTypeError, InvalidValueError
 
-__all__ = [
-    "MAX_TRIALS",
-    "Outcomes",
-    "Values",
-    "as_floats",
-    "check_no_label",
-    "check_total",
-    "counted",
-    "find_classes",
-    "from_native",
-    "is_missing",
-    "is_number",
-    "labelled",
-    "missing_error",
-    "no_trials_error",
-    "numeric",
-    "outcome_values",
-    "place_of",
-    "read_inputs",
-    "read_outcomes",
-    "read_predictions",
-]
-
 Values: TypeAlias = FloatArray | tuple[object, ...]
 """Inputs: numbers of shape (n,) or (n, d), or n objects of any kind."""
 

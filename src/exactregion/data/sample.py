@@ -19,19 +19,6 @@ from exactregion._typing import FloatArray, IntArray
 from exactregion.data.reading import Values, no_trials_error, numeric, read_inputs, read_outcomes
 from exactregion.errors import InvalidValueError
 
-__all__ = [
-    "BLOCK_ROWS",
-    "CHUNK_ROWS",
-    "Distinct",
-    "Extent",
-    "Inputs",
-    "Sample",
-    "Shared",
-    "blocks",
-    "canonical_order",
-    "distinct_of",
-]
-
 Shared: TypeAlias = tuple[tuple[int, ...], ...]
 """Groups of columns that have one scale together: the indicators of a text column."""
 
@@ -195,6 +182,12 @@ class Sample:
         order = canonical_order(values, outcomes.trials)
         inputs = Inputs(_rows(values, order), outcomes.trials[order], columns, order, shared)
         return cls(inputs, outcomes.successes[order], outcomes.is_counts, outcomes.classes)
+
+    @property
+    def user_outcomes(self) -> tuple[IntArray, IntArray]:
+        """Successes and trials in the order of the user's rows."""
+        inputs = self.inputs
+        return inputs.to_user_order(self.successes), inputs.to_user_order(inputs.trials)
 
     def part(self, rows: IntArray) -> Sample:
         """Return the sample of some of the user's rows, as if there were no others."""

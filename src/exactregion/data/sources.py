@@ -31,25 +31,8 @@ from exactregion.errors import (
     FileFormatError,
     InvalidTypeError,
     InvalidValueError,
-    MissingDependencyError,
+    optional_module,
 )
-
-__all__ = [
-    "ROLES",
-    "ArraySource",
-    "Done",
-    "ParquetSource",
-    "Rows",
-    "Source",
-    "Task",
-    "column_names",
-    "columns_of",
-    "concatenated",
-    "map_in_order",
-    "number_of_workers",
-    "open_rows",
-    "same_length",
-]
 
 A = TypeVar("A")
 R = TypeVar("R")
@@ -352,14 +335,10 @@ def _open_dataset(data: Any) -> Any:
     else:
         arrow = sys.modules.get("pyarrow.dataset")
         return data if arrow is not None and isinstance(data, arrow.Dataset) else None
+    arrow = optional_module("pyarrow.dataset", "A path of Parquet files", "parquet")
     try:
-        import pyarrow as pa
-        import pyarrow.dataset as ds
-    except ImportError as error:
-        raise MissingDependencyError("pip install exactregion[parquet]") from error
-    try:
-        return ds.dataset(paths, format="parquet")
-    except (pa.ArrowInvalid, OSError) as error:
+        return arrow.dataset(paths, format="parquet")
+    except (ValueError, OSError) as error:  # pyarrow.ArrowInvalid is a ValueError
         raise FileFormatError(f"The 'data' parameter must name Parquet files. {error}") from error
 
 

@@ -24,17 +24,10 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 import numpy as np
 
 from exactregion._typing import BoolArray
-from exactregion.errors import (
-    FileAccessError,
-    FileFormatError,
-    InvalidValueError,
-    MissingDependencyError,
-)
+from exactregion.errors import FileAccessError, FileFormatError, InvalidValueError, optional_module
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = ["Column", "Table", "check_file", "did_you_mean", "read_table", "shown_names"]
 
 MISSING = frozenset({"", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "#N/A", "<NA>"})
 """Cells without a value."""
@@ -342,13 +335,8 @@ def _csv_column(cells: pd.Series[str], decimal: str) -> Column:
 
 
 def _read_parquet(content: bytes, label: str) -> Table:
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError as error:
-        raise MissingDependencyError(
-            "Parquet files need pyarrow: pip install exactregion[parquet]"
-        ) from error
+    pa = optional_module("pyarrow", label, "parquet")
+    pq = optional_module("pyarrow.parquet", label, "parquet")
     damaged = f"{label} is not a Parquet file, or it is damaged."
     try:
         file = pq.ParquetFile(pa.BufferReader(content))

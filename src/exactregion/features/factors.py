@@ -9,8 +9,6 @@ from exactregion._typing import FloatArray, IntArray
 from exactregion.features.threads import single_thread
 from exactregion.kernels import Gram
 
-__all__ = ["factor", "leading", "pivoted_factor"]
-
 EXACT_POINTS = 2000
 """Up to this many distinct inputs the whole Gram matrix is factored: 32 MB, and about a second."""
 
@@ -28,12 +26,7 @@ NYSTROEM_TOLERANCE = 1e-6
 def factor(gram: Gram, weights: FloatArray) -> FloatArray:
     """Find features Φ (u, r) with ΦΦᵀ equal to the Gram matrix, or near it where it is large.
 
-    Parameters
-    ----------
-    gram : Gram
-        Over u points.
-    weights : ndarray of shape (u,)
-        Number of trials at each point; where there are more, the approximation is closer.
+    Where a point has more trials, its weight, the approximation is closer.
     """
     with single_thread():
         if gram.size <= EXACT_POINTS:
@@ -62,14 +55,8 @@ def pivoted_factor(
 
     Pivots are drawn in proportion to what is left of the (weighted) diagonal, by a generator of
     its own, `step` at once: a function of the inputs alone. It ends at `most` features, or once no
-    more than the share `tolerance` of the trace is left.
-
-    Returns
-    -------
-    features : ndarray of shape (u, r)
-        The factor.
-    pivots : ndarray of int
-        The points that span it.
+    more than the share `tolerance` of the trace is left. Returns the factor (u, r), and the points
+    that span it.
     """
     rng = np.random.Generator(np.random.SFC64(0))
     features = np.empty((gram.size, most), order="F")
@@ -97,19 +84,10 @@ def pivoted_factor(
 def leading(
     Phi: FloatArray, weights: FloatArray, *, left_out: float = 0.0, least: float = 0.0
 ) -> FloatArray:
-    """Find the rotation (r, s) of features to their leading ones, the most important first.
+    """Find the rotation (r, s) of features (u, r) to their leading ones, the most important first.
 
-    Parameters
-    ----------
-    Phi : ndarray of shape (u, r)
-        Features.
-    weights : ndarray of shape (u,)
-        Number of trials at each point.
-    left_out : float
-        Features that together have no more than this of the weighted trace Σ_j t_j ‖Φ_j‖² are
-        dropped.
-    least : float
-        So are those that have less than this each.
+    Those that together have no more than `left_out` of the weighted trace Σ_j t_j ‖Φ_j‖² are
+    dropped, and those that have less than `least` each.
     """
     values, vectors = np.linalg.eigh((Phi * weights[:, None]).T @ Phi)
     sums = np.cumsum(np.maximum(values, 0.0))

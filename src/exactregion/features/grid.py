@@ -20,22 +20,6 @@ from scipy import sparse
 from exactregion._typing import FloatArray, IntArray
 from exactregion.data.sample import CHUNK_ROWS, Extent, Inputs, blocks
 
-__all__ = [
-    "SINGLE_ROWS",
-    "CandidateFeatures",
-    "Features",
-    "Labels",
-    "SharedFeatures",
-    "add_products",
-    "expected_successes",
-    "grid_unit",
-    "on_grid",
-    "once",
-    "precision_of",
-    "probability_bits",
-    "sum_over_rows",
-]
-
 PROBABILITY_BITS = 20
 """Bits after the point of expected successes in the centre of the cloud. An error of 2⁻²¹ per row
 is far below the standard deviation of a label, and leaves 33 of 53 bits for features and sums."""

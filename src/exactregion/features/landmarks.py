@@ -17,26 +17,13 @@ from typing import Any
 import numpy as np
 from scipy.special import logit
 
-from exactregion._typing import BoolArray, FloatArray, IntArray
+from exactregion._typing import FloatArray, IntArray
 from exactregion.data.sample import CHUNK_ROWS, Distinct, Extent, Inputs, Shared, distinct_of
 from exactregion.features.factors import factor, leading, pivoted_factor
 from exactregion.features.grid import on_grid
 from exactregion.features.threads import single_thread
 from exactregion.kernels import Gram, Kernel
 from exactregion.kernels.base import SettledKernel
-
-__all__ = [
-    "LANDMARKS",
-    "NODES",
-    "SAMPLE_ROWS",
-    "TOLERANCE",
-    "ChunkSummary",
-    "InputSummary",
-    "Landmarks",
-    "kernel_columns",
-    "sample_rows",
-    "summary_of_chunk",
-]
 
 SAMPLE_ROWS = 4096
 """Rows that scales, bandwidth and landmarks are chosen by: a bandwidth then has a relative error of
@@ -64,29 +51,14 @@ ROUNDING = 1 + 1e-6
 
 @dataclass(frozen=True, eq=False)
 class InputSummary:
-    """What statistics may look at: the inputs in memory, or a summary of those that are not.
-
-    Attributes
-    ----------
-    extent : Extent
-        Numbers of rows and trials.
-    sample_inputs, sample_trials : ndarrays of shape (s, d) and (s,)
-        Rows of a sample.
-    rows : Inputs or None
-        All inputs; None where they come in chunks.
-    shared : tuple of tuples of int
-        Columns that have one scale together.
-    largest_logit : float or None
-        Largest |logit p| of the predictions, where inputs come in chunks and are predictions whose
-        calibration is tested.
-    """
+    """What statistics may look at: the inputs in memory, or a summary of those that are not."""
 
     extent: Extent
-    sample_inputs: FloatArray | None
-    sample_trials: IntArray | None
-    rows: Inputs | None = None
+    sample_inputs: FloatArray | None  # (s, d), the rows of a sample
+    sample_trials: IntArray | None  # (s,)
+    rows: Inputs | None = None  # all inputs; None where they come in chunks
     shared: Shared = ()
-    largest_logit: float | None = None
+    largest_logit: float | None = None  # |logit p| of predictions that come in chunks
 
     @classmethod
     def in_memory(cls, inputs: Inputs) -> InputSummary:
@@ -186,36 +158,20 @@ def kernel_columns(
 
 @dataclass(frozen=True, eq=False)
 class Landmarks:
-    """Features of any inputs, from a few of them.
-
-    Attributes
-    ----------
-    kernel : SettledKernel
-        With its scales and bandwidth.
-    points : ndarray of shape (l, d)
-        The landmarks, scaled.
-    M : ndarray of shape (l, r)
-        From k(x, landmarks) to features.
-    contrast : bool
-        Whether ΦΦᵀ is B of the kernel on labelled data, not k.
-    largest : float
-        No feature is larger.
-    table : _Table or None
-        Features along the input, if there is one only.
-    """
+    """Features of any inputs, from a few of them."""
 
     kernel: SettledKernel
-    points: FloatArray
-    M: FloatArray
-    contrast: bool
-    largest: float
-    table: _Table | None = None
+    points: FloatArray  # (l, d), the landmarks, scaled
+    M: FloatArray  # (l, r), from k(x, landmarks) to features
+    between: Callable[[FloatArray, FloatArray], FloatArray]  # k, or B for labelled data
+    largest: float  # no feature is larger
+    table: _Table | None = None  # features along the input, if there is one only
 
     @classmethod
     def of(cls, kernel: SettledKernel, sample: Distinct, *, contrast: bool) -> Landmarks:
         """Choose landmarks in a sample, and combine them to as few features as possible."""
         scaled = kernel.scaled(np.asarray(sample.points))
-        between = kernel.contrast if contrast else kernel.between
+        between = kernel.kernel.contrast if contrast else kernel.kernel.between
         weights = sample.weights / sample.weights.sum()
         diagonal = float(between(scaled[:1], scaled[:1])[0, 0])
         gram = Gram.of_differences(between, scaled)
@@ -228,7 +184,7 @@ class Landmarks:
             left_out = diagonal * TOLERANCE / 2
             M = M @ leading(between(scaled, points) @ M, weights, left_out=left_out)
             table = _Table.along(scaled, lambda nodes: between(nodes, points) @ M)
-        return cls(kernel, points, M, contrast, float(np.sqrt(diagonal) * ROUNDING), table)
+        return cls(kernel, points, M, between, float(np.sqrt(diagonal) * ROUNDING), table)
 
     @property
     def bound(self) -> FloatArray:
@@ -247,14 +203,13 @@ class Landmarks:
         x = scaled[:, 0]
         found = np.empty((len(x), len(unit)), dtype=precision)
         self.table.read(x, unit, found)
-        beyond = self.table.is_beyond(x)
+        beyond = (x < self.table.low) | (x > self.table.high)
         if beyond.any():
             found[beyond] = self._computed(scaled[beyond], unit, precision)
         return found
 
     def _computed(self, scaled: FloatArray, unit: FloatArray, precision: Any) -> FloatArray:
-        between = self.kernel.contrast if self.contrast else self.kernel.between
-        values = between(scaled, self.points) @ self.M
+        values = self.between(scaled, self.points) @ self.M
         rounded: FloatArray = on_grid(values, unit).astype(precision, copy=False)
         return rounded
 
@@ -280,10 +235,6 @@ class _Table:
         if sample.shape[1] != 1 or not low < high:
             return None
         return cls(low, high, features(np.linspace(low, high, NODES)[:, None]))
-
-    def is_beyond(self, x: FloatArray) -> BoolArray:
-        """Return which inputs are outside the table."""
-        return np.asarray((x < self.low) | (x > self.high))
 
     def read(self, x: FloatArray, unit: FloatArray, out: FloatArray) -> None:
         """Interpolate the features of inputs; those beyond the table are meaningless."""

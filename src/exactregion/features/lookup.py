@@ -7,25 +7,13 @@ from typing import Any
 import numba
 import numpy as np
 
-__all__ = ["interpolate"]
-
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def interpolate(x: Any, low: float, step: float, table: Any, unit: Any, out: Any) -> None:
-    """Interpolate between the rows of a table, and round to the grid of exact sums.
+    """Write the features of inputs x (b,) into `out` (b, r), rounded to the grid of exact sums.
 
-    Parameters
-    ----------
-    x : ndarray of shape (b,)
-        Inputs within the table.
-    low, step : float
-        Place of the first row, and distance between rows.
-    table : ndarray of shape (k, r)
-        Features there.
-    unit : ndarray of shape (r,)
-        Spacing of the grid.
-    out : ndarray of shape (b, r)
-        Where the features go.
+    They lie on lines between the rows of a table (k, r), which begins at `low` and has a row at
+    each `step`.
     """
     last = len(table) - 2
     for j in range(len(x)):

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import cache
 from threading import Lock
+from types import SimpleNamespace
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
-
-__all__ = ["single_thread"]
 
 
 @contextmanager
@@ -35,14 +33,7 @@ def single_thread() -> Iterator[None]:
                 _limit.context.__exit__(None, None, None)
 
 
-@dataclass
-class _Limit:
-    inside: int = 0
-    context: Any = None
-    lock: Any = field(default_factory=Lock)
-
-
-_limit = _Limit()
+_limit: Any = SimpleNamespace(inside=0, context=None, lock=Lock())
 
 
 @cache

@@ -7,8 +7,15 @@ from dataclasses import replace
 from functools import partial
 
 from exactregion.errors import InvalidTypeError, InvalidValueError
-from exactregion.kernels.base import BoundKernel, Gram, Kernel, NumericKernel, SettledKernel
-from exactregion.kernels.outside import CallableKernel, Precomputed
+from exactregion.kernels.base import (
+    BoundKernel,
+    CallableKernel,
+    Gram,
+    Kernel,
+    NumericKernel,
+    Precomputed,
+    SettledKernel,
+)
 from exactregion.kernels.vectors import (
     Gaussian,
     Laplacian,

@@ -17,8 +17,6 @@ from exactregion.data.sample import Distinct
 from exactregion.errors import InvalidValueError
 from exactregion.kernels.base import NumericKernel, SettledKernel
 
-__all__ = ["Gaussian", "Laplacian", "Matern", "Poisson", "VectorKernel", "scales_of"]
-
 LABEL_DISTANCE = 2.0
 """Distance of the labels -1 and +1, for kernels on X × {-1, +1}."""
 

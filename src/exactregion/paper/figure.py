@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["draw", "save"]
-
 STYLE: dict[Any, Any] = {
     "font.size": 7,
     "font.family": "sans-serif",

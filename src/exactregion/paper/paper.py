@@ -7,8 +7,6 @@ A mixture of two Laplace densities with known locations ±1, true (p, λ) = (1/2
 
 from __future__ import annotations
 
-import json
-import math
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -19,14 +17,12 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from exactregion._typing import FloatArray
-from exactregion.data.files import write_whole
+from exactregion.data.files import finite, json_text, write_whole
 from exactregion.paper import setting
-from exactregion.paper.comparison import LikelihoodRatio, Stripes, two_stripes
+from exactregion.paper.setting import LikelihoodRatio, Stripes, two_stripes
 from exactregion.region import ConfidenceRegion
 from exactregion.region.grid import Grid
 from exactregion.statistics import Statistic
-
-__all__ = ["FILES", "Found", "Study", "enclosing_box", "run", "study", "summary"]
 
 FILES = ("paper.png", "paper.pdf", "paper.json")
 """What `run` writes."""
@@ -162,7 +158,7 @@ def run(
     folder.mkdir(parents=True, exist_ok=True)
     done = study(seed, progress=progress, **sizes)
     figure = draw(done)
-    text = json.dumps(summary(done), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    text = json_text(summary(done))
     picture, page, numbers = (folder / name for name in FILES)
     return [
         write_whole(picture, lambda file: save(figure, file, "png")),
@@ -180,19 +176,19 @@ def summary(done: Study) -> dict[str, Any]:
         "m": done.m,
         "confidence_level": setting.CONFIDENCE_LEVEL,
         "truth": dict(zip(("p", "scale"), setting.TRUTH, strict=True)),
-        "locations": list(setting.LOCATIONS),
+        "locations": setting.LOCATIONS,
         "bandwidth": setting.BANDWIDTH,
         "neighbours": setting.neighbours(n),
-        "domain": list(setting.DOMAIN),
-        "box": dict(zip(("p", "scale"), done.box.tolist(), strict=True)),
+        "domain": setting.DOMAIN,
+        "box": dict(zip(("p", "scale"), done.box, strict=True)),
     }
     regions: dict[str, dict[str, Any]] = {}
     for key, found in done.regions.items():
         regions[key] = {
             "title": setting.TITLES.get(key, key),
             "area": found.fine.area,
-            "area_bracket": list(found.fine.area_bracket),
-            "relative_area": _finite(relative[key]),
+            "area_bracket": found.fine.area_bracket,
+            "relative_area": relative[key],
             "coverage": found.coverage,
             "guarantee": found.guarantee,
             "contains_truth": found.contains_truth,
@@ -205,17 +201,14 @@ def summary(done: Study) -> dict[str, Any]:
             regions[key]["microseconds_per_parameter"] = round(cost, 1)
     regions["stripes"] = {
         "title": setting.TITLES["stripes"],
-        "area": _finite(stripes.area),
-        "relative_area": _finite(relative["stripes"]),
+        "area": stripes.area,
+        "relative_area": relative["stripes"],
         "coverage": setting.CONFIDENCE_LEVEL,
         "guarantee": "at least",
         "contains_truth": bool(stripes.contains(setting.TRUTH)),
-        "p": list(stripes.p),
-        "scale": [_finite(end) for end in stripes.scale],
+        "p": stripes.p,
+        "scale": stripes.scale,
         "seconds": round(done.stripes_seconds, 6),
     }
-    return {"setting": about, "regions": regions}
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+    summed: dict[str, Any] = finite({"setting": about, "regions": regions})
+    return summed

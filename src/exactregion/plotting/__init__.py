@@ -7,7 +7,7 @@ matplotlib is loaded when a picture is drawn, not before; reports draw the same 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from exactregion.errors import InvalidValueError
 from exactregion.plotting.bands import BandDisplay
@@ -16,9 +16,7 @@ from exactregion.plotting.corner import CornerDisplay
 from exactregion.plotting.null import NullDisplay
 from exactregion.plotting.pvalues import PValueDisplay
 from exactregion.plotting.ranks import RankDisplay
-
-if TYPE_CHECKING:
-    from exactregion.region import ConfidenceRegion
+from exactregion.region import ConfidenceRegion
 
 __all__ = [
     "BandDisplay",

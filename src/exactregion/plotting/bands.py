@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from exactregion._typing import FloatArray, IntArray
-from exactregion.data.reading import numeric, read_inputs, read_outcomes
-from exactregion.errors import InvalidTypeError, InvalidValueError
+from exactregion.data.reading import numeric
+from exactregion.data.sample import Sample
+from exactregion.errors import InvalidTypeError, InvalidValueError, optional_module
 from exactregion.plotting import canvas, wording
+from exactregion.region import Band
 from exactregion.region.bands import positive_ranges
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from exactregion.region import Band
-
-__all__ = ["BandDisplay"]
 
 JITTER = 0.022
 """Half the range of the heights of marks of equal outcomes, so that equal inputs show."""
@@ -115,7 +113,7 @@ class BandDisplay(canvas.Display):
         ax, **kwargs
             For `plot`.
         """
-        canvas.check_matplotlib(f"{cls.__name__}.from_band")
+        optional_module("matplotlib", f"{cls.__name__}.from_band", "plot")
         x = _varying_column(band.X)
         order = np.argsort(x, kind="stable")
         shown = {} if data is None else _read_data(data, pos_label)
@@ -224,23 +222,14 @@ def _read_data(data: Any, pos_label: object) -> dict[str, Any]:
         raise InvalidTypeError(
             f"must be a pair (x, y). Got {type(data).__name__} instead.", parameter="data"
         )
-    values, names = read_inputs(data[0], "x")
-    outcomes = read_outcomes(data[1], pos_label, "y")
-    table = numeric(values).reshape(len(values), -1)
+    sample = Sample.from_data(*data, pos_label=pos_label, names=("x", "y"))
+    table = numeric(sample.inputs.user_rows).reshape(len(sample), -1)
     if table.shape[1] != 1:
         raise InvalidValueError(
             "must have one input column, the one along which the band is "
             f"drawn. Got {table.shape[1]} instead.",
             parameter="data",
         )
-    if len(table) != len(outcomes.trials):
-        raise InvalidValueError(
-            "The x and y of the 'data' parameter must have the same number of rows. "
-            f"Got {len(table)} and {len(outcomes.trials)} instead."
-        )
-    return {
-        "name": names[0] if names else "x",
-        "data_x": table[:, 0],
-        "successes": outcomes.successes,
-        "trials": outcomes.trials,
-    }
+    successes, trials = sample.user_outcomes
+    name = sample.inputs.names[0]
+    return {"name": name, "data_x": table[:, 0], "successes": successes, "trials": trials}

@@ -8,17 +8,14 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import numpy as np
 
 from exactregion._typing import FloatArray, IntArray
-from exactregion.calibration import calibration_belt
+from exactregion.calibration import CalibrationBelt, Departure, calibration_belt
 from exactregion.data.sample import Sample
+from exactregion.errors import optional_module
 from exactregion.models import fixed_probabilities
 from exactregion.plotting import canvas, wording
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from exactregion.calibration import CalibrationBelt, Departure
-
-__all__ = ["BeltDisplay"]
 
 BINS = 40
 """Bins of the histogram of predictions, over 0 to 1."""
@@ -116,7 +113,7 @@ class BeltDisplay(canvas.Display):
         **settings
             For `calibration_belt`: ``confidence_level``, ``rng`` and others.
         """
-        canvas.check_matplotlib(f"{cls.__name__}.from_predictions")
+        optional_module("matplotlib", f"{cls.__name__}.from_predictions", "plot")
         return cls.from_belt(calibration_belt(y_true, y_prob, **settings), ax=ax)
 
     @classmethod
@@ -134,7 +131,7 @@ class BeltDisplay(canvas.Display):
         ax, **settings
             For `from_predictions`.
         """
-        canvas.check_matplotlib(f"{cls.__name__}.from_estimator")
+        optional_module("matplotlib", f"{cls.__name__}.from_estimator", "plot")
         rows = Sample.from_data(np.arange(len(y)), y, pos_label=settings.get("pos_label"))
         predictions = fixed_probabilities(estimator, X, len(rows), rows.classes)
         return cls.from_predictions(y, predictions, ax=ax, **settings)

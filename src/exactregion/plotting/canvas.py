@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from exactregion._typing import FloatArray
-from exactregion.errors import InvalidTypeError, InvalidValueError, MissingDependencyError
+from exactregion.errors import InvalidTypeError, InvalidValueError, optional_module
 from exactregion.plotting import wording
+from exactregion.region import ConfidenceRegion
 from exactregion.region.grid import box_around
 from exactregion.region.outline import Outline
 
@@ -19,26 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from exactregion.region import ConfidenceRegion
-
-__all__ = [
-    "BLUE",
-    "GREY",
-    "INK",
-    "PALE",
-    "VERMILION",
-    "Display",
-    "RegionDisplay",
-    "add_legend",
-    "add_note",
-    "box_of",
-    "check_matplotlib",
-    "check_truth",
-    "joint_status",
-    "near_lengths",
-    "remove_spines",
-]
 
 # Blue and vermilion of Okabe and Ito, which colour-blind readers tell apart; in print they differ
 # in lightness from the greys too.
@@ -79,7 +60,7 @@ class Display:
         **kwargs
             For the method of the Axes that the class names.
         """
-        check_matplotlib(f"{type(self).__name__}.plot")
+        optional_module("matplotlib", f"{type(self).__name__}.plot", "plot")
         ax = self._new_axes() if ax is None else ax
         figure = ax.get_figure()
         if figure is None:
@@ -130,7 +111,8 @@ class RegionDisplay(Display):
         cls, region: ConfidenceRegion, words: str, fits: bool, truth: Any, draw: bool
     ) -> dict[str, Any]:
         """Check what `from_region` was given, and return what all pictures of a region have."""
-        check_matplotlib(f"{cls.__name__}.from_region", draw)
+        if draw:  # an error before the work
+            optional_module("matplotlib", f"{cls.__name__}.from_region", "plot")
         names, ranks = region.parameter_names_, region.accepted_ranks_
         if not fits:
             raise InvalidValueError(
@@ -139,7 +121,7 @@ class RegionDisplay(Display):
             )
         return {
             "names": names,
-            "truth": None if truth is None else check_truth(truth, len(names)),
+            "truth": None if truth is None else _check_truth(truth, len(names)),
             "estimate": region.estimate_,
             "coverage": region.coverage_,
             "levels": ((ranks.m - ranks.high) / ranks.m, (ranks.m - ranks.low + 1) / ranks.m),
@@ -163,20 +145,7 @@ class RegionDisplay(Display):
         return drawn
 
 
-def check_matplotlib(caller: str, needed: bool = True) -> None:
-    """Raise an error with the install line if matplotlib is needed and missing."""
-    if not needed:
-        return
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"{caller} requires matplotlib, which is not installed. "
-            "Install it with: pip install exactregion[plot]"
-        ) from error
-
-
-def check_truth(truth: npt.ArrayLike, d: int) -> FloatArray:
+def _check_truth(truth: npt.ArrayLike, d: int) -> FloatArray:
     """Check the true parameters."""
     try:
         values = np.atleast_1d(np.asarray(truth, dtype=np.float64))

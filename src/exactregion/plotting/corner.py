@@ -13,6 +13,7 @@ from exactregion._typing import FloatArray
 from exactregion.errors import InvalidValueError
 from exactregion.plotting import canvas, wording
 from exactregion.ranking import pvalue_of
+from exactregion.region import ConfidenceRegion
 from exactregion.region.outline import Outline
 from exactregion.region.rays import radius_of, trace
 from exactregion.region.window import Window
@@ -20,10 +21,6 @@ from exactregion.region.window import Window
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
-
-    from exactregion.region import ConfidenceRegion
-
-__all__ = ["CornerDisplay"]
 
 PANEL = 1.65
 """Side of a panel in inches."""

@@ -9,13 +9,10 @@ import numpy as np
 
 from exactregion._typing import FloatArray, IntArray
 from exactregion.plotting import canvas, wording
+from exactregion.testing.result import ExactTestResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from exactregion.testing.result import ExactTestResult
-
-__all__ = ["NullDisplay"]
 
 FARTHEST = 3.0
 """An observed statistic farther out than this many ranges of the others is shown by an arrow: drawn

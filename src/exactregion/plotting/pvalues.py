@@ -11,15 +11,12 @@ import numpy.typing as npt
 from exactregion._typing import BoolArray, FloatArray
 from exactregion.plotting import canvas, wording
 from exactregion.ranking import pvalue_of
+from exactregion.region import ConfidenceRegion
 from exactregion.region.bands import runs
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
-
-    from exactregion.region import ConfidenceRegion
-
-__all__ = ["PValueDisplay"]
 
 
 @dataclass(eq=False, repr=False)

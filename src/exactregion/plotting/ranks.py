@@ -13,6 +13,7 @@ from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.errors import InvalidValueError
 from exactregion.plotting import canvas, wording
 from exactregion.ranking import pvalue_of
+from exactregion.region import ConfidenceRegion
 from exactregion.region.grid import Grid, evaluate_grid
 from exactregion.region.outline import Outline
 from exactregion.region.window import RankFunction
@@ -20,10 +21,6 @@ from exactregion.region.window import RankFunction
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
-
-    from exactregion.region import ConfidenceRegion
-
-__all__ = ["RankDisplay"]
 
 THIN = 0.9
 """Correlation of the parameters from which an upright picture is sheared: less correlated regions

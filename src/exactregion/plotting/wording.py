@@ -2,35 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from exactregion._typing import FloatArray
-
-if TYPE_CHECKING:
-    from exactregion.calibration import CalibrationBelt, Departure
-    from exactregion.region import ConfidenceRegion
-    from exactregion.testing.result import ExactTestResult
-
-__all__ = [
-    "answer_of_belt",
-    "answer_of_region",
-    "answer_of_test",
-    "departure_text",
-    "estimate_name",
-    "guarantee_of_belt",
-    "guarantee_of_region",
-    "guarantee_of_test",
-    "interval_text",
-    "listed",
-    "number",
-    "percent",
-    "pvalue_text",
-    "region_note",
-    "set_detail",
-    "shortened",
-]
+from exactregion.calibration import CalibrationBelt, Departure
+from exactregion.region import ConfidenceRegion
+from exactregion.testing.result import ExactTestResult
 
 SURPRISE = 0.05
 """p-values up to this are called evidence; it changes words only."""
@@ -60,6 +39,18 @@ def interval_text(lower: float, upper: float, width: float) -> str:
     """Write an interval, open where it has no end."""
     left, right = "[" if np.isfinite(lower) else "(", "]" if np.isfinite(upper) else ")"
     return f"{left}{number(lower, width)}, {number(upper, width)}{right}"
+
+
+def estimate_and_interval(row: Any) -> tuple[str, str]:
+    """Write what a row with estimate, lower, upper and status says."""
+    low, high, estimate = float(row["lower"]), float(row["upper"]), float(row["estimate"])
+    if row["status"] == "empty":
+        return number(estimate), "empty"
+    width = high - low
+    if not np.isfinite(width):
+        ends = [abs(end - estimate) for end in (low, high) if np.isfinite(end)]
+        width = 2 * max(ends, default=abs(estimate))
+    return number(estimate, width), interval_text(low, high, width)
 
 
 def shortened(text: str, longest: int = 48) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from exactregion.calibration import CalibrationBelt
 from exactregion.data.files import write_whole
-from exactregion.errors import MissingDependencyError
+from exactregion.errors import optional_module
 from exactregion.region import ConfidenceRegion
 from exactregion.testing.result import ExactTestResult
 
@@ -47,14 +47,8 @@ def write_report(
     >>> result = er.model_test([1 / 3] * 23, flights[["temp"]], flights["y"], rng=0)
     >>> write_report(result, "test.html")  # doctest: +SKIP
     """
-    try:
-        import bokeh  # noqa: F401
-        import jinja2  # noqa: F401
-    except ImportError as error:
-        raise MissingDependencyError(
-            "A report requires Bokeh and Jinja2, which are not installed. "
-            "Install them with: pip install exactregion[report]"
-        ) from error
+    for package in ("bokeh", "jinja2"):
+        optional_module(package, "A report", "report")
     from exactregion.report.belts import page_of_belt
     from exactregion.report.page import render
     from exactregion.report.regions import page_of_region

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from bokeh.layouts import column
 
+from exactregion.calibration import CalibrationBelt
 from exactregion.plotting import BeltDisplay, wording
 from exactregion.report.facts import belt_facts, code_of
 from exactregion.report.figures import add_bars, add_diagonal, add_glyph, add_line, new_figure
-from exactregion.report.groups import groups_section
 from exactregion.report.page import Figure, Key, Page, Pointer, Section, Words
 from exactregion.report.regions import interval_table
-
-if TYPE_CHECKING:
-    from exactregion.calibration import CalibrationBelt
-
-__all__ = ["page_of_belt"]
+from exactregion.report.tests import groups_section
 
 
 def page_of_belt(belt: CalibrationBelt, title: str | None = None) -> Page:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from bokeh.models import CDSView, ColumnDataSource, IndexFilter, PlainText
@@ -11,6 +11,7 @@ from bokeh.models import CDSView, ColumnDataSource, IndexFilter, PlainText
 from exactregion._typing import FloatArray
 from exactregion.plotting import CornerDisplay, PValueDisplay, RankDisplay, wording
 from exactregion.plotting.canvas import RegionDisplay
+from exactregion.region import ConfidenceRegion
 from exactregion.report.figures import (
     add_glyph,
     add_line,
@@ -22,11 +23,6 @@ from exactregion.report.figures import (
 )
 from exactregion.report.inputs import InputBand, bands_along_inputs
 from exactregion.report.page import Explorer, Figure, Key
-
-if TYPE_CHECKING:
-    from exactregion.region import ConfidenceRegion
-
-__all__ = ["explore"]
 
 HEIGHT = 400
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from exactregion._typing import IntArray
 from exactregion._version import __version__
@@ -11,14 +10,10 @@ from exactregion.calibration import CalibrationBelt
 from exactregion.models.linear import LinearModel
 from exactregion.plotting import wording
 from exactregion.plotting.wording import shortened
+from exactregion.region import ConfidenceRegion
 from exactregion.resampling import integer_seed
 from exactregion.statistics import as_statistic, names_of_statistics
 from exactregion.testing.result import ExactTestResult
-
-if TYPE_CHECKING:
-    from exactregion.region import ConfidenceRegion
-
-__all__ = ["belt_facts", "code_of", "region_facts", "result_facts"]
 
 MOST_NAMES = 12
 LONGEST = 160

@@ -26,19 +26,6 @@ from exactregion._typing import FloatArray
 from exactregion.plotting import wording
 from exactregion.plotting.canvas import BLUE, GREY, INK, PALE, VERMILION
 
-__all__ = [
-    "THEMES",
-    "add_bars",
-    "add_diagonal",
-    "add_glyph",
-    "add_line",
-    "heat_mapper",
-    "label_of",
-    "limits_around",
-    "new_figure",
-    "paint",
-]
-
 HEAT_STEPS = 128
 
 # Room for all buttons: without it the last one goes into a menu.

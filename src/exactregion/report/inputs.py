@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,11 +13,7 @@ import numpy.typing as npt
 from exactregion._typing import FloatArray
 from exactregion.data.reading import numeric
 from exactregion.plotting import BandDisplay, wording
-
-if TYPE_CHECKING:
-    from exactregion.region import ConfidenceRegion
-
-__all__ = ["MOST_INPUTS", "InputBand", "bands_along_inputs"]
+from exactregion.region import ConfidenceRegion
 
 MOST_INPUTS = 6
 """Bands are computed along this many inputs at most."""
@@ -56,10 +52,8 @@ def bands_along_inputs(region: ConfidenceRegion) -> list[InputBand]:
     X = _rows_along(region, columns, varied, paths) if varied else None
     if X is None:
         return []
-    band, sample = region.band(X), region.fitted_.sample
-    successes, trials = (
-        sample.inputs.to_user_order(values) for values in (sample.successes, sample.inputs.trials)
-    )
+    band = region.band(X)
+    successes, trials = region.fitted_.sample.user_outcomes
     stops = np.cumsum([len(path) for path in paths])
     displays = []
     for one, path, stop in zip(varied, paths, stops, strict=True):

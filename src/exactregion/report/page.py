@@ -18,8 +18,6 @@ from markupsafe import Markup
 from exactregion._version import __version__
 from exactregion.report.figures import THEMES
 
-__all__ = ["Explorer", "Figure", "Key", "Page", "Pointer", "Section", "Table", "Words", "render"]
-
 
 @dataclass(frozen=True)
 class Key:

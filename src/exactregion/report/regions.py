@@ -8,6 +8,7 @@ import numpy as np
 
 from exactregion.engine.progress import showing
 from exactregion.plotting import wording
+from exactregion.region import ConfidenceRegion
 from exactregion.report.explorer import explore
 from exactregion.report.facts import code_of, region_facts
 from exactregion.report.inputs import MOST_INPUTS
@@ -15,10 +16,6 @@ from exactregion.report.page import Page, Section, Table, Words
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from exactregion.region import ConfidenceRegion
-
-__all__ = ["interval_table", "page_of_region"]
 
 EMPTY = "These intervals assume that the family is right, against which the outcomes are evidence."
 ENDS = (

@@ -15,7 +15,6 @@ import numpy.typing as npt
 from exactregion._typing import FloatArray
 from exactregion.data.counts import COUNTED, MOST_ROWS, Tally, tally_of
 from exactregion.data.reading import (
-    Outcomes,
     check_no_label,
     counted,
     find_classes,
@@ -30,8 +29,6 @@ from exactregion.data.sources import Rows
 from exactregion.engine.chunks import Chunk, ChunkPlan, ChunkSums, sums_of_chunk
 from exactregion.features.landmarks import ChunkSummary, summary_of_chunk
 from exactregion.models import fixed_probabilities
-
-__all__ = ["FirstLook", "FirstPass", "Reader", "SecondPass"]
 
 SHOWN_CLASSES = 6
 """Labels that are remembered: two are right, more are for the message."""
@@ -60,10 +57,6 @@ class Reader:
             return X[:, 0]
         candidate = self.candidate if rows.p is None else rows.p
         return fixed_probabilities(candidate, rows.X, len(X), classes, first_row=first_row)
-
-    def outcomes(self, rows: Rows, first_row: int) -> npt.NDArray[Any]:
-        """Read labels (b,), or successes and failures (b, 2)."""
-        return outcome_values(rows.y, self.names.y, first_row=first_row)
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +121,7 @@ class FirstPass:
         """Summarise a chunk."""
         first_row = index * CHUNK_ROWS
         X, columns = self.reader.inputs(rows, first_row)
-        y = self.reader.outcomes(rows, first_row)
+        y = outcome_values(rows.y, self.reader.names.y, first_row=first_row)
         found = None if y.ndim == 2 else tuple(np.unique(y)[:SHOWN_CLASSES].tolist())
         trials = y.sum(axis=1) if found is None else np.ones(len(y), dtype=np.int64)
         if found is not None and X.shape[1] == 1:
@@ -182,12 +175,10 @@ class SecondPass:
         """Sum over a chunk."""
         first_row = index * CHUNK_ROWS
         X, _ = self.reader.inputs(rows, first_row)
-        outcomes = self._outcomes(self.reader.outcomes(rows, first_row))
+        y = outcome_values(rows.y, self.reader.names.y, first_row=first_row)
+        outcomes = counted(y) if self.classes is None else labelled(y, self.classes)
         p = self.reader.probabilities(rows, X, self.classes, first_row)
         ties = () if self.reader.calibration else (p,)
         order = canonical_order(X, outcomes.trials, *ties, large=True)
         chunk = Chunk(index, X[order], outcomes.trials[order], outcomes.successes[order], p[order])
         return sums_of_chunk(chunk, self.plan)
-
-    def _outcomes(self, y: npt.NDArray[Any]) -> Outcomes:
-        return counted(y) if self.classes is None else labelled(y, self.classes)

@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from exactregion._typing import FloatArray, IntArray
+from exactregion.data.sample import CHUNK_ROWS
+from exactregion.data.sources import Rows
 from exactregion.errors import InvalidValueError
 from exactregion.testing.result import ExactTestResult
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = ["count_groups", "holm", "name_of_groups", "rows_of_groups", "table_of"]
 
 
 def holm(pvalues: npt.ArrayLike) -> FloatArray:
@@ -88,14 +88,14 @@ def rows_of_groups(by: Any, n: int) -> dict[Any, IntArray]:
     return {group: np.asarray(rows) for group, rows in found.items()}
 
 
-def count_groups(by: Any, first_row: int) -> dict[Any, int]:
-    """Count the rows of each group in a chunk that begins at `first_row`."""
+def count_groups(index: int, rows: Rows) -> dict[Any, int]:
+    """Count the rows of each group in a chunk."""
     import pandas as pd
 
-    column = pd.Series(by).reset_index(drop=True)
+    column = pd.Series(rows.by).reset_index(drop=True)
     missing = np.flatnonzero(column.isna())
     if len(missing):
-        raise _missing_group(first_row + missing[0], "")
+        raise _missing_group(index * CHUNK_ROWS + missing[0], "")
     return {group: int(number) for group, number in column.value_counts(sort=False).items()}
 
 

@@ -14,8 +14,6 @@ from exactregion.ranking import pvalue_of, rank_of
 if TYPE_CHECKING:
     from exactregion.plotting import NullDisplay
 
-__all__ = ["ExactTestResult", "Question", "result_of"]
-
 
 @dataclass(frozen=True, eq=False)
 class Question:

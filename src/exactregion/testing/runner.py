@@ -39,43 +39,19 @@ from exactregion.testing.result import ExactTestResult, Question, result_of
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CandidateTest"]
-
 
 @dataclass(frozen=True, eq=False)
 class CandidateTest:
-    """What a test is made of, besides the rows.
-
-    Parameters
-    ----------
-    statistic : Statistic
-        What data sets are ranked by.
-    draws : Draws
-        The seat and the uniforms.
-    names : Rows
-        What the user calls each part of the data, for messages.
-    seed : int or None
-        The integer that the draws came from.
-    candidate : classifier, statsmodels results or callable, optional
-        Evaluated on the inputs, where the rows do not hold probabilities.
-    calibration : bool
-        Whether the probabilities are the inputs.
-    pos_label : object, optional
-        The positive class.
-    n_jobs : int, optional
-        Number of threads that work on chunks.
-    progress : bool
-        Whether to show how many rows are processed.
-    """
+    """What a test is made of, besides the rows."""
 
     statistic: Statistic
     draws: Draws
-    names: Rows
-    seed: int | None = None
-    candidate: Any = None
-    calibration: bool = False
+    names: Rows  # what the user calls each part of the data, for messages
+    seed: int | None = None  # the integer that the draws came from
+    candidate: Any = None  # evaluated on the inputs, where the rows do not hold probabilities
+    calibration: bool = False  # whether the probabilities are the inputs
     pos_label: object = None
-    n_jobs: int | None = None
+    n_jobs: int | None = None  # threads that work on chunks
     progress: bool = False
     _prepared: list[tuple[Inputs, PreparedStatistic]] = field(default_factory=list, repr=False)
 
@@ -121,13 +97,7 @@ class CandidateTest:
 
     def on_sample(self, sample: Sample, probabilities: FloatArray) -> ExactTestResult:
         """Test probabilities in the order of the user's rows."""
-        inputs = sample.inputs
-        question = self._question(
-            inputs.names,
-            probabilities,
-            inputs.to_user_order(sample.successes),
-            inputs.to_user_order(inputs.trials),
-        )
+        question = self._question(sample.inputs.names, probabilities, *sample.user_outcomes)
         if not self.calibration:  # predictions that are the inputs leave no ties
             sample = sample.with_ties_ordered_by(probabilities)
         p = probabilities[sample.inputs.order]
@@ -142,11 +112,12 @@ class CandidateTest:
         objects = isinstance(inputs.X, tuple)
         if objects or self.statistic.needs_all_rows or not inputs.extent.is_large:
             return self._at_once(sample, p)
-        chunks = _Chunks(sample, p)
+        chunks = _chunks(sample, p)
         summaries = (summary_of_chunk(c.index, c.X, c.trials, len(sample)) for c in chunks)
 
         def sums(plan: ChunkPlan) -> ChunkSums:
-            return reduce(add, map_in_order(lambda c: sums_of_chunk(c, plan), chunks, self.n_jobs))
+            again = _chunks(sample, p)
+            return reduce(add, map_in_order(lambda c: sums_of_chunk(c, plan), again, self.n_jobs))
 
         found = self._by_chunks(summaries, sums, inputs.shared)
         return self._at_once(sample, p) if found is None else found[0]
@@ -217,7 +188,7 @@ class CandidateTest:
 
     def _on_groups_of(self, source: Source) -> Iterator[tuple[Any, ExactTestResult]]:
         """Test each group, which takes two passes per group and one to count."""
-        counts = source.each(_count_rows, lambda rows: None, self.n_jobs)
+        counts = source.each(count_groups, lambda rows: None, self.n_jobs)
         groups: list[Any] = list(dict.fromkeys(group for count in counts for group in count))
         with suppress(TypeError):  # names and numbers mixed have no order
             groups.sort()
@@ -259,20 +230,12 @@ class CandidateTest:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class _Chunks:
-    """Data in memory, with probabilities in canonical order, as chunks."""
-
-    sample: Sample
-    p: FloatArray
-
-    def __iter__(self) -> Iterator[Chunk]:
-        inputs = self.sample.inputs
-        X = inputs.matrix
-        for index, start in enumerate(range(0, len(self.p), CHUNK_ROWS)):
-            rows = slice(start, start + CHUNK_ROWS)
-            outcomes = inputs.trials[rows], self.sample.successes[rows]
-            yield Chunk(index, X[rows], *outcomes, self.p[rows])
+def _chunks(sample: Sample, p: FloatArray) -> Iterator[Chunk]:
+    """Yield data in memory, with probabilities in canonical order, in chunks."""
+    X, trials = sample.inputs.matrix, sample.inputs.trials
+    for index, start in enumerate(range(0, len(p), CHUNK_ROWS)):
+        rows = slice(start, start + CHUNK_ROWS)
+        yield Chunk(index, X[rows], trials[rows], sample.successes[rows], p[rows])
 
 
 def _in_memory(rows: Rows | Source) -> Rows:
@@ -282,7 +245,3 @@ def _in_memory(rows: Rows | Source) -> Rows:
     if rows.n_rows == 0:
         raise InvalidValueError("The data must have at least one row. Got 0 instead.")
     return rows.each(lambda index, chunk: chunk, lambda number: None)[0]
-
-
-def _count_rows(index: int, rows: Rows) -> dict[Any, int]:
-    return count_groups(rows.by, index * CHUNK_ROWS)

@@ -10,21 +10,13 @@ from exactregion.data.sample import Sample
 from exactregion.data.sources import Rows, open_rows
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.models import fixed_probabilities, needs_evaluation
-from exactregion.resampling import (
-    Draws,
-    RNGLike,
-    check_n_resamples,
-    fresh_entropy,
-    integer_seed,
-)
+from exactregion.resampling import Draws, RNGLike, check_n_resamples, fresh_entropy, integer_seed
 from exactregion.statistics import Statistic, as_statistic
 from exactregion.testing.result import ExactTestResult
 from exactregion.testing.runner import CandidateTest
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = ["calibration_test", "compare", "model_test"]
 
 
 def model_test(

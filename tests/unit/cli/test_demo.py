@@ -5,7 +5,7 @@ import re
 import pytest
 
 import exactregion as er
-from exactregion.cli.demo import MEMBERS, PICTURES, story
+from exactregion.cli.examples import MEMBERS, PICTURES, story
 
 
 @pytest.fixture(scope="module")

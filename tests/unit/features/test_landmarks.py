@@ -49,7 +49,7 @@ def test_features_leave_out_no_more_of_the_trace_than_they_say(kernel, contrast)
     X = RNG.normal(size=(SAMPLE_ROWS, 1))
     landmarks, settled = landmarks_of(kernel, X, contrast)
     assert landmarks.M.shape[1] <= LANDMARKS
-    between = settled.contrast if contrast else settled.between
+    between = settled.kernel.contrast if contrast else settled.kernel.between
     diagonal = between(np.zeros((1, 1)), np.zeros((1, 1)))[0, 0]
     for rows, share in ((X, TOLERANCE), (RNG.normal(size=(4000, 1)), 20 * TOLERANCE)):
         Phi = features_of(landmarks, rows).astype(float)

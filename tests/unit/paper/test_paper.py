@@ -10,8 +10,8 @@ from scipy.stats import binom, chi2
 
 import exactregion as er
 from exactregion.paper import figure, paper, setting
-from exactregion.paper.comparison import THRESHOLD, LikelihoodRatio, two_stripes
 from exactregion.paper.paper import enclosing_box, study
+from exactregion.paper.setting import THRESHOLD, LikelihoodRatio, two_stripes
 
 SMALL = {"n": 150, "n_resamples": 19, "points": 12, "levels": 5}
 EXACT = ["I_knn", "I_gaussian", "II_gaussian", "III_gaussian", "score", "combined"]

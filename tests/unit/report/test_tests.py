@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import exactregion as er
-from exactregion.report.groups import group_by_prediction
-from exactregion.report.tests import page_of_test
+from exactregion.report.tests import group_by_prediction, page_of_test
 
 
 def figures(page):
