@@ -389,6 +389,7 @@ def _search(
         return np.concatenate([values, -values], axis=1)
 
     settled, n_probes = False, 0
+    at_origin = g(window.origin[None])[0]
     for _ in range(AUDITS if probes else 1):
         ends = largest(both_signs, inside, window, rng, **options)
         # of -g: the lower ends with their sign reversed
@@ -403,11 +404,12 @@ def _search(
         theta = draw_probes(window, known, ends.members, probes, rng)
         n_probes += probes
         with np.errstate(all="ignore"):
-            slack = AUDIT_SLACK * np.nan_to_num(top + bottom, posinf=0.0, neginf=0.0)
-            upper, lower = upper + slack, lower + slack
+            # half the length, seen from the origin: the other end may not exist
+            upper = upper + 2 * AUDIT_SLACK * np.where(np.isfinite(upper), top - at_origin, 0.0)
+            lower = lower + 2 * AUDIT_SLACK * np.where(np.isfinite(lower), bottom + at_origin, 0.0)
             missed = both_signs(theta) > np.concatenate([upper, lower])
-        theta = theta[missed.any(axis=1)]
-        theta = theta[inside(theta) > 0] if len(theta) else theta
+            theta = theta[missed.any(axis=1)]
+            theta = theta[inside(theta) > 0] if len(theta) else theta
         if not len(theta):
             settled = True
             break
