@@ -14,7 +14,7 @@ import numpy as np
 
 from exactregion._typing import FloatArray
 
-__all__ = ["FromCentre", "FromMean", "Measure", "OfLabels", "Whitened", "squared_norms"]
+__all__ = ["FromCentre", "FromMean", "Largest", "Measure", "OfLabels", "Whitened", "squared_norms"]
 
 
 def squared_norms(points: FloatArray) -> FloatArray:
@@ -88,6 +88,31 @@ class Whitened:
 
 
 @dataclass(frozen=True, eq=False)
+class Largest:
+    """max_k (a_k + w_k · v_i), the largest of K linear functions of a point.
+
+    Parameters
+    ----------
+    rows : callable
+        Candidates to (T, K, r + 1): the r coefficients w_k of each function, then a_k. They may
+        depend on inputs and candidates, never on outcomes.
+    """
+
+    rows: Callable[[Any], FloatArray]
+    uses_information: ClassVar[bool] = False
+
+    def __call__(self, points: FloatArray, centre: FloatArray, W: FloatArray) -> FloatArray:
+        """Measure points (r, T, m) by W (T, K, r + 1): shape (T, m)."""
+        highest = np.full(points.shape[1:], -np.inf)
+        for row in range(W.shape[1]):
+            value = np.broadcast_to(W[:, row, -1, None], highest.shape).copy()
+            for index, coordinate in enumerate(points):
+                value += W[:, row, index, None] * coordinate
+            np.maximum(highest, value, out=highest)
+        return highest
+
+
+@dataclass(frozen=True, eq=False)
 class OfLabels:
     """Any function of the data sets themselves, instead of points.
 
@@ -101,4 +126,4 @@ class OfLabels:
     uses_information: ClassVar[bool] = False
 
 
-Measure: TypeAlias = FromCentre | FromMean | Whitened | OfLabels
+Measure: TypeAlias = FromCentre | FromMean | Whitened | Largest | OfLabels
