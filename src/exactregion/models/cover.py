@@ -35,8 +35,9 @@ FLAT = 1e-4
 """Least information on a parameter, as a share of the largest among the members known: a standard
 error is finite where a member is flat."""
 
-EIGENVALUE = 1e-6
-"""Least eigenvalue of the information on the scale of a unit diagonal, for the same reason."""
+EIGENVALUE = 1e-12
+"""Least eigenvalue of the information on the scale of a unit diagonal. An input far from zero, such
+as a year, leaves little information between intercept and slope; less than this is rounding."""
 
 
 def cover_of(model: Model, inputs: Inputs, size: int) -> FloatArray:
@@ -121,8 +122,10 @@ def _standard_steps(model: Model, theta: FloatArray, X: Any, trials: FloatArray)
     information = np.einsum("tn,tna,tnb->tab", weight, gradient, gradient)
     diagonal = np.einsum("taa->ta", information)
     least = np.maximum(FLAT * diagonal.max(axis=0), np.finfo(np.float64).tiny ** 0.5)
-    size = np.sqrt(diagonal + least)
-    scaled = (information + least * np.eye(theta.shape[1])) / (size[:, :, None] * size[:, None, :])
+    lifted = np.maximum(least - diagonal, 0.0)
+    size = np.sqrt(diagonal + lifted)
+    information = information + lifted[:, :, None] * np.eye(theta.shape[1])
+    scaled = information / (size[:, :, None] * size[:, None, :])
     values, vectors = np.linalg.eigh(scaled)
     steps = vectors / np.sqrt(np.maximum(values, EIGENVALUE))[:, None, :]
     return np.asarray(steps / size[:, :, None])

@@ -16,6 +16,9 @@ from exactregion._typing import FloatArray
 
 __all__ = ["FromCentre", "FromMean", "Largest", "Measure", "OfLabels", "Whitened", "squared_norms"]
 
+CACHED_NUMBERS = 2**16
+"""Numbers that are worked on at once where many functions are evaluated: they stay in the cache."""
+
 
 def squared_norms(points: FloatArray) -> FloatArray:
     """‖·‖² of points (r, T, m), coordinate after coordinate: shape (T, m)."""
@@ -104,11 +107,13 @@ class Largest:
     def __call__(self, points: FloatArray, centre: FloatArray, W: FloatArray) -> FloatArray:
         """Measure points (r, T, m) by W (T, K, r + 1): shape (T, m)."""
         highest = np.full(points.shape[1:], -np.inf)
-        for row in range(W.shape[1]):
-            value = np.broadcast_to(W[:, row, -1, None], highest.shape).copy()
-            for index, coordinate in enumerate(points):
-                value += W[:, row, index, None] * coordinate
-            np.maximum(highest, value, out=highest)
+        at_once = max(1, CACHED_NUMBERS // highest.size)
+        for start in range(0, W.shape[1], at_once):
+            rows = W[:, start : start + at_once].transpose(2, 1, 0)[..., None]
+            value = np.repeat(rows[-1], points.shape[2], axis=-1)
+            for weight, coordinate in zip(rows, points, strict=False):
+                value += weight * coordinate
+            np.maximum(highest, value.max(axis=0), out=highest)
         return highest
 
 
