@@ -23,7 +23,7 @@ from exactregion.models.cover import cover_of
 from exactregion.statistics.likelihood import MEMBERS, Likelihood
 
 RESAMPLES, LEVEL = 199, 0.95
-PRIOR, FARTHEST, LOOKED_AT, LOW = 1_000_000, 60.0, 500, 20.0
+PRIOR, FARTHEST, LOOKED_AT, LOW = 1_000_000, 60.0, 400, 20.0
 
 
 def weibull(theta, X):
@@ -173,7 +173,7 @@ def one_data_set(case, successes, seed):
         "combined": "combined",
         "score": "score",
         "likelihood": "likelihood",
-        "likelihood, 64": Likelihood(members=64),
+        "likelihood, 256": Likelihood(members=256),
         "ratio alone": RatioAlone(),
         "saturated": saturated(case.trials),
     }

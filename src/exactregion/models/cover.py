@@ -17,19 +17,24 @@ from exactregion.models.base import Model
 
 __all__ = ["clipped_logit", "cover_of", "rows_for", "starting_points"]
 
-ROWS = 256
+ROWS = 64
 """Most rows by which members are compared: curves that agree there hardly differ elsewhere."""
 
-STARTS, ROUNDS, PROPOSALS = 16, 6, 1024
-"""Random starts beside the middle of the bounds, rounds, and steps per round. With twice as many
-rounds the distance from any member to the nearest of 256 is less by one part in twenty."""
+STARTS, ROUNDS, PROPOSALS, KEPT = 16, 5, 1024, 256
+"""Random starts beside the middle of the bounds, rounds, steps per round, and members kept after
+each. They reach all parts of a family: more rounds bring no member nearer to the others."""
+
+LAST = 4
+"""Steps of the last round, in multiples of the number of members wanted: these are chosen among
+them, and with few to choose from they lie less evenly."""
 
 SHORTEST, DOUBLINGS = 0.5, 6.0
 """Steps are from half a standard error to 32 of them: less finds nothing new, and a few such steps
 lead from one end of a family to the other."""
 
-LEAST_APART = 0.5
-"""Members closer than this many standard errors are as good as one."""
+LEAST_APART = 1.0
+"""Members closer than this many standard errors are as good as one: half way between two of them
+the log-likelihood is less than at the maximum by 1/8."""
 
 FLAT = 1e-4
 """Least information on a parameter, as a share of the largest among the members known: a standard
@@ -49,17 +54,18 @@ def cover_of(model: Model, inputs: Inputs, size: int) -> FloatArray:
     root, rng = 2 * np.sqrt(trials), np.random.default_rng(1)
     low, high = np.array(model.bounds, dtype=np.float64).T
     theta = np.array(starting_points(model, STARTS, always=True))
-    for _ in range(ROUNDS):
+    rounds = [(PROPOSALS, min(size, KEPT))] * ROUNDS + [(LAST * size, size)]
+    for number, kept in rounds:
         axes = _standard_steps(model, theta, rows, trials)
-        start = rng.integers(len(theta), size=PROPOSALS)
-        length = SHORTEST * 2 ** rng.uniform(0, DOUBLINGS, PROPOSALS)
-        z = length[:, None] * rng.standard_normal((PROPOSALS, theta.shape[1]))
+        start = rng.integers(len(theta), size=number)
+        length = SHORTEST * 2 ** rng.uniform(0, DOUBLINGS, number)
+        z = length[:, None] * rng.standard_normal((number, theta.shape[1]))
         steps = np.einsum("tab,tb->ta", axes[start], z)
         theta = np.vstack([theta, np.clip(theta[start] + steps, low, high)])
         P = _probabilities(model, theta, rows)
         usable = np.isfinite(P).all(axis=1)
         theta, P = theta[usable], np.clip(P[usable], 0.0, 1.0)
-        theta = theta[_far_apart(root * np.arcsin(np.sqrt(P)), size)]
+        theta = theta[_far_apart(root * np.arcsin(np.sqrt(P)), kept)]
     return theta
 
 

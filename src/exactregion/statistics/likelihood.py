@@ -27,14 +27,17 @@ __all__ = ["Likelihood"]
 WEIGHT = 0.3
 """Weight of the discrepancy, as in `Combined`."""
 
-MEMBERS = 256
-"""Members of the family that every θ is compared with. Fewer are too far apart where there are a
-thousand trials: with 64 or 128 regions of a Weibull curve are larger by a quarter
-(validation/islands.py)."""
+MEMBERS = 1024
+"""Members of the family that every θ is compared with. With 256 regions are larger by up to a third
+where there are three parameters and a thousand trials (validation/islands.py); time grows with
+their number."""
 
-COLUMNS, NOTHING = 16, 1e-6
-"""Most columns whose combinations are the logits of all members, and the share of the largest
-singular value below which none is needed. The logits of a curve in one input have fewer."""
+COLUMNS = 16
+"""Most columns whose combinations are the logits of all members. Curves in one input take fewer."""
+
+CHANGE = 0.1
+"""What leaving out further columns changes in twice the log-likelihood of a member, on average: no
+p-value depends on so little."""
 
 AT_ONCE = 32
 """Members whose logits in all rows are in memory at once."""
@@ -45,7 +48,7 @@ class Likelihood(Statistic, name="likelihood"):
     """Score, discrepancy and likelihood ratio: for families whose logits are curved in θ.
 
     Z_i = (score + 2 max(0, max_k log L(θ_k; y_i) - log L(θ; y_i))) / d + 0.3 · discrepancy /
-    E_θ[discrepancy], with θ_k up to 256 members that lie far apart in the family. They are chosen
+    E_θ[discrepancy], with θ_k up to 1024 members that lie far apart in the family. They are chosen
     by the inputs alone, so that ranks are exact as for any other statistic.
 
     The score looks at the slope of the likelihood at θ. In a curved family it may vanish where the
@@ -150,8 +153,10 @@ class _Members:
         logits = clipped_logit(self._bound.evaluate(theta, X), self.inputs.total)
         with single_thread():  # last bits must not depend on the number of threads
             U, s, _ = np.linalg.svd(logits * np.sqrt(trials), full_matrices=False)
-        kept = s[:COLUMNS] > NOTHING * s[0]
-        return theta, U[:, :COLUMNS][:, kept], s[:COLUMNS][kept]
+        # Σ_j t_j p (1 - p) δ_j² is at most a quarter of what columns left out add to Σ_j t_j η_j²
+        left = (s**2)[::-1].cumsum()[::-1] / (4 * len(theta))
+        r = min(COLUMNS, max(1, int((left > CHANGE).sum())))
+        return theta, U[:, :r], s[:r]
 
     @cached_property
     def basis(self) -> FloatArray:

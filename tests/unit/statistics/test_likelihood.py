@@ -9,6 +9,7 @@ from exactregion.data.sample import Sample
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.models.cover import clipped_logit, cover_of
 from exactregion.statistics import Discrepancy, Likelihood, Score
+from exactregion.statistics.likelihood import MEMBERS
 
 LEVELS = np.arange(-3.0, 4.0)
 TRIALS = np.full(7, 40)
@@ -34,7 +35,7 @@ def test_formula(values_of):
     discrepancy = values_of(Discrepancy(), LEVELS, successes, p, **asked)
     usual = (4 / TRIALS.sum() ** 2) * (TRIALS * p * (1 - p)).sum()  # k(x, x) = 1
     model = MODEL.bind(["x"])
-    others = model.probabilities(cover_of(model, inputs_of(LEVELS, TRIALS), 256), LEVELS)
+    others = model.probabilities(cover_of(model, inputs_of(LEVELS, TRIALS), MEMBERS), LEVELS)
     others = 1 / (1 + np.exp(-clipped_logit(others, TRIALS.sum())))
     ratios = binom.logpmf(successes[:, None], TRIALS, others).sum(axis=-1)
     ratios = ratios.max(axis=1) - binom.logpmf(successes, TRIALS, p).sum(axis=-1)
