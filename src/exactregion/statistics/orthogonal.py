@@ -106,8 +106,8 @@ def _orthogonal(term: Terms, rows: Inputs) -> Terms:
         return [_orthogonal(each, rows) for each in term]
     if isinstance(term.measure, Largest | OfLabels):
         raise InvalidTypeError(
-            "of Orthogonal must be made of distances. Got a likelihood or a function of labels "
-            "instead.",
+            "of Orthogonal must be made of sums over rows and their distances. Got a likelihood or "
+            "a function of labels instead.",
             parameter="statistic",
         )
     columns: Any = term.columns
