@@ -160,6 +160,7 @@ def main():
     """Print one line per functional."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", type=int, default=24)
+    parser.add_argument("--first", type=int, default=0, help="seed of the first data set")
     parser.add_argument("--only", default="", help="functionals whose names hold this")
     asked = parser.parse_args()
     names = [*(f"{b}" for b in SPENT), *(f"+ {b}" for b in SPENT_OF_SUM), "joint"]
@@ -168,7 +169,9 @@ def main():
         if asked.only not in label:
             continue
         found = [
-            each for seed in range(asked.sets) if (each := one_data_set(case, seed)) is not None
+            each
+            for seed in range(asked.first, asked.first + asked.sets)
+            if (each := one_data_set(case, seed)) is not None
         ]
         line = f"{label + f' ({len(found)})':<26}"
         for name in names if found else ():
