@@ -63,15 +63,21 @@ class Likelihood(Statistic, name="likelihood"):
 
     Examples
     --------
-    A psychometric function in which a lapse rate of one half explains every answer as a guess:
+    A Weibull curve for the answers of an observer, at a θ where twice the log-likelihood is 25.7
+    below its maximum:
 
     >>> import exactregion as er
-    >>> level = np.arange(-3.0, 4.0)
-    >>> correct = np.array([18, 23, 19, 19, 22, 33, 31])
-    >>> y = np.column_stack([correct, 40 - correct])
+    >>> def curve(theta, x):
+    ...     scale, shape, lapse = theta
+    ...     return 0.5 + (0.5 - lapse) * -np.expm1(-((x / scale) ** shape))
+    >>> bounds = [(0.0005, 0.05), (0.2, 15), (0, 0.2)]
+    >>> family = er.models.Function(curve, names=("scale", "shape", "lapse"), bounds=bounds)
+    >>> answers = er.datasets.two_afc()
+    >>> y = np.column_stack([answers["n_correct"], answers["n_total"] - answers["n_correct"]])
     >>> for statistic in ("combined", "likelihood"):
-    ...     region = er.ConfidenceRegion("psychometric", statistic=statistic, rng=0)
-    ...     print(statistic, region.fit(level, y).contains([-40.0, 14.0, 0.45]))
+    ...     region = er.ConfidenceRegion(family, statistic=statistic, n_resamples=199, rng=0)
+    ...     region = region.fit(answers["level"], y)
+    ...     print(statistic, region.contains([0.0047, 7.4, 0.042]))
     combined True
     likelihood False
     """
