@@ -13,8 +13,8 @@ from exactregion.resampling import Resampling, fresh_entropy
 
 M = 20
 SUITE_FALSE_ALARM = 1e-6
-SUITE_CHECKS = 300 * 2 * M
-"""At most 300 sets of ranks are checked, each at every rank and every coverage q/m."""
+SUITE_CHECKS = 400 * 2 * M
+"""At most 400 sets of ranks are checked, each at every rank and every coverage q/m."""
 
 
 def assert_uniform(ranks, m=M):

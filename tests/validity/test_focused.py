@@ -18,6 +18,14 @@ def test_ranks_are_uniform(family, n):
     assert_uniform(many_ranks_under(TRUTHS[family], n, on_parameter(1), 500))
 
 
+@pytest.mark.parametrize("family", TRUTHS)
+@pytest.mark.parametrize("n", [5, 100])
+def test_ranks_by_the_sum_with_the_regions_statistic_are_uniform(family, n):
+    """What functionals are ranked by whose ends cannot be proven."""
+    both = er.statistics.Combined(on_parameter(1), er.statistics.Combined())
+    assert_uniform(many_ranks_under(TRUTHS[family], n, both, 500))
+
+
 def test_batch_size_changes_nothing():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(37, 3))

@@ -45,7 +45,7 @@ from exactregion.statistics.base import (
     Terms,
     needs_family_error,
 )
-from exactregion.statistics.measures import OfLabels, Whitened
+from exactregion.statistics.measures import Largest, OfLabels, Whitened
 
 __all__ = ["BINS", "Chunk", "ChunkPlan", "ChunkSums", "sums_of_chunk"]
 
@@ -168,7 +168,7 @@ class ChunkPlan:
             columns = slice(end - len(self.units[which]), end)
             total: Any = sum((part[which] for part in by_chunk[1:]), by_chunk[0][which])
             measure, W = term.measure, np.empty((1, 0, 0))
-            assert not isinstance(measure, OfLabels)
+            assert not isinstance(measure, Largest | OfLabels)
             if isinstance(measure, Whitened):
                 W = metric_of(measure, total, self.scales[which], self.theta)
                 d = np.full(1, float(len(self.units[which])))
@@ -191,6 +191,8 @@ class ChunkPlan:
 def _bound_of(term: Term) -> FloatArray | None:
     if isinstance(term.columns, Landmarks):
         return term.columns.bound
+    if isinstance(term.measure, Largest):  # its functions may depend on all rows
+        return None
     if term.bound is None or not callable(term.columns):  # unknown, or an array of all rows
         return None
     return np.atleast_1d(np.asarray(term.bound, dtype=np.float64))

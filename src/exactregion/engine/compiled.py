@@ -17,6 +17,7 @@ import numpy as np
 
 __all__ = [
     "CENTRE",
+    "LARGEST",
     "MEAN",
     "METRIC",
     "centres",
@@ -27,7 +28,7 @@ __all__ = [
     "thresholds_of",
 ]
 
-CENTRE, MEAN, METRIC = 0, 1, 2
+CENTRE, MEAN, METRIC, LARGEST = 0, 1, 2, 3
 """How distances are measured: from a centre, from the mean, or from a centre in a metric."""
 
 compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
@@ -203,13 +204,31 @@ def _in_metric(points: Any, centre: Any, W: Any, out: Any) -> None:
 
 
 @compiled
+def _largest(points: Any, W: Any, out: Any) -> None:
+    """Find max_k (a_k + w_k · v_i), all data sets side by side so that their sums do not wait."""
+    m, r = points.shape
+    coordinates, value = points.T.copy(), np.empty(m)
+    out[:] = -np.inf
+    for k in range(len(W)):
+        value[:] = W[k, r]
+        for a in range(r):
+            w = W[k, a]
+            for i in range(m):
+                value[i] += w * coordinates[a, i]
+        for i in range(m):
+            out[i] = max(out[i], value[i])
+
+
+@compiled
 def _measure(how: int, points: Any, centre: Any, W: Any, scale: float, mean: Any, out: Any) -> None:
     if how == CENTRE:
         _from_centre(points, centre, scale, out)
     elif how == MEAN:
         _from_mean(points, mean, scale, out)
-    else:
+    elif how == METRIC:
         _in_metric(points, centre, W, out)
+    else:
+        _largest(points, W, out)
 
 
 @compiled

@@ -22,7 +22,7 @@ from exactregion.engine.terms import StatisticAt, TermAt
 from exactregion.features.grid import CandidateFeatures, SharedFeatures, once, probability_bits
 from exactregion.resampling import Resampling
 from exactregion.statistics.base import Candidates
-from exactregion.statistics.measures import FromMean, OfLabels, Whitened
+from exactregion.statistics.measures import FromMean, Largest, OfLabels, Whitened
 
 __all__ = ["PathSet", "SortedUniforms", "is_possible"]
 
@@ -155,6 +155,8 @@ def _measure_of(term: TermAt, m: int) -> tuple[int, FloatArray, FloatArray, floa
         raise TypeError("functions of labels cannot be followed along a path")
     if isinstance(measure, FromMean):
         return compiled.MEAN, np.zeros((T, 0)), no_metric, measure.scale / m**2
+    if isinstance(measure, Largest):
+        return compiled.LARGEST, np.zeros((T, 0)), np.ascontiguousarray(term.metric), 1.0
     features: Any = term.features
     if isinstance(features, SharedFeatures) and isinstance(features.values, np.ndarray):
         # as `SharedFeatures.centre` does it, without the threads of a matrix product

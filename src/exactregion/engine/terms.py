@@ -30,7 +30,7 @@ from exactregion.features.grid import (
 from exactregion.features.landmarks import InputSummary, Landmarks
 from exactregion.features.threads import single_thread
 from exactregion.statistics.base import Candidates, Statistic, Term, Terms
-from exactregion.statistics.measures import Measure, OfLabels, Whitened
+from exactregion.statistics.measures import Largest, Measure, OfLabels, Whitened
 
 __all__ = [
     "PreparedStatistic",
@@ -143,6 +143,8 @@ class TermAt:
     @cached_property
     def metric(self) -> FloatArray:
         """What deviations are multiplied by: shape (T, s, r), empty where nothing is."""
+        if isinstance(self.measure, Largest):
+            return self.measure.rows(self.candidates)
         if not isinstance(self.measure, Whitened) or isinstance(self.features, Labels):
             return np.empty((len(self.candidates), 0, 0))
         values: Any = self.features.values
@@ -161,7 +163,7 @@ class TermAt:
         if isinstance(self.measure, Whitened):
             d = self.features.width
             return None if self.measure.project else np.full(len(self.candidates), float(d))
-        if isinstance(self.measure, OfLabels) or isinstance(self.features, Labels):
+        if isinstance(self.measure, Largest | OfLabels) or isinstance(self.features, Labels):
             return None
         P, inputs = self.candidates.probabilities, self.candidates.inputs
         lengths = self.features.squared_lengths

@@ -16,6 +16,7 @@ from exactregion._typing import FloatArray, IntArray
 from exactregion.data.sample import Sample
 from exactregion.engine.information import information_of
 from exactregion.models.base import Model
+from exactregion.models.cover import starting_points
 from exactregion.statistics import Candidates
 
 __all__ = [
@@ -106,7 +107,7 @@ def information_at(model: Model, sample: Sample, theta: FloatArray) -> FloatArra
     """Return the Fisher information at one θ, kept above `MIN_INFORMATION`: shape (d, d)."""
     information, *elsewhere = (
         _gradient_and_information(_candidates(model, sample, at))[1]
-        for at in [theta, *_starting_points(model, len(theta))]
+        for at in [theta, *starting_points(model, RANDOM_STARTS)]
     )
     least = MIN_INFORMATION * np.max([np.diag(one) for one in elsewhere], axis=0)
     return information + np.diag(np.maximum(least - np.diag(information), 0.0))
@@ -118,8 +119,7 @@ def likely_parameters(model: Model, sample: Sample) -> FloatArray:
     The added trials are spread over the rows, as pseudo-observations: they keep the maximum finite
     where the data are separated, and matter little elsewhere.
     """
-    d = model.n_parameters(sample.inputs.X)
-    maxima = [_maximise(model, sample, start) for start in _starting_points(model, d)]
+    maxima = [_maximise(model, sample, start) for start in starting_points(model, RANDOM_STARTS)]
     highest = max(value for value, _ in maxima)
     likely = [theta for value, theta in maxima if value >= highest - MIN_GAIN]
     return min(likely, key=lambda theta: float(np.abs(theta).max()))
@@ -136,29 +136,6 @@ def _gradient_and_information(candidates: Candidates) -> tuple[FloatArray, Float
     gradient = np.ascontiguousarray(np.moveaxis(candidates.logit_gradient, -1, 1))
     information = information_of(gradient, candidates.probabilities, candidates.inputs)
     return gradient[0], information[0]
-
-
-def _starting_points(model: Model, d: int) -> list[FloatArray]:
-    """Return the middle of the bounds, and random points where there are bounds."""
-    bounds = model.bounds
-    shares = np.full((1, len(bounds)), 0.5)
-    if any(np.isfinite(end) for pair in bounds for end in pair):
-        shares = np.vstack([shares, np.random.default_rng(0).random((RANDOM_STARTS, d))])
-    return [
-        np.array([_between(*pair, share) for pair, share in zip(bounds, row, strict=True)])
-        for row in shares
-    ]
-
-
-def _between(low: float, high: float, share: float) -> float:
-    """Return a value at a share of the bounds; at logits of usual size where there are none."""
-    if np.isfinite(low) and np.isfinite(high):
-        return low + share * (high - low)
-    if np.isfinite(low):
-        return low + 2 * share
-    if np.isfinite(high):
-        return high - 2 * share
-    return 4 * (share - 0.5)
 
 
 def _maximise(model: Model, sample: Sample, theta: FloatArray) -> tuple[float, FloatArray]:

@@ -12,7 +12,8 @@ from exactregion.statistics.base import (
 )
 from exactregion.statistics.combined import Combined, Multiscale, Omnibus
 from exactregion.statistics.kernel import Discrepancy, Embedding
-from exactregion.statistics.measures import FromCentre, FromMean, Whitened
+from exactregion.statistics.likelihood import Likelihood
+from exactregion.statistics.measures import FromCentre, FromMean, Largest, Whitened
 from exactregion.statistics.neighborhood import Neighborhood
 from exactregion.statistics.orthogonal import Orthogonal
 from exactregion.statistics.score import Curvature, Score
@@ -29,6 +30,8 @@ __all__ = [
     "FromCentre",
     "FromMean",
     "InputSummary",
+    "Largest",
+    "Likelihood",
     "Multiscale",
     "Neighborhood",
     "Omnibus",

@@ -14,7 +14,10 @@ import numpy as np
 
 from exactregion._typing import FloatArray
 
-__all__ = ["FromCentre", "FromMean", "Measure", "OfLabels", "Whitened", "squared_norms"]
+__all__ = ["FromCentre", "FromMean", "Largest", "Measure", "OfLabels", "Whitened", "squared_norms"]
+
+CACHED_NUMBERS = 2**16
+"""Numbers that are worked on at once where many functions are evaluated: they stay in the cache."""
 
 
 def squared_norms(points: FloatArray) -> FloatArray:
@@ -88,6 +91,33 @@ class Whitened:
 
 
 @dataclass(frozen=True, eq=False)
+class Largest:
+    """max_k (a_k + w_k · v_i), the largest of K linear functions of a point.
+
+    Parameters
+    ----------
+    rows : callable
+        Candidates to (T, K, r + 1): the r coefficients w_k of each function, then a_k. They may
+        depend on inputs and candidates, never on outcomes.
+    """
+
+    rows: Callable[[Any], FloatArray]
+    uses_information: ClassVar[bool] = False
+
+    def __call__(self, points: FloatArray, centre: FloatArray, W: FloatArray) -> FloatArray:
+        """Measure points (r, T, m) by W (T, K, r + 1): shape (T, m)."""
+        highest = np.full(points.shape[1:], -np.inf)
+        at_once = max(1, CACHED_NUMBERS // highest.size)
+        for start in range(0, W.shape[1], at_once):
+            rows = W[:, start : start + at_once].transpose(2, 1, 0)[..., None]
+            value = np.repeat(rows[-1], points.shape[2], axis=-1)
+            for weight, coordinate in zip(rows, points, strict=False):
+                value += weight * coordinate
+            np.maximum(highest, value.max(axis=0), out=highest)
+        return highest
+
+
+@dataclass(frozen=True, eq=False)
 class OfLabels:
     """Any function of the data sets themselves, instead of points.
 
@@ -101,4 +131,4 @@ class OfLabels:
     uses_information: ClassVar[bool] = False
 
 
-Measure: TypeAlias = FromCentre | FromMean | Whitened | OfLabels
+Measure: TypeAlias = FromCentre | FromMean | Whitened | Largest | OfLabels

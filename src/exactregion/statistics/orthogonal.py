@@ -23,7 +23,7 @@ from exactregion.features.landmarks import InputSummary, Landmarks
 from exactregion.features.threads import single_thread
 from exactregion.statistics.base import Candidates, Statistic, Term, Terms
 from exactregion.statistics.kernel import Discrepancy
-from exactregion.statistics.measures import OfLabels, Whitened
+from exactregion.statistics.measures import Largest, OfLabels, Whitened
 
 __all__ = ["Orthogonal"]
 
@@ -104,9 +104,10 @@ class Orthogonal(Statistic):
 def _orthogonal(term: Terms, rows: Inputs) -> Terms:
     if not isinstance(term, Term):
         return [_orthogonal(each, rows) for each in term]
-    if isinstance(term.measure, OfLabels):
+    if isinstance(term.measure, Largest | OfLabels):
         raise InvalidTypeError(
-            "of Orthogonal must be made of sums over rows. Got a function of labels instead.",
+            "of Orthogonal must be made of sums over rows and their distances. Got a likelihood or "
+            "a function of labels instead.",
             parameter="statistic",
         )
     columns: Any = term.columns

@@ -145,3 +145,13 @@ def test_even_odds_have_ends_where_slopes_have_one_sign(steep, joint):
 def test_a_jump_has_ends(flat, joint):
     sign = flat.functional(lambda theta: 2 * np.sign(theta[1]) + 0.1 * theta[0], joint=joint)
     assert np.isfinite([sign.lower, sign.upper]).all()
+
+
+def test_a_focused_interval_is_not_longer_than_the_joint_one():
+    """An ED50 with rare outcomes: the score of the ED50 alone accepts θ that fit badly."""
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=100)
+    y = rng.random(100) < 1 / (1 + np.exp(3 - 1.5 * x))
+    region = er.ConfidenceRegion("logistic", n_resamples=199, rng=0).fit(x, y)
+    focused, joint = (region.functional(lambda th: -th[0] / th[1], joint=j) for j in (False, True))
+    assert focused.upper - focused.lower < joint.upper - joint.lower

@@ -39,8 +39,8 @@ def test_statistics_by_name(name, kind):
 def test_unknown_name_lists_the_known_ones():
     with pytest.raises(
         InvalidValueError,
-        match=r"'combined', 'curvature', 'discrepancy', 'embedding', 'multiscale', 'neighborhood', "
-        r"'omnibus', 'score', 'spiegelhalter'\]",
+        match=r"'combined', 'curvature', 'discrepancy', 'embedding', 'likelihood', 'multiscale', "
+        r"'neighborhood', 'omnibus', 'score', 'spiegelhalter'\]",
     ):
         as_statistic("wald")
 
