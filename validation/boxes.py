@@ -28,6 +28,7 @@ from exactregion.region.fitted import FittedRegion
 from exactregion.region.window import likely_parameters, window_at
 from exactregion.statistics import Combined, Discrepancy, Score
 from exactregion.statistics.focused import focused_on
+from validation.study import write_tables
 
 __all__ = ["DATA", "FAMILIES", "BoxCheck", "check_boxes", "draw_region"]
 
@@ -210,6 +211,7 @@ def main() -> None:
     parser.add_argument("--points", type=int, default=1000, help="θ per box")
     parser.add_argument("--families", nargs="*", default=list(FAMILIES))
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--write", action="store_true", help="keep the table for the docs")
     asked = parser.parse_args()
     each = 25  # boxes per data set
     records = []
@@ -239,19 +241,22 @@ def main() -> None:
                 {
                     "family": family,
                     "data": data,
-                    "data sets": len(checks),
+                    "data_sets": len(checks),
                     "boxes": sum(check.boxes for check in checks),
-                    "θ": sum(check.points for check in checks),
+                    "points": sum(check.points for check in checks),
                     "told": np.mean([check.told for check in checks]),
-                    "with p of 0 or 1": np.mean([check.certain for check in checks]),
-                    "ranks outside": sum(check.ranks for check in checks),
-                    "verdicts false": sum(check.verdicts for check in checks),
+                    "certain": np.mean([check.certain for check in checks]),
+                    "ranks_outside": sum(check.ranks for check in checks),
+                    "verdicts_false": sum(check.verdicts for check in checks),
                     "seconds": time.perf_counter() - started,
                 }
             )
             print(pd.DataFrame(records[-1:]).to_string(index=False, header=len(records) == 1),
                   flush=True)  # fmt: skip
-    print(pd.DataFrame(records).to_string(index=False, float_format=lambda v: f"{v:.3g}"))
+    table = pd.DataFrame(records)
+    print(table.to_string(index=False, float_format=lambda v: f"{v:.3g}"))
+    if asked.write:
+        write_tables("boxes", {"boxes": table.drop(columns="seconds")})
 
 
 if __name__ == "__main__":

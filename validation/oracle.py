@@ -27,6 +27,7 @@ from exactregion.region.enclosure import Boxes, Enclosure, _OverBoxes
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.window import likely_parameters, window_at
 from validation.boxes import DATA, FAMILIES, STATISTICS, draw_region
+from validation.study import write_tables
 
 DIGITS = 120
 QUANTITIES = ("p", "p(1-p)", "residual", "information", "Z_i - Z_0", "verdicts")
@@ -230,6 +231,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--boxes", type=int, default=300, help="boxes per statistic and family")
     parser.add_argument("--families", nargs="*", default=list(FAMILIES))
+    parser.add_argument("--write", action="store_true", help="keep the table for the docs")
     asked = parser.parse_args()
     ctx.dps = DIGITS
     each = 5
@@ -266,9 +268,12 @@ def main() -> None:
             for name, total in totals.items():
                 record = {"family": family, "statistic": statistic, "quantity": name}
                 records.append({**record, "compared": total.compared, "outside": total.outside,
-                                "largest share used": total.used})  # fmt: skip
+                                "used": total.used})  # fmt: skip
     table = pd.DataFrame(records)
-    print(table[table["compared"] > 0].to_string(index=False, float_format=lambda v: f"{v:.3g}"))
+    table = table[table["compared"] > 0]
+    print(table.to_string(index=False, float_format=lambda v: f"{v:.3g}"))
+    if asked.write:
+        write_tables("oracle", {"oracle": table})
 
 
 if __name__ == "__main__":

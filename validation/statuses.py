@@ -23,6 +23,7 @@ from scipy.optimize import linprog
 import exactregion as er
 from exactregion.region import bounds
 from exactregion.region.separation import far_members
+from validation.study import write_tables
 
 FAR = 10.0 ** np.arange(3, 7)
 TRIES = 200
@@ -216,6 +217,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--random", type=int, default=500, help="data sets of any kind")
     parser.add_argument("--sets", type=int, default=20, help="separated data sets of each kind")
+    parser.add_argument("--write", action="store_true", help="keep the table for the docs")
     asked = parser.parse_args()
     bounds.PROBES = (300, 300)  # audits are about the place of finite ends, which nobody asks here
     kinds = {
@@ -250,7 +252,10 @@ def main() -> None:
             }
         )
         print(pd.DataFrame(rows[-1:]).to_string(index=False, header=len(rows) == 1), flush=True)
-    print(pd.DataFrame(rows).to_string(index=False, float_format=lambda v: f"{v:.2f}"))
+    table = pd.DataFrame(rows)
+    print(table.to_string(index=False, float_format=lambda v: f"{v:.2f}"))
+    if asked.write:
+        write_tables("statuses", {"statuses": table.drop(columns="seconds per set")})
 
 
 if __name__ == "__main__":
