@@ -46,6 +46,13 @@ class Reported:
     seconds: float
 
     @property
+    def gap_share(self) -> float:
+        """Largest gap as a share of the length; a band has one gap, which its widest place has."""
+        with np.errstate(all="ignore"):
+            share = self.gap / (self.length.max() if self.kind == "band" else self.length)
+        return float(np.nan_to_num(share).max(initial=0.0))
+
+    @property
     def length(self) -> np.ndarray:
         """Lengths, by which distances are measured; infinite where an end is open."""
         return np.asarray(self.upper - self.lower)

@@ -129,8 +129,6 @@ def rows(settings: dict[str, Any], repetition: int) -> list[dict[str, Any]]:
             fitted, certify=certify, at=at, ed50=threshold if mode == "searched" else None
         )
         for one, attack in zip(reported, attacked(fitted, reported, PROBES, rng), strict=True):
-            with np.errstate(all="ignore"):
-                gap = np.nan_to_num(one.gap / one.length).max(initial=0.0)
             is_certified = bool(np.all(one.certified))
             found.append(
                 {
@@ -138,7 +136,7 @@ def rows(settings: dict[str, Any], repetition: int) -> list[dict[str, Any]]:
                     "of": one.kind,
                     "certified": is_certified,
                     "status": one.status,
-                    "gap": float(gap) if is_certified else np.nan,
+                    "gap": one.gap_share if is_certified else np.nan,
                     "probes": attack.probes,
                     "members": attack.members,
                     "excess": attack.excess,
