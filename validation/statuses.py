@@ -47,15 +47,19 @@ def program(design: np.ndarray, y: np.ndarray, goal: np.ndarray) -> tuple[np.nda
     mixed = up & down
     below = np.hstack([-signed[~mixed], np.eye(n)[~mixed]])
     equal = np.hstack([signed[mixed], np.zeros((int(mixed.sum()), n))])
-    solved = linprog(
-        -np.concatenate([1e3 * goal, np.ones(n)]),
-        A_ub=below,
-        b_ub=np.zeros(len(below)),
-        A_eq=equal if len(equal) else None,
-        b_eq=np.zeros(len(equal)) if len(equal) else None,
-        bounds=[(-1, 1)] * d + [(0, 0 if both else 1e-3) for both in mixed],
-        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
-    )
+    tight = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+    for options in (tight, {}, {"presolve": False}):  # zero is feasible: a failure is numerical
+        solved = linprog(
+            -np.concatenate([1e3 * goal, np.ones(n)]),
+            A_ub=below,
+            b_ub=np.zeros(len(below)),
+            A_eq=equal if len(equal) else None,
+            b_eq=np.zeros(len(equal)) if len(equal) else None,
+            bounds=[(-1, 1)] * d + [(0, 0 if both else 1e-3) for both in mixed],
+            options=options,
+        )
+        if solved.x is not None:
+            break
     return solved.x[:d], solved.x[d:] > POSITIVE
 
 
@@ -119,15 +123,18 @@ def examine(X: np.ndarray, y: np.ndarray, seed: int) -> dict[str, object]:
     is_empty = bool((table["status"] == "empty").all())
     is_closed = region.status_ in ("bounded", "disconnected", "empty")
     said = np.isinf(np.concatenate([table["upper"], -table["lower"]]).astype(float))
-    u, certain = program(design, y, np.zeros(d))
+    # columns of one size for the program, whose tolerances are absolute
+    size = np.abs(design).max(axis=0)
+    size[size == 0] = 1.0
+    u, certain = program(design / size, y, np.zeros(d))
     separated = bool(certain.any()) or np.linalg.matrix_rank(design) < d
     allowed, far = np.zeros(2 * d, dtype=bool), np.zeros(2 * d, dtype=bool)
-    interior = has_far_members(region, design, y, u, rng) if certain.any() else False
+    interior = has_far_members(region, design, y, u / size, rng) if certain.any() else False
     for end, goal in enumerate(np.vstack([np.eye(d), -np.eye(d)])):
-        best, _ = program(design, y, goal)
+        best, _ = program(design / size, y, goal)
         allowed[end] = best @ goal > 1e-5
         if allowed[end]:
-            far[end] = interior or has_far_members(region, design, y, best, rng)
+            far[end] = interior or has_far_members(region, design, y, best / size, rng)
         if said[end] and allowed[end] and not far[end]:
             far[end] = _confirmed(region, goal)
     return {
