@@ -29,7 +29,7 @@ import pandas as pd
 
 from exactregion.data.files import write_whole
 
-__all__ = ["Case", "Part", "Task", "generator", "records_of"]
+__all__ = ["Case", "Part", "Task", "generator", "records_of", "write_tables"]
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "validation" / "results"
@@ -107,6 +107,13 @@ def _lines(table: pd.DataFrame) -> str:
     return ",\n".join(json.dumps(record, ensure_ascii=False) for record in records_of(table))
 
 
+def write_tables(name: str, tables: dict[str, pd.DataFrame]) -> None:
+    """Write tables to validation/results, where the docs read them."""
+    rows = [f"{json.dumps(title)}: [\n{_lines(table)}\n]" for title, table in tables.items()]
+    text = "{\n" + ",\n".join(rows) + "\n}"
+    write_whole(RESULTS / f"{name}.json", lambda file: file.write(f"{text}\n".encode()))
+
+
 def _task(module: str, *parts: Any) -> Task:
     from importlib import import_module
 
@@ -153,9 +160,7 @@ class Part:
             lambda file: frame.to_parquet(file, index=False, compression="zstd"),
         )
         tables: dict[str, pd.DataFrame] = self.module.tables(frame)
-        rows = [f"{json.dumps(name)}: [\n{_lines(table)}\n]" for name, table in tables.items()]
-        text = "{\n" + ",\n".join(rows) + "\n}"
-        write_whole(RESULTS / f"{self.name}.json", lambda file: file.write(f"{text}\n".encode()))
+        write_tables(self.name, tables)
         self.draw(tables)
         return tables
 

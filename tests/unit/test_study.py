@@ -105,6 +105,8 @@ QUICK = {
     "areas": {},
     "consistency": {"n": 100},
     "references": {},
+    "proven": {"parameters": 1, "n": 10},
+    "costs": {"result": "O-ring, joint intervals"},
 }
 
 

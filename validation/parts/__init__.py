@@ -14,4 +14,6 @@ PARTS = (
     "areas",
     "consistency",
     "references",
+    "proven",
+    "costs",
 )
