@@ -25,9 +25,10 @@ from exactregion.engine import PreparedStatistic
 from exactregion.ranking import AcceptedRanks, rank_of
 from exactregion.region.enclosure import Boxes, Enclosure, can_enclose
 from exactregion.region.fitted import FittedRegion
+from exactregion.region.ratios import LinearRatios
 from exactregion.region.window import likely_parameters, window_at
 from exactregion.statistics import Combined, Discrepancy, Score
-from exactregion.statistics.focused import focused_on
+from exactregion.statistics.focused import Focused
 from validation.study import write_tables
 
 __all__ = ["DATA", "FAMILIES", "BoxCheck", "check_boxes", "draw_region"]
@@ -40,13 +41,26 @@ def _logistic(X: np.ndarray, rng: np.random.Generator) -> tuple[Any, np.ndarray]
     return er.models.Logistic(intercept=X.shape[1] < 3 and bool(rng.random() < 0.9)), X
 
 
+def _probit(X: np.ndarray, rng: np.random.Generator) -> tuple[Any, np.ndarray]:
+    return er.models.Probit(intercept=X.shape[1] < 3), X
+
+
+def _cloglog(X: np.ndarray, rng: np.random.Generator) -> tuple[Any, np.ndarray]:
+    return er.models.CLogLog(intercept=X.shape[1] < 3), X
+
+
 def _recalibration(X: np.ndarray, rng: np.random.Generator) -> tuple[Any, np.ndarray]:
     predictor = _unit(X) @ rng.normal(size=X.shape[1])
     predictor *= 10.0 ** rng.uniform(-1, 1)
     return er.models.Recalibration(), 1 / (1 + np.exp(-np.clip(predictor, -30, 30)))
 
 
-FAMILIES: dict[str, Family] = {"logistic": _logistic, "recalibration": _recalibration}
+FAMILIES: dict[str, Family] = {
+    "logistic": _logistic,
+    "recalibration": _recalibration,
+    "probit": _probit,
+    "cloglog": _cloglog,
+}
 
 DATA = (
     "plain",
@@ -150,10 +164,9 @@ def check_boxes(
     """Draw boxes, and evaluate θ in each of them."""
     window = window_at(fitted.model, fitted.sample, likely_parameters(fitted.model, fitted.sample))
     d, m, seat = len(window.origin), fitted.resampling.m, fitted.resampling.seat
-    along = rng.normal(size=d) * (rng.random(d) < 0.7) if is_focused else None
-    along = np.eye(d)[0] if along is not None and not along.any() else along
+    number = _draw_number(rng, d) if is_focused else None
     # with low = 2 no alternative is left out
-    rule = Enclosure(fitted, window, AcceptedRanks(m, 2, m - 1), along)
+    rule = Enclosure(fitted, window, AcceptedRanks(m, 2, m - 1), number)
     centre = rng.normal(size=(boxes, d)) * 10.0 ** rng.uniform(-1, 2.5, size=(boxes, 1))
     centre[rng.random(boxes) < 0.05] *= 1e3
     half = 10.0 ** rng.uniform(-7, 1.5, size=(boxes, 1)) * rng.uniform(0.0, 1.0, size=(boxes, d))
@@ -170,8 +183,8 @@ def check_boxes(
     share[:, on_side, rng.integers(d, size=len(on_side))] = 1.0
     theta = window.theta((centre[:, None] + share * half[:, None]).reshape(-1, d))
     prepared = None
-    if along is not None:
-        prepared = PreparedStatistic.of(focused_on(along), fitted.sample.inputs, m)
+    if number is not None:
+        prepared = PreparedStatistic.of(Focused(number.gradient), fitted.sample.inputs, m)
     Z = fitted.statistics(theta, prepared)
     P = fitted.candidates(theta[:: max(points // 4, 1)]).probabilities
     ranks = rank_of(Z, seat).reshape(boxes, points)
@@ -194,6 +207,13 @@ def check_boxes(
     )
 
 
+def _draw_number(rng: np.random.Generator, d: int) -> LinearRatios:
+    """Draw a number that is linear in θ, or a ratio of such."""
+    above, below = rng.normal(size=(2, 1, d)) * (rng.random((2, 1, d)) < 0.7)
+    above = above if above.any() else np.eye(d)[:1]
+    return LinearRatios(above, np.zeros(1), below if below.any() and rng.random() < 0.5 else None)
+
+
 def _at_the_edge(rule: Enclosure, centre: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Move centres along their direction to where the p of some row becomes 0 or 1."""
     slopes = centre @ rule.x.T
@@ -201,7 +221,10 @@ def _at_the_edge(rule: Enclosure, centre: np.ndarray, rng: np.random.Generator) 
     steepest = np.abs(slopes).argmax(axis=1)
     row = np.where(boxes % 2, steepest, rng.integers(slopes.shape[1], size=len(centre)))
     slope = slopes[boxes, row]
-    length = (np.sign(slope) * CERTAIN - rule.eta[row]) / np.where(slope, slope, 1.0)
+    edge = np.where(slope > 0, rule.certain[1], rule.certain[0])
+    if rule.link is None:
+        edge = np.sign(slope) * CERTAIN
+    length = (edge - rule.eta[row]) / np.where(slope, slope, 1.0)
     return centre * length[:, None]
 
 

@@ -101,10 +101,10 @@ to 500: ends are not proven without being asked to where this would exceed the b
 PROBES, PROBE_WORK = (300, 3000), 4e8
 """Fewest and most probes of an audit, and how many labels they may draw: a second or two."""
 
-AUDITS, AUDIT_SLACK = 6, 0.01
-"""Audits before a search gives up and says so, and by how much of the length ends are moved out
-before an audit, since it finds members that lie farther out than this more often than closer
-ones."""
+AUDITS, AUDIT_SLACK = 6, 0.02
+"""Audits before a search gives up and says so, and by which share of its distance from the origin
+an end is moved out before an audit: one per cent of the length of an interval around it. Audits
+seldom find members that lie closer to an end."""
 
 PATH_POINTS, HALVINGS = 17, 45
 """Values computed between the origin and each member to find changes of sign, and halvings that
@@ -404,7 +404,6 @@ def _search(
         return np.concatenate([values, -values], axis=1)
 
     settled, n_probes = False, 0
-    at_origin = g(window.origin[None])[0]
     for _ in range(AUDITS if probes else 1):
         ends = largest(both_signs, inside, window, rng, **options)
         # of -g: the lower ends with their sign reversed
@@ -419,9 +418,8 @@ def _search(
         theta = draw_probes(window, known, ends.members, probes, rng)
         n_probes += probes
         with np.errstate(all="ignore"):
-            # half the length, seen from the origin: the other end may not exist
-            upper = upper + 2 * AUDIT_SLACK * np.where(np.isfinite(upper), top - at_origin, 0.0)
-            lower = lower + 2 * AUDIT_SLACK * np.where(np.isfinite(lower), bottom + at_origin, 0.0)
+            beyond = np.diag(both_signs(window.theta(ends.members * (1 + AUDIT_SLACK))))
+            upper, lower = np.fmax([upper, lower], np.split(beyond, 2))
             missed = both_signs(theta) > np.concatenate([upper, lower])
             theta = theta[missed.any(axis=1)]
             theta = theta[inside(theta) > 0] if len(theta) else theta

@@ -140,7 +140,8 @@ def _number(coefficients: Any, d: int) -> LinearRatios:
     if values.shape not in ((d,), (2, d)) or not np.isfinite(values).all():
         raise InvalidTypeError(
             f"must be callable, a number for each theta ({d},), or finite coefficients of shape "
-            f"({d},) or (2, {d}). Got {coefficients!r} instead.",
+            f"({d},) or (2, {d}). Got {type(coefficients).__name__} of shape "
+            f"{np.shape(coefficients)} instead.",
             parameter="g",
         )
     if values.ndim == 1:

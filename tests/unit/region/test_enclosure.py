@@ -7,9 +7,10 @@ import exactregion as er
 from exactregion.engine import PreparedStatistic
 from exactregion.ranking import AcceptedRanks, rank_of
 from exactregion.region.enclosure import Boxes, Enclosure, can_enclose
+from exactregion.region.ratios import LinearRatios
 from exactregion.region.window import likely_parameters, window_at
 from exactregion.statistics import Combined, Discrepancy, Score
-from exactregion.statistics.focused import focused_on
+from exactregion.statistics.focused import Focused
 
 STATISTICS = [
     "combined",
@@ -31,7 +32,8 @@ def random_region(rng):
         X = X * rng.choice([1e-3, 1.0, 1e3], size=columns) + rng.choice([0.0, 100.0])
     score = (X - X.mean(axis=0)) / np.maximum(X.std(axis=0), 1e-9)
     p = 1 / (1 + np.exp(-rng.normal() - score @ rng.normal(size=columns)))
-    model = er.models.Logistic(intercept=columns < 3)
+    link = rng.choice([er.models.Logistic, er.models.Probit, er.models.CLogLog])
+    model = link(intercept=columns < 3)
     if kind == "recalibration":
         model, X = er.models.Recalibration(), p
     y = (rng.random(n) < p).astype(int)
@@ -50,15 +52,15 @@ def random_region(rng):
     ).fit(X, y)
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", range(30))
 def test_ranks_stay_within_their_bounds(seed):
     rng = np.random.default_rng([30, seed])
     fitted = random_region(rng).fitted_
     window = window_at(fitted.model, fitted.sample, likely_parameters(fitted.model, fitted.sample))
     d, m = len(window.origin), fitted.resampling.m
-    along = rng.normal(size=d) if rng.random() < 0.3 else None
+    number = random_number(rng, d) if rng.random() < 0.4 else None
     # with low = 2 no alternative is left out
-    rule = Enclosure(fitted, window, AcceptedRanks(m, 2, m - 1), along)
+    rule = Enclosure(fitted, window, AcceptedRanks(m, 2, m - 1), number)
     centre = rng.normal(size=(BOXES, d)) * 10.0 ** rng.uniform(-1, 1.8, size=(BOXES, 1))
     half = 10.0 ** rng.uniform(-4, 1.5, size=(BOXES, 1)) * rng.uniform(0.2, 1, size=(BOXES, d))
     boxes = Boxes(centre, half, [np.zeros((BOXES, m - 1), dtype=np.int8)])
@@ -68,8 +70,8 @@ def test_ranks_stay_within_their_bounds(seed):
     share[:, : POINTS // 2] = np.sign(share[:, : POINTS // 2])  # corners
     theta = window.theta((centre[:, None] + share * half[:, None]).reshape(-1, d))
     prepared = None
-    if along is not None:
-        prepared = PreparedStatistic.of(focused_on(along), fitted.sample.inputs, m)
+    if number is not None:
+        prepared = PreparedStatistic.of(Focused(number.gradient), fitted.sample.inputs, m)
     Z = fitted.statistics(theta, prepared)
     seat = fitted.resampling.seat
     ranks = rank_of(Z, seat).reshape(BOXES, POINTS)
@@ -82,7 +84,14 @@ def test_ranks_stay_within_their_bounds(seed):
     is_below = np.where(np.arange(m - 1) < seat, others <= original, others < original)
     verdicts = boxes.verdicts[0][:, None]
     assert is_below[np.broadcast_to(verdicts == -1, is_below.shape)].all()
-    assert not is_below[np.broadcast_to(verdicts == 1, is_below.shape)].any()
+    # θ that make an observed outcome impossible have the last rank, which `highest` allows for
+    assert not (is_below & np.isfinite(original) & (verdicts == 1)).any()
+
+
+def random_number(rng, d):
+    """A number that is linear in θ, or a ratio of such."""
+    denominator = rng.normal(size=(1, d)) if rng.random() < 0.5 else None
+    return LinearRatios(rng.normal(size=(1, d)), rng.normal(size=1), denominator)
 
 
 def test_verdicts_of_a_box_hold_in_its_halves():
@@ -100,7 +109,7 @@ def test_verdicts_of_a_box_hold_in_its_halves():
     assert (inner_highest - inner_lowest).max() < (highest - lowest)[0]
 
 
-def test_only_families_that_are_linear_on_the_logit_scale_are_enclosed():
+def test_only_families_with_a_linear_predictor_are_enclosed():
     x, y = two_groups()
     for model, statistic, possible in [
         ("logistic", "combined", True),
@@ -108,7 +117,9 @@ def test_only_families_that_are_linear_on_the_logit_scale_are_enclosed():
         ("logistic", "discrepancy", True),
         ("logistic", "embedding", False),
         ("logistic", "neighborhood", False),
-        ("probit", "combined", False),
+        ("probit", "combined", True),
+        ("cloglog", "score", True),
+        (er.models.Psychometric(), "combined", False),
     ]:
         region = er.ConfidenceRegion(model, statistic=statistic, n_resamples=19, rng=0).fit(x, y)
         assert can_enclose(region.fitted_) is possible

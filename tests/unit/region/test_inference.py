@@ -106,7 +106,7 @@ def test_band_is_around_the_estimate_and_holds_the_members(oring):
     curves = oring.model_.probabilities(boundary_of(oring), x)
     assert (curves >= band.lower - 1e-9).all()
     assert (curves <= band.upper + 1e-9).all()
-    assert 0 <= band.gap < 0.04  # at 31 °F, where the band is nearly all of [0, 1]
+    assert 0 <= band.gap < 0.05  # at 31 °F, where the band is nearly all of [0, 1]
     assert band.evaluations > 0
     pointwise = oring.band(x[1:3], joint=False)
     assert (pointwise.upper - pointwise.lower < (band.upper - band.lower)[1:3]).all()

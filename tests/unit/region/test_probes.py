@@ -5,6 +5,7 @@ import pytest
 
 import exactregion as er
 from exactregion.models import Psychometric
+from exactregion.region.extremes import Extremes
 from exactregion.region.probes import draw_probes
 
 
@@ -19,7 +20,8 @@ def psychometric(seed):
 
 def test_probes_stay_within_the_bounds_of_parameters():
     outline = psychometric(0).outline()
-    theta = draw_probes(outline.window, outline.members(), 3000, np.random.default_rng(0))
+    members = outline.members()
+    theta = draw_probes(outline.window, members, members, 3000, np.random.default_rng(0))
     assert theta.shape == (3000, 3)
     assert np.isfinite(theta).all()
     assert ((theta[:, 2] >= 0) & (theta[:, 2] <= 1)).all()
@@ -32,7 +34,8 @@ def test_few_members_lie_outside_an_audited_interval(seed):
     table = region.intervals(joint=True)
     assert (table["probes"] > 0).all()
     outline = region.outline()
-    theta = draw_probes(outline.window, outline.members(), 5000, np.random.default_rng(1))
+    known = outline.members()
+    theta = draw_probes(outline.window, known, known, 5000, np.random.default_rng(1))
     members = theta[region.contains(theta)]
     assert len(members) > 200
     slack = np.nan_to_num(0.05 * (table["upper"] - table["lower"]), posinf=0.0).astype(float)
@@ -55,7 +58,18 @@ def test_a_search_that_keeps_missing_members_says_so(monkeypatch):
     x = np.linspace(-2, 2, 40)
     region.fit(x, (np.random.default_rng(2).random(40) < 1 / (1 + np.exp(-x))).astype(int))
     monkeypatch.setattr(er.region.bounds, "AUDITS", 1)
-    monkeypatch.setattr(er.region.bounds, "AUDIT_SLACK", -0.5)  # members inside count as missed
-    table = region.intervals(joint=True)
+    steps = np.array([[0.5, 0.0], [-0.5, 0.0], [0.0, 0.5], [0.0, -0.5]])
+    draws = region.outline().window.theta(steps)
+    assert region.contains(draws).all()
+    monkeypatch.setattr(er.region.bounds, "draw_probes", lambda *args: draws)
+    monkeypatch.setattr(
+        er.region.bounds,
+        "largest",
+        lambda g, inside, window, rng, **options: Extremes(
+            g(window.origin[None])[0], g(window.origin[None])[0], np.zeros((4, 2))
+        ),
+    )  # the search stays where it started
+    table = region.intervals(joint=True, certify=False)
     assert (table["status"] == "unsettled").all()
-    assert region.band(x[:2]).status == "unsettled"
+    assert (table["upper"] >= draws.max(axis=0)).all()
+    assert region.band(x[:2], certify=False).status == "unsettled"
