@@ -15,8 +15,11 @@ import numpy as np
 
 import exactregion as er
 from exactregion.region.bounds import _FocusedSearch
-from exactregion.region.intervals import _differences
+from exactregion.region.enclosure import can_enclose
+from exactregion.region.intervals import _differences, functional_interval
+from exactregion.region.natural import natural_region
 from exactregion.region.probes import draw_probes
+from exactregion.region.ratios import LinearRatios
 
 __all__ = ["Attack", "Reported", "attacked", "reported_by"]
 
@@ -83,7 +86,7 @@ def reported_by(
     certify: bool | None = None,
     kinds: tuple[str, ...] = ("joint", "focused", "band"),
     at: Any = None,
-    ed50: Callable[[np.ndarray], Any] | None = None,
+    ed50: Callable[[np.ndarray], Any] | LinearRatios | None = None,
 ) -> list[Reported]:
     """Compute what a region reports: intervals, a band at inputs `at`, and a functional `ed50`."""
     fitted = region.fitted_
@@ -93,8 +96,12 @@ def reported_by(
         found.append(_of_table("joint interval", table, lambda theta: theta, region.contains))
     if "focused" in kinds:
         table = region.intervals(certify=certify)
+        # as for the intervals themselves
+        alone = can_enclose(fitted) or natural_region(fitted, certify) is not None
         for index, direction in enumerate(np.eye(len(table))):
-            inside = _focused(fitted, lambda theta, g=direction: np.broadcast_to(g, theta.shape))
+            inside = _focused(
+                fitted, lambda theta, g=direction: np.broadcast_to(g, theta.shape), alone=alone
+            )
             row = table.iloc[index : index + 1]
             values = _column(index)
             found.append(_of_table("focused interval", row, values, inside))
@@ -116,15 +123,19 @@ def reported_by(
         )
     if ed50 is not None:
         for joint in (True, False):
-            interval = region.functional(ed50, joint=joint)
+            interval = functional_interval(fitted, ed50, joint=joint, certify=certify)
 
             def values(theta: np.ndarray) -> np.ndarray:
+                if isinstance(ed50, LinearRatios):
+                    return ed50(theta)
                 with np.errstate(all="ignore"):
                     return np.array([[ed50(one)] for one in theta], dtype=float).reshape(-1, 1)
 
             inside = region.contains
-            if not joint:
-                inside = _focused(fitted, lambda theta: _differences(values, theta))
+            if not joint and isinstance(ed50, LinearRatios):
+                inside = _focused(fitted, ed50.gradient, alone=can_enclose(fitted))
+            elif not joint:
+                inside = _focused(fitted, lambda theta: _differences(values, theta), alone=False)
             ends = (np.array([end]) for end in (interval.lower, interval.upper, interval.gap))
             found.append(
                 Reported(
@@ -145,8 +156,10 @@ def _column(index: int) -> Callable[[np.ndarray], np.ndarray]:
     return lambda theta: theta[:, index : index + 1]
 
 
-def _focused(fitted: Any, gradient: Callable[..., Any]) -> Callable[[np.ndarray], np.ndarray]:
-    search = _FocusedSearch(fitted, gradient)
+def _focused(
+    fitted: Any, gradient: Callable[..., Any], *, alone: bool
+) -> Callable[[np.ndarray], np.ndarray]:
+    search = _FocusedSearch(fitted, gradient, alone=alone)
     return lambda theta: search.inside(theta) > 0
 
 
@@ -175,7 +188,7 @@ def attacked(
     window = outline.window
     start = outline.members() if outline.rays is not None else np.zeros((1, len(window.origin)))
     base = np.concatenate([_grid(region, start, number // 3), window.theta(start)])
-    base = np.concatenate([base, draw_probes(window, start, number // 3, rng)])
+    base = np.concatenate([base, draw_probes(window, start, start, number // 3, rng)])
     return [_attack(window, each, base, number // 3, rng) for each in reported]
 
 

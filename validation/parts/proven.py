@@ -18,6 +18,7 @@ import pandas as pd
 from scipy.special import expit
 
 import exactregion as er
+from exactregion.region.ratios import LinearRatios
 from exactregion.region.separation import separation_of
 from validation.members import attacked, reported_by
 from validation.study import Case, generator
@@ -28,12 +29,15 @@ RESAMPLES = 199
 FAMILIES: dict[str, Callable[[np.ndarray, int], tuple[Any, np.ndarray]]] = {
     # inputs (n, k) and the number of parameters to a model and the inputs that it takes
     "logistic": lambda X, d: (er.models.Logistic(intercept=d > 1), X),
+    "probit": lambda X, d: (er.models.Probit(), X),
+    "cloglog": lambda X, d: (er.models.CLogLog(), X),
     "recalibration": lambda X, d: (er.models.Recalibration(), expit(X[:, 0])),
+    "Laplace mixture": lambda X, d: (er.models.LaplaceMixture(), X[:, 0]),
 }
 SIZES = {1: (10, 50, 200), 2: (10, 23, 50, 100, 200), 3: (25, 50, 100)}
 SETTINGS = [
     *(("logistic", d, n) for d in (1, 2, 3) for n in SIZES[d]),
-    *(("recalibration", 2, n) for n in (30, 100, 200)),
+    *((family, 2, n) for family in list(FAMILIES)[1:] for n in (30, 100)),
 ]
 NAMED = ("Weibull tutorial", "moths with immunes", "psychometric, free lapse rate")
 CASES = [
@@ -84,6 +88,10 @@ def _of_weibull(theta: np.ndarray) -> float:
     return float(theta[0] * (-np.log1p(-0.25 / (0.5 - theta[2]))) ** (1 / theta[1]))
 
 
+EVEN = LinearRatios(np.array([[-1.0, 0.0]]), np.zeros(1), np.array([[0.0, 1.0]]))
+"""The same for two parameters, as a ratio that can be proven."""
+
+
 def _even(theta: np.ndarray) -> float:
     """The input at which the linear predictor is zero."""
     return float(-theta[0] / theta[1]) if theta[1] else np.inf
@@ -96,10 +104,13 @@ def _drawn(settings: dict[str, Any], rng: np.random.Generator) -> tuple[Any, np.
     while True:
         X = rng.normal(size=(n, columns))
         intercept = rng.normal() if d > 1 else 0.0
-        p = expit(intercept + X @ rng.normal(scale=1.2, size=columns))
+        slopes = rng.normal(scale=1.2, size=columns)
+        if settings["family"] == "Laplace mixture":
+            slopes = np.abs(slopes)  # a scale is positive
+        p = expit(intercept + X @ slopes)
         y = (rng.random(n) < p).astype(int)
         model, inputs = FAMILIES[settings["family"]](X, d)
-        bound = model.for_inputs(inputs)
+        bound = model.natural() or model.for_inputs(inputs)
         if 0 < y.sum() < n and separation_of(bound.linear_design(inputs), y, np.ones(n)) is None:
             return model, inputs, y
 
@@ -113,7 +124,8 @@ def rows(settings: dict[str, Any], repetition: int) -> list[dict[str, Any]]:
         modes = {"searched": False}
     else:
         model, X, y = _drawn(settings, rng)
-        threshold = _even if d == 2 and settings["family"] == "logistic" else None
+        is_linear = settings["family"] in ("logistic", "probit", "cloglog")
+        threshold = EVEN if d == 2 and is_linear else None
         modes = {"certified": True if d == 3 else None, "searched": False}
     pos_label = None if np.ndim(y) == 2 else 1
     fitted = er.ConfidenceRegion(
@@ -125,9 +137,7 @@ def rows(settings: dict[str, Any], repetition: int) -> list[dict[str, Any]]:
         at = np.column_stack([at, np.zeros(9)])
     found = []
     for mode, certify in modes.items():
-        reported = reported_by(
-            fitted, certify=certify, at=at, ed50=threshold if mode == "searched" else None
-        )
+        reported = reported_by(fitted, certify=certify, at=at, ed50=threshold)
         for one, attack in zip(reported, attacked(fitted, reported, PROBES, rng), strict=True):
             is_certified = bool(np.all(one.certified))
             found.append(
