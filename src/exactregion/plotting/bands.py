@@ -24,6 +24,7 @@ JITTER = 0.022
 _NOTES = {
     "unbounded": "unbounded: the band is of an unbounded region",
     "disconnected": "disconnected: the band is of a disconnected region, and fills its gaps",
+    "unsettled": "unsettled: the search kept missing members, and the band may be wider",
     "empty": wording.region_note("empty"),
 }
 

@@ -192,7 +192,7 @@ def joint_status(by_rays: str, by_grid: str) -> str:
     """Combine the status seen along rays with that of a grid: the more unusual one is said."""
     # a grid shows only that the region touches its edge, not whether it ends farther out
     seen = {by_rays, "cut" if by_grid == "unbounded" else by_grid}
-    order = ("unbounded", "cut", "disconnected", "bounded", "empty")
+    order = ("unbounded", "unsettled", "cut", "disconnected", "bounded", "empty")
     return next(status for status in order if status in seen)
 
 

@@ -70,6 +70,7 @@ def region_note(status: str, detail: str = "") -> str:
         "unbounded": "unbounded: the region goes on past the edge",
         "cut": "cut: the region goes on past the edge",
         "disconnected": "disconnected",
+        "unsettled": "unsettled: the search kept missing members, and the region may be larger",
         "empty": "empty: no member of the family fits",
     }
     note = notes.get(status, "")
@@ -133,6 +134,11 @@ def answer_of_region(region: ConfidenceRegion) -> str:
         return (
             f"The {level} region of {listed(names)} is unbounded: in at least one direction the "
             "outcomes set no limit, as where the inputs separate the classes without error."
+        )
+    if region.status_ == "unsettled":
+        return (
+            f"The {level} region of {listed(names)} may be larger than shown: the search kept "
+            "finding members outside of what it had found."
         )
     best = ", ".join(
         f"{name} = {number(value)}" for name, value in zip(names, region.estimate_, strict=True)

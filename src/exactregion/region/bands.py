@@ -19,6 +19,7 @@ from exactregion.region.fitted import FittedRegion
 from exactregion.region.natural import natural_region
 from exactregion.region.outline import outline_of
 from exactregion.region.ratios import LinearRatios
+from exactregion.region.status import status_of
 
 if TYPE_CHECKING:
     from exactregion.plotting import BandDisplay
@@ -143,13 +144,19 @@ def band_at(
         fitted.model.probabilities(outline.estimate, inputs),
         fitted.accepted.coverage,
         joint,
-        outline.status if bounds.settled.all() or outline.status == "empty" else "unsettled",
+        _status(fitted, bounds),
         float(np.max(scale.gap(bounds), initial=0.0)),
         bool(bounds.certified.all()),
         bounds.probes,
         bounds.evaluations,
         bounds.seconds,
     )
+
+
+def _status(fitted: FittedRegion, bounds: Bounds) -> str:
+    """Return the status of the region, unless the band itself is unsettled."""
+    status = status_of(fitted).kind
+    return "unsettled" if status != "empty" and not bounds.settled.all() else status
 
 
 def decisions_at(fitted: FittedRegion, X: Any) -> IntArray:

@@ -281,6 +281,7 @@ def _search_joint(fitted: FittedRegion, g: Functionals, width: int, *, probes: i
             outline.window,
             [ranks],
             rng,
+            is_defined=fitted.is_defined,
             known=members,
             probes=probes,
             radius=depth.radius,
@@ -376,9 +377,18 @@ class _FocusedSearch:
         known = window.coordinates(outline.window.theta(outline.members()))
         options = {"radius": self.depth.radius, "members": known, **FOCUSED}
         counters = [self.ranks, self.joint_ranks]
-        return _search(
-            g, self.inside, window, counters, rng, known=known, probes=probes, **options
-        )[0]
+        found, _ = _search(
+            g,
+            self.inside,
+            window,
+            counters,
+            rng,
+            is_defined=fitted.is_defined,
+            known=known,
+            probes=probes,
+            **options,
+        )
+        return found
 
 
 def _search(
@@ -388,6 +398,7 @@ def _search(
     counters: Sequence[RankFunction],
     rng: np.random.Generator,
     *,
+    is_defined: Callable[[FloatArray], BoolArray],
     known: FloatArray,
     probes: int,
     **options: Any,
@@ -422,6 +433,7 @@ def _search(
             upper, lower = np.fmax([upper, lower], np.split(beyond, 2))
             missed = both_signs(theta) > np.concatenate([upper, lower])
             theta = theta[missed.any(axis=1)]
+            theta = theta[is_defined(theta)] if len(theta) else theta
             theta = theta[inside(theta) > 0] if len(theta) else theta
         if not len(theta):
             settled = True

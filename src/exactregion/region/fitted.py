@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from exactregion._typing import FloatArray, IntArray
+from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.data.sample import Sample
 from exactregion.engine import Paths, PreparedStatistic, check_batch, statistics_of_many
 from exactregion.engine.progress import advance
@@ -124,6 +124,12 @@ class FittedRegion:
         P = check_probabilities(self.model.evaluate(theta, inputs.user_rows), theta, n=len(inputs))
         ordered = np.ascontiguousarray(P[:, inputs.order])
         return Candidates(inputs, ordered, self.sample.is_counts, self.model, theta)
+
+    def is_defined(self, theta: FloatArray) -> BoolArray:
+        """Return at which θ (T, d) the family gives probabilities: far out it may overflow."""
+        with np.errstate(all="ignore"):
+            P = np.asarray(self.model.evaluate(theta, self.sample.inputs.user_rows))
+            return np.asarray(((P >= 0) & (P <= 1)).all(axis=1))
 
     def statistics(
         self, theta: FloatArray, prepared: PreparedStatistic | None = None

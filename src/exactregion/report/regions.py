@@ -26,6 +26,7 @@ STATUS = {
     "unbounded below": "no lower end",
     "unbounded above": "no upper end",
     "unbounded": "no ends",
+    "unsettled": "may be longer",
 }
 
 
@@ -89,6 +90,11 @@ def _remarks(region: ConfidenceRegion, curves: int) -> list[str]:
             "The region is unbounded: it goes on past the edge of the figure, which shows the part "
             "around the most compatible setting."
         )
+    if status == "unsettled":
+        remarks.append(
+            "The search kept finding members outside of what it had found: intervals and bands may "
+            "be too short."
+        )
     if status == "disconnected":
         remarks.append("The search found the region in several pieces; the band fills the gaps.")
     if not curves:
@@ -109,8 +115,9 @@ def interval_table(caption: str, intervals: pd.DataFrame) -> Table:
         width = upper - lower if np.isfinite(upper - lower) else None
         status = STATUS.get(str(row["status"]), str(row["status"]))
         numbers = [wording.number(estimate, width), _end(lower, width), _end(upper, width)]
-        rows.append([wording.shortened(str(name), 120), *numbers, status])
-    return Table(caption, ["Parameter", "Estimate", "From", "To", "Status"], rows)
+        found = "proven" if row["certified"] else "searched"
+        rows.append([wording.shortened(str(name), 120), *numbers, status, found])
+    return Table(caption, ["Parameter", "Estimate", "From", "To", "Status", "Ends"], rows)
 
 
 def _end(value: float, width: float | None) -> str:

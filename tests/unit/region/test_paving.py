@@ -155,3 +155,110 @@ def test_without_budget_ends_are_those_of_the_search(monkeypatch):
     table = region.intervals(joint=True)
     assert not table["certified"].any()
     assert table["lower"].tolist() == searched["lower"].tolist()
+
+
+@pytest.mark.parametrize("family", ["probit", "cloglog"])
+def test_no_member_lies_outside_where_the_logit_is_curved(family):
+    X, y = logistic_data(3, 40)
+    region = er.ConfidenceRegion(family, n_resamples=99, rng=3).fit(X, y)
+    table, band = region.intervals(joint=True), region.band(np.linspace(-2, 2, 5))
+    assert table["certified"].all()
+    assert band.certified
+    theta = probes(region, 8.0, 20_000)
+    members = theta[region.contains(theta)]
+    assert len(members) > 100
+    assert (members >= table["lower"].to_numpy()).all()
+    assert (members <= table["upper"].to_numpy()).all()
+    P = region.model_.probabilities(members, band.X)
+    assert (band.lower - 1e-12 <= P).all()
+    assert (band.upper + 1e-12 >= P).all()
+    # the band is close to the members
+    assert (P.max(axis=0) > band.upper - 0.1).all()
+    assert (P.min(axis=0) < band.lower + 0.1).all()
+
+
+@pytest.mark.parametrize("model", [er.models.LaplaceMixture(), er.models.GaussianMixture()])
+def test_mixtures_are_proven_by_their_natural_parameters(model):
+    rng = np.random.default_rng(11)
+    y = rng.random(60) < 0.5
+    x = np.where(y, 1, -1) + rng.laplace(size=60)
+    region = er.ConfidenceRegion(model, n_resamples=99, rng=0).fit(x, y.astype(int))
+    table, focused, band = region.intervals(joint=True), region.intervals(), region.band([0.0, 1.0])
+    assert table["certified"].all()
+    assert focused["certified"].all()
+    assert band.certified
+    assert region.certified_
+    assert region.status_ == "bounded"
+    low, high = table["lower"].to_numpy(), table["upper"].to_numpy()
+    wide = high - low
+    theta = rng.uniform(np.maximum(low - wide, [0, 0.01]), high + wide, size=(20_000, 2))
+    theta = theta[theta[:, 0] <= 1]
+    members = theta[region.contains(theta)]
+    assert len(members) > 100
+    assert (members >= low).all()
+    assert (members <= high).all()
+    assert (members.max(axis=0) > high - 0.1 * wide).all()
+    P = region.model_.probabilities(members, [0.0, 1.0])
+    assert (band.lower - 1e-12 <= P).all()
+    assert (band.upper + 1e-12 >= P).all()
+
+
+def test_a_mixture_whose_scale_has_no_end_is_searched():
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=30), rng.integers(2, size=30)
+    region = er.ConfidenceRegion(er.models.LaplaceMixture(), n_resamples=99, rng=0).fit(x, y)
+    assert not region.intervals(joint=True)["certified"].any()
+    assert not region.certified_
+
+
+def test_a_paving_holds_all_members():
+    region = overlapping(6, 25, rng=6)
+    paving = region.paving(tolerance=0.1)
+    theta = probes(region, 6.0, 5_000)
+    z = paving.window.coordinates(theta)
+
+    def within(boxes):
+        return np.array(
+            [(np.abs(one - boxes[0]) <= boxes[1] + 1e-9).all(axis=1).any() for one in z]
+        )
+
+    is_member, is_inside = region.contains(theta), within(paving.inside)
+    is_open = within(paving.open)
+    assert not (is_member & ~is_inside & ~is_open).any()
+    assert is_member[is_inside & ~is_open].all()
+    smallest, largest = paving.area
+    assert 0.9 * largest <= smallest <= largest
+    assert smallest <= region.grid().area <= largest
+    assert paving.pieces == 1
+    assert not paving.is_empty
+
+
+def test_a_paving_counts_pieces():
+    """Labels and one parameter: the accepted ranks from 2 on leave out the middle."""
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=50)
+    y = (rng.random(50) < 1 / (1 + np.exp(-x))).astype(int)
+    region = er.ConfidenceRegion(
+        er.models.Logistic(intercept=False), n_resamples=99, accepted_ranks=(60, 95), rng=0
+    ).fit(x, y)
+    assert region.paving(tolerance=0.1).pieces >= 2
+
+
+def test_a_paving_of_an_empty_region_has_no_box():
+    x = np.linspace(-3, 3, 200)
+    region = er.ConfidenceRegion("logistic", n_resamples=99, rng=0)
+    region.fit(x, (np.abs(x) > 1.5).astype(int))
+    paving = region.paving()
+    assert paving.is_empty
+    assert paving.area == (0.0, 0.0)
+    assert region.is_empty_
+    assert region.certified_
+
+
+def test_pavings_need_a_family_that_is_proven():
+    x, y = np.linspace(-1, 1, 20), np.tile([0, 1], 10)
+    region = er.ConfidenceRegion(er.models.Psychometric(), n_resamples=19, rng=0).fit(x, y)
+    with pytest.raises(er.errors.InvalidValueError, match=r"linear predictor|logistic"):
+        region.paving()
+    with pytest.raises(er.errors.InvalidValueError, match=r"'tolerance'.*between 0 and 1"):
+        region.paving(tolerance=2)
