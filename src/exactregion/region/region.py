@@ -346,7 +346,7 @@ class ConfidenceRegion:
 
         Focused intervals (the default) are each valid on their own, with coverage at least
         `coverage_` at every n, and about as short as Wald's: a one-degree statistic at a slightly
-        higher level, on the members of the joint region at level 0.999. Joint ones are the
+        higher level, on the members of the joint region at level 0.995. Joint ones are the
         projections of the joint region, and hold all at once.
 
         Parameters
@@ -354,9 +354,10 @@ class ConfidenceRegion:
         joint : bool
             Project the joint region.
         certify : bool, optional
-            Whether to prove that no member lies outside, which is possible for families that are
-            linear on the logit scale, with up to three parameters. By default it is done for one
-            and two parameters within a limited amount of work; True spends more, False nothing.
+            Whether to prove that no member lies outside, which is possible for logistic, probit and
+            cloglog families, recalibration and location mixtures, with up to three parameters. By
+            default it is done for one and two parameters within a limited amount of work; True
+            spends more, False nothing. What is not proven is searched and audited.
 
         Returns
         -------
