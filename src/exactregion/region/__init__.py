@@ -4,6 +4,7 @@ from exactregion.region.bands import Band, Risk
 from exactregion.region.fitted import Evaluation, FittedRegion
 from exactregion.region.goodness import GoodnessOfFit
 from exactregion.region.intervals import Interval
+from exactregion.region.paving import Paving
 from exactregion.region.region import ConfidenceRegion
 
 __all__ = [
@@ -13,5 +14,6 @@ __all__ = [
     "FittedRegion",
     "GoodnessOfFit",
     "Interval",
+    "Paving",
     "Risk",
 ]
