@@ -27,6 +27,7 @@ from exactregion.plotting.wording import (
     answer_of_region,
     estimate_and_interval,
     guarantee_of_region,
+    how_ends_were_found,
     percent,
 )
 
@@ -184,6 +185,15 @@ def _describe(
                 "Inputs that are not named have their median, or most frequent value: "
                 f"{values_text(others)}."
             )
+    certified = {f"the interval of {name}": row["certified"] for name, row in intervals.iterrows()}
+    if len(set(certified.values())) == 1:
+        certified = {"the intervals": bool(intervals["certified"].all())}
+    if joint is not None:
+        certified["the intervals for all at once"] = bool(joint["certified"].all())
+    certified |= {one.name: one.certified for one in ed50}
+    if band is not None:
+        certified["the band"] = band.certified
+    page.paragraph(how_ends_were_found(certified))
     page.paragraph(answer_of_region(region), guarantee_of_region(region))
 
     content = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -147,6 +148,18 @@ def answer_of_region(region: ConfidenceRegion) -> str:
         f"The outcomes are most compatible with {best}; the {level} region contains all that they "
         "do not reject."
     )
+
+
+def how_ends_were_found(certified: Mapping[str, bool]) -> str:
+    """Say of which results it is proven that no member lies outside, and which were searched."""
+    proven = tuple(name for name, is_proven in certified.items() if is_proven)
+    searched = tuple(name for name, is_proven in certified.items() if not is_proven)
+    sentences = []
+    if proven:
+        sentences.append(f"Proven to leave out no member of the region: {listed(proven)}.")
+    if searched:
+        sentences.append(f"Searched, and audited at random: {listed(searched)}.")
+    return " ".join(sentences)
 
 
 def guarantee_of_region(region: ConfidenceRegion) -> str:
