@@ -57,8 +57,8 @@ BELOW, ABOVE = -1, 1
 OVERHEAD = 100
 """What an alternative costs in a box beside its labels, in comparisons of labels."""
 
-BOX_WORK, ROW_WORK = 3000, 50
-"""What a box costs beside its alternatives, and what each row adds to it, in the same unit."""
+BOX_WORK, LABEL_WORK = 3000, 50
+"""What a box costs beside its alternatives, and what each label adds to it, in the same unit."""
 
 MAX_CHANGE = 0.5
 """The expansion of the inverse information is used where its first term is at most this."""
@@ -354,7 +354,7 @@ class Enclosure:
             bounds = _OverBoxes(self, boxes.centre, boxes.half)
             labels = bounds.labels()
         verdicts = boxes.verdicts[index]
-        self.work += len(boxes) * (BOX_WORK + ROW_WORK * len(self.trials))
+        self.work += len(boxes) * (BOX_WORK + LABEL_WORK * len(self.row))
         self.work += judge(
             verdicts,
             np.argsort(-self.undecided, kind="stable"),

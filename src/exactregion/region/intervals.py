@@ -124,8 +124,11 @@ def functional_interval(
     at_estimate = values(outline_of(fitted).estimate[None])[0, 0]
     if joint:
         bounds = joint_bounds(fitted, values, 1, numbers=number, certify=certify)
-    elif number is not None:
+    elif number is not None and (number.denominator is None or certify):
         bounds = number_bounds(fitted, number, certify)
+    elif number is not None:
+        # ranked by both statistics, which leaves fewer ratios without an end, but proves nothing
+        bounds = focused_bounds(fitted, number, number.gradient)
     else:
         bounds = focused_bounds(fitted, values, lambda theta: _differences(values, theta))
     return _interval(fitted, name or str(getattr(g, "__name__", "functional")), at_estimate, bounds)

@@ -382,25 +382,26 @@ class ConfidenceRegion:
         ----------
         g : callable or array-like
             θ of shape (d,) to a number; or coefficients a of shape (d,) for a·θ, or (a, b) of shape
-            (2, d) for a·θ / b·θ, whose intervals are proven where those of parameters are.
+            (2, d) for a·θ / b·θ, whose intervals can be proven where those of parameters are.
         name : str, optional
             What to call it.
         joint : bool
             Project the joint region, instead of a focused interval.
         certify : bool, optional
-            As for `intervals`; not used for callables, which are searched.
+            As for `intervals`. Callables are always searched, and focused intervals of ratios
+            unless this is True: they are then longer, and proven.
 
         Examples
         --------
         >>> import exactregion as er
         >>> flights = er.datasets.oring()
         >>> region = er.ConfidenceRegion("logistic", rng=0).fit(flights["temp"], flights["y"])
-        >>> even = region.functional([[-1, 0], [0, 1]], name="temperature of even odds")
+        >>> even = region.functional([[-1, 0], [0, 1]], "temperature of even odds", joint=True)
         >>> even.lower < even.estimate < even.upper, even.certified
         (True, True)
-        >>> by_search = region.functional(lambda th: -th[0] / th[1])
-        >>> abs(by_search.upper - even.upper) < 0.1 * (even.upper - even.lower)
-        True
+        >>> alone = region.functional(lambda th: -th[0] / th[1])
+        >>> even.lower < alone.lower < alone.upper < even.upper, alone.certified
+        (True, False)
         """
         with self._progress(name or "functional"):
             return functional_interval(self.fitted_, g, name=name, joint=joint, certify=certify)

@@ -63,7 +63,7 @@ def test_no_member_has_an_ed50_outside_a_proven_interval(joint):
     x = rng.normal(size=60)
     y = (rng.random(60) < 1 / (1 + np.exp(-0.5 - 2 * x))).astype(int)
     region = er.ConfidenceRegion("logistic", n_resamples=199, rng=0).fit(x, y)
-    even = region.functional(EVEN, name="even odds", joint=joint)
+    even = region.functional(EVEN, name="even odds", joint=joint, certify=True)
     assert even.certified
     assert even.status == "bounded"
     assert even.lower < -region.estimate_[0] / region.estimate_[1] < even.upper
@@ -79,6 +79,16 @@ def test_no_member_has_an_ed50_outside_a_proven_interval(joint):
     assert len(values) > 100
     assert values.min() >= even.lower
     assert values.max() <= even.upper
+
+
+def test_focused_ratios_are_those_of_a_function_unless_proven(oring):
+    searched = oring.functional(EVEN)
+    assert not searched.certified
+    assert searched.probes > 0
+    function = oring.functional(lambda th: -th[0] / th[1])
+    length = function.upper - function.lower
+    assert searched.lower == pytest.approx(function.lower, abs=0.05 * length)
+    assert searched.upper == pytest.approx(function.upper, abs=0.05 * length)
 
 
 def test_coefficients_of_a_contrast_are_those_of_a_parameter(oring):
