@@ -263,8 +263,9 @@ class _Scale:
 
     def gap(self, bounds: Bounds) -> FloatArray:
         """Return the distance of the ends from members as probabilities; 0 without an end."""
-        upper = self.probabilities(bounds.upper) - self.probabilities(bounds.upper - bounds.gap)
-        lower = self.probabilities(bounds.lower + bounds.gap) - self.probabilities(bounds.lower)
+        lower_gap, upper_gap = bounds.gaps
+        upper = self.probabilities(bounds.upper) - self.probabilities(bounds.upper - upper_gap)
+        lower = self.probabilities(bounds.lower + lower_gap) - self.probabilities(bounds.lower)
         return np.nan_to_num(np.maximum(upper, lower))
 
     def bounds(self, fitted: FittedRegion, *, joint: bool, certify: bool | None) -> Bounds:

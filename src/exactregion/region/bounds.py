@@ -128,14 +128,15 @@ statistic."""
 class Bounds:
     """Lower and upper ends of G functionals over a set of θ; NaN if no member was found.
 
-    The gap is the distance of an end from the value at a member. Certified ends are proven: no
+    The gaps are the distances of both ends from the values at members, zero without an end.
+    Certified ends are proven: no
     member lies beyond them. Settled ones are proven, or were audited with `probes` θ, none of which
     was a member beyond them.
     """
 
     lower: FloatArray
     upper: FloatArray
-    gap: FloatArray
+    gaps: FloatArray  # (2, G): of the lower and of the upper end
     certified: BoolArray
     settled: BoolArray
     probes: int
@@ -147,7 +148,12 @@ class Bounds:
         """Return the bounds over an empty set."""
         nan = np.full(width, np.nan)
         yes = np.ones(width, dtype=np.bool_)
-        return cls(nan, nan, nan, yes & certified, yes, 0, 0, 0.0)
+        return cls(nan, nan, np.stack([nan, nan]), yes & certified, yes, 0, 0, 0.0)
+
+    @property
+    def gap(self) -> FloatArray:
+        """The larger gap of each functional: shape (G,)."""
+        return np.asarray(self.gaps.max(axis=0))
 
     def of(self, index: int) -> Bounds:
         """Return the bounds of one functional."""
@@ -156,7 +162,7 @@ class Bounds:
             self,
             lower=self.lower[at],
             upper=self.upper[at],
-            gap=self.gap[at],
+            gaps=self.gaps[:, at],
             certified=self.certified[at],
             settled=self.settled[at],
         )
@@ -167,7 +173,7 @@ class Bounds:
         return cls(
             np.concatenate([part.lower for part in parts]),
             np.concatenate([part.upper for part in parts]),
-            np.concatenate([part.gap for part in parts]),
+            np.concatenate([part.gaps for part in parts], axis=1),
             np.concatenate([part.certified for part in parts]),
             np.concatenate([part.settled for part in parts]),
             sum(part.probes for part in parts),
@@ -223,7 +229,7 @@ def _proven_or_audited(
     return Bounds(
         np.where(kept, proven.lower, audited.lower),
         np.where(kept, proven.upper, audited.upper),
-        np.where(kept, proven.gap, audited.gap),
+        np.where(kept, proven.gaps, audited.gaps),
         kept,
         kept | audited.settled,
         audited.probes,
@@ -443,7 +449,8 @@ def _search(
         known = np.vstack([known, window.coordinates(theta)])
         options["members"] = known
     with np.errstate(invalid="ignore"):
-        gaps = np.nan_to_num(np.maximum(upper - top, lower - bottom), nan=0.0, posinf=0.0)
+        gaps = np.stack([lower - bottom, upper - top])
+    gaps = np.where(np.isfinite(gaps), gaps, 0.0)
     evaluations = sum(ranks.evaluations for ranks in counters) - before
     seconds = time.perf_counter() - started
     no = np.zeros(len(upper), dtype=np.bool_)
@@ -463,6 +470,7 @@ def _with_open_ends(
             found,
             lower=np.where(lower, -np.inf, found.lower),
             upper=np.where(upper, np.inf, found.upper),
+            gaps=np.where([lower, upper], 0.0, found.gaps),
             evaluations=found.evaluations + far.evaluations,
         )
     # nothing lies outside of all numbers
@@ -491,7 +499,7 @@ def _certified(
     if domain is None or found.certified.all():
         return found
     window, d = domain.window, numbers.numerator.shape[1]
-    members = np.stack([found.upper - found.gap, -found.lower - found.gap], axis=1)
+    members = np.stack([found.upper - found.gaps[1], -found.lower - found.gaps[0]], axis=1)
 
     def is_member(z: FloatArray) -> BoolArray:
         theta, kept = window.theta(z), np.ones(len(z), dtype=np.bool_)
@@ -515,15 +523,15 @@ def _certified(
     if ends.is_empty:
         return Bounds.empty(len(numbers), certified=True)
     bound, value = ends.bound.reshape(-1, 2), ends.value.reshape(-1, 2)
-    # one gap for both ends, the larger, as for ends that were searched
     has_no_end = np.isposinf(value)
-    left = np.where(has_no_end, 0.0, bound - np.where(has_no_end, 0.0, value)).max(axis=1)
+    gaps = np.where(has_no_end, 0.0, bound - np.where(has_no_end, 0.0, value))
+    left = gaps.max(axis=1)
     length = np.where(has_no_end.any(axis=1), np.inf, value.sum(axis=1))
     proven = np.isfinite(left) & (left <= WIDEST_GAP * length)
     return Bounds(
         np.where(proven, -bound[:, 1], found.lower),
         np.where(proven, bound[:, 0], found.upper),
-        np.where(proven, left, found.gap),
+        np.where(proven, gaps.T[::-1], found.gaps),
         proven | found.certified,
         proven | found.settled,
         found.probes,

@@ -73,3 +73,11 @@ def test_a_search_that_keeps_missing_members_says_so(monkeypatch):
     assert (table["status"] == "unsettled").all()
     assert (table["upper"] >= draws.max(axis=0)).all()
     assert region.band(x[:2], certify=False).status == "unsettled"
+
+
+def test_the_gap_of_a_half_open_interval_is_that_of_its_end():
+    x, y = np.array([1.0, 2.0, 2.0, 3.0, 4.0]), np.array([0, 0, 1, 1, 1])
+    region = er.ConfidenceRegion("logistic", n_resamples=99, rng=0).fit(x, y)
+    slope = region.intervals(joint=True).loc["x"]
+    assert slope["status"] == "unbounded above"
+    assert 0 < slope["gap"] < 0.05 * (slope["estimate"] - slope["lower"])
