@@ -23,8 +23,9 @@ import pandas as pd
 import exactregion as er
 from exactregion.engine import PreparedStatistic
 from exactregion.ranking import AcceptedRanks, rank_of
-from exactregion.region.enclosure import Boxes, Enclosure, can_enclose
+from exactregion.region.enclosure import Boxes, Enclosure
 from exactregion.region.fitted import FittedRegion
+from exactregion.region.proof_inputs import ProofInputs, can_enclose
 from exactregion.region.ratios import LinearRatios
 from exactregion.region.window import likely_parameters, window_at
 from exactregion.statistics import Combined, Discrepancy, Score
@@ -173,7 +174,7 @@ def check_boxes(
     half[rng.random((boxes, d)) < 0.1] = 0.0
     edge = rng.random(boxes) < 0.2
     half[edge] = np.maximum(half[edge], 1e-4)
-    centre[edge] = _at_the_edge(rule, centre[edge], rng)
+    centre[edge] = _at_the_edge(rule.inputs, centre[edge], rng)
     drawn = Boxes(centre, half, [np.zeros((boxes, m - 1), dtype=np.int8)])
     lowest, highest = rule.ranks(drawn, 0)
 
@@ -214,7 +215,7 @@ def _draw_number(rng: np.random.Generator, d: int) -> LinearRatios:
     return LinearRatios(above, np.zeros(1), below if below.any() and rng.random() < 0.5 else None)
 
 
-def _at_the_edge(rule: Enclosure, centre: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def _at_the_edge(rule: ProofInputs, centre: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Move centres along their direction to where the p of some row becomes 0 or 1."""
     slopes = centre @ rule.x.T
     boxes = np.arange(len(centre))

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 import exactregion as er
-from exactregion.region.bounds import _FocusedSearch
-from exactregion.region.enclosure import can_enclose
 from exactregion.region.intervals import _differences, functional_interval
 from exactregion.region.natural import natural_region
 from exactregion.region.probes import draw_probes
+from exactregion.region.proof_inputs import can_enclose
 from exactregion.region.ratios import LinearRatios
+from exactregion.region.search import FocusedSearch
 
 __all__ = ["Attack", "Reported", "attacked", "reported_by"]
 
@@ -159,7 +159,7 @@ def _column(index: int) -> Callable[[np.ndarray], np.ndarray]:
 def _focused(
     fitted: Any, gradient: Callable[..., Any], *, alone: bool
 ) -> Callable[[np.ndarray], np.ndarray]:
-    search = _FocusedSearch(fitted, gradient, alone=alone)
+    search = FocusedSearch(fitted, gradient, alone=alone)
     return lambda theta: search.inside(theta) > 0
 
 

@@ -23,8 +23,9 @@ import pandas as pd
 from flint import arb, arb_mat, ctx
 
 from exactregion.ranking import AcceptedRanks
-from exactregion.region.enclosure import Boxes, Enclosure, _OverBoxes
+from exactregion.region.enclosure import Boxes, Enclosure
 from exactregion.region.fitted import FittedRegion
+from exactregion.region.parts import PartsOverBoxes
 from exactregion.region.ratios import LinearRatios
 from exactregion.region.window import likely_parameters, window_at
 from validation.boxes import DATA, STATISTICS, draw_region
@@ -63,9 +64,9 @@ class Oracle:
     )
 
     def __post_init__(self) -> None:
-        window, rule = self.rule.window, self.rule
-        inputs = self.fitted.sample.inputs
-        design = self.fitted.model.logit_gradient(window.origin[None], inputs.X)[0]
+        rule = self.rule.inputs
+        window, X = rule.window, self.fitted.sample.inputs.X
+        design = self.fitted.model.logit_gradient(window.origin[None], X)[0]
         self.design, self.axes = arb_mat(design.tolist()), arb_mat(window.axes.tolist())
         self.origin = arb_mat([[value] for value in window.origin])
         self.matrix, self.scalar = arb_mat(rule.matrix.tolist()), arb_mat(rule.scalar.tolist())
@@ -76,8 +77,8 @@ class Oracle:
         """Compare values at all corners of one box and at two points inside."""
         rule = self.rule
         boxes = Boxes(centre[None], half[None], [np.zeros((1, rule.M), dtype=np.int8)])
-        over = _OverBoxes(rule, boxes.centre, boxes.half)
-        if over.has_certainties[0]:
+        over = PartsOverBoxes(rule.inputs, boxes.centre, boxes.half)
+        if over.rows.has_certainties[0]:
             return
         rule.ranks(boxes, 0)
         d = len(centre)
@@ -96,7 +97,7 @@ class Oracle:
         v = [t * one * (1 - one) for t, one in zip(self.trials, p, strict=True)]
         surprise = [
             [int(k) - t * one]
-            for k, t, one in zip(self.rule.successes, self.trials, p, strict=True)
+            for k, t, one in zip(self.rule.inputs.successes, self.trials, p, strict=True)
         ]
         e = arb_mat(surprise)
         weighted = arb_mat(
@@ -120,10 +121,11 @@ class Oracle:
         self._compare_differences(over, verdicts, middle, here)
 
     def _compare_rows(self, over: Any, here: dict[str, Any]) -> None:
+        rows = over.rows
         for j, (p, v) in enumerate(zip(here["p"], here["v"], strict=True)):
-            low, high = over.p_low[0, j], over.p_high[0, j]
+            low, high = rows.p_low[0, j], rows.p_high[0, j]
             self.tallies["p"].add(p - (arb(low) + arb(high)) / 2, (high - low) / 2 + 2e-16 * high)
-            low, high = over.smallest_v[0, j], over.largest_v[0, j]
+            low, high = rows.smallest_v[0, j], rows.largest_v[0, j]
             if self.trials[j]:
                 deviation = v / self.trials[j] - (arb(low) + arb(high)) / 2
                 self.tallies["p(1-p)"].add(deviation, (high - low) / 2 + 1e-15 * high)
@@ -132,10 +134,10 @@ class Oracle:
         self, over: Any, middle: dict[str, Any], here: dict[str, Any], step: Any
     ) -> None:
         """Residual and information against their first order, along random directions."""
-        rule = self.rule
-        slopes = np.tensordot(over.pull.slope, rule.moved_matrix, axes=1)[0]
-        slopes_v = np.tensordot(over.weight.slope, rule.moved_squares, axes=1)[0]
-        v = over.v.value[0]
+        rule, rows = self.rule.inputs, over.rows
+        slopes = np.tensordot(rows.pull.slope, rule.moved_matrix, axes=1)[0]
+        slopes_v = np.tensordot(rows.weight.slope, rule.moved_squares, axes=1)[0]
+        v = rows.v.value[0]
         s = self.matrix.ncols()
         rng = np.random.default_rng(0)
         for u in rng.normal(size=(3, s)):
@@ -143,9 +145,9 @@ class Oracle:
             exact = sum((arb(u[a]) * (here["e"] - middle["e"])[a, 0] for a in range(s)), arb(0))
             first = sum((d * arb(float(row @ u)) for d, row in zip(step, slopes, strict=True)),
                         arb(0))  # fmt: skip
-            rounding = 1e-12 * float(np.abs(v * along) @ over.radius[0])
+            rounding = 1e-12 * float(np.abs(v * along) @ rows.radius[0])
             # without what the engines round
-            rest = over.pull.rest[0] - rule.row_error
+            rest = rows.pull.rest[0] - rule.row_error
             allowed = float(rest @ np.abs(along)) + rounding + 1e-25
             self.tallies["residual"].add(exact - first, allowed)
             change = here["information"] - middle["information"]
@@ -156,14 +158,15 @@ class Oracle:
                 (d * arb(float(u @ row @ u)) for d, row in zip(step, slopes_v, strict=True)),
                 arb(0),
             )
-            rounding = 1e-12 * float((v * along**2) @ over.radius[0])
-            allowed = float(over.weight.rest[0] @ along**2) + rounding + 1e-25
+            rounding = 1e-12 * float((v * along**2) @ rows.radius[0])
+            allowed = float(rows.weight.rest[0] @ along**2) + rounding + 1e-25
             self.tallies["information"].add(exact - first, allowed)
 
     def _compare_differences(
         self, over: Any, verdicts: Any, middle: dict[str, Any], here: dict[str, Any]
     ) -> None:
-        rule, draws = self.rule, self.rule.draws
+        rule = self.rule.inputs
+        draws = rule.draws
         # labels that rounding could decide are left to the engines
         p = np.array([float(one.mid()) for one in here["p"]])[rule.row]
         labels = draws.uniforms < p
@@ -186,7 +189,7 @@ class Oracle:
 
     def _metric(self, middle: dict[str, Any], here: dict[str, Any]) -> tuple[Any, Any]:
         """Return the matrix and the number that points are measured by."""
-        rule, M = self.rule, None
+        rule, M = self.rule.inputs, None
         if self.matrix.ncols():
             M = here["information"].inv() * arb(rule.matrix_weight)
             if rule.number is not None:

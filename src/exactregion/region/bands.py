@@ -14,11 +14,12 @@ from exactregion.data.reading import numeric, read_inputs
 from exactregion.errors import InvalidValueError
 from exactregion.models import LinearModel, Model
 from exactregion.models.fixed import fixed_probabilities
-from exactregion.region.bounds import Bounds, focused_bounds, joint_bounds, number_bounds
+from exactregion.region.bounds import focused_bounds, joint_bounds, number_bounds
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.natural import natural_region
 from exactregion.region.outline import outline_of
 from exactregion.region.ratios import LinearRatios
+from exactregion.region.search import Bounds
 from exactregion.region.status import status_of
 
 if TYPE_CHECKING:

@@ -11,68 +11,27 @@ are audited with random θ.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from dataclasses import replace
+from typing import TypeAlias
 
 import numpy as np
 
 from exactregion._typing import BoolArray, FloatArray
 from exactregion.errors import InvalidValueError
 from exactregion.ranking import AcceptedRanks
-from exactregion.region.enclosure import OVERHEAD, Enclosure, can_enclose
-from exactregion.region.extremes import Functionals, largest
+from exactregion.region.enclosure import OVERHEAD, Enclosure
+from exactregion.region.extremes import Functionals
 from exactregion.region.fitted import FittedRegion
-from exactregion.region.outline import joint_far_members, most_compatible, outline_of
-from exactregion.region.paving import Paving, domain_of, pave, proven_ends
-from exactregion.region.probes import draw_probes
+from exactregion.region.outline import joint_far_members
+from exactregion.region.paving import Domain, Paving, domain_below, domain_of, pave, proven_ends
+from exactregion.region.proof_inputs import can_enclose
 from exactregion.region.ratios import LinearRatios
-from exactregion.region.rays import Depth
+from exactregion.region.search import Bounds, FocusedSearch, search_joint
 from exactregion.region.separation import FarMembers, far_members
-from exactregion.region.window import Membership, RankFunction, Window, window_at
-from exactregion.statistics import Combined
 from exactregion.statistics.focused import Focused
 
-__all__ = [
-    "Bounds",
-    "focused_bounds",
-    "is_provable",
-    "joint_bounds",
-    "number_bounds",
-    "passes_infinity",
-    "paving_of",
-]
-
-FOCUSED = {"ascents": 5, "proposals": 6}
-"""Ascents per end of a focused interval, whose set is long and irregular in other directions, and
-random steps per round of each."""
-
-JOINT_FEW, JOINT_MANY = {"ascents": 2, "proposals": 8}, {"ascents": 1, "proposals": 3}
-"""The same for up to `FEW` functionals over the joint region, whose ends more ascents move by one
-per cent, and for more of them, which use each other's proposals."""
-
-FEW = 8
-"""Up to this many functionals are searched independently of each other and checked for poles: the
-cost of both grows with their number."""
-
-GROUP = 32
-"""Most functionals searched at once: every proposal is evaluated for all of them, so that the cost
-grows with the square of their number."""
-
-NEAR = 1e3
-"""Where many functionals share members, those farther out than this many standard errors are not
-used as starts: probabilities that far out are 0 or 1 and have no gradient to follow."""
-
-NUISANCE = 0.005
-"""β of focused intervals: they are taken over the members of the joint region at level 1 - β, and
-their own level is higher by β, so that coverage stays at the region's (docs/theory/focused.md).
-A larger β excludes more θ and needs a higher level in return. With 0.001 an ED50 may have no end
-twice as often, with 0.02 slopes are longer by 3 to 8 % (validation/focused_level.py)."""
-
-START_POINTS = 200
-"""Random points near the estimate among which a member of a focused set is looked for, if the
-estimate is none. More find smaller sets before an interval is called empty."""
+__all__ = ["focused_bounds", "is_provable", "joint_bounds", "number_bounds", "paving_of"]
 
 USUAL_LARGEST, LARGEST = 2, 3
 """Most parameters for which ends are proven without and with being asked to: boxes are many more
@@ -101,85 +60,10 @@ to 500: ends are not proven without being asked to where this would exceed the b
 PROBES, PROBE_WORK = (300, 3000), 4e8
 """Fewest and most probes of an audit, and how many labels they may draw: a second or two."""
 
-AUDITS, AUDIT_SLACK = 6, 0.02
-"""Audits before a search gives up and says so, and by which share of its distance from the origin
-an end is moved out before an audit: one per cent of the length of an interval around it. Audits
-seldom find members that lie closer to an end."""
-
-PATH_POINTS, HALVINGS = 17, 45
-"""Values computed between the origin and each member to find changes of sign, and halvings that
-bring the two sides of one nearly as close as doubles allow (2⁻⁴⁵ of a sixteenth of the path)."""
-
-POLE = 1e6
-"""A change of sign is a pole if both sides exceed this multiple of the usual size of the values.
-After the halvings a zero is at 2⁻⁴⁵ of it and a simple pole at 2⁴⁵, so that any multiple in between
-would do; a finite jump larger than this would be taken for a pole."""
-
-USUAL = 1e-3
-"""The usual size is the median, or this share of the largest value where most are zero."""
-
 
 Rule: TypeAlias = tuple[AcceptedRanks, LinearRatios | None]
 """The ranks accepted, and the number that a focused statistic is for; None for the region's own
 statistic."""
-
-
-@dataclass(frozen=True, eq=False)
-class Bounds:
-    """Lower and upper ends of G functionals over a set of θ; NaN if no member was found.
-
-    The gaps are the distances of both ends from the values at members, zero without an end.
-    Certified ends are proven: no
-    member lies beyond them. Settled ones are proven, or were audited with `probes` θ, none of which
-    was a member beyond them.
-    """
-
-    lower: FloatArray
-    upper: FloatArray
-    gaps: FloatArray  # (2, G): of the lower and of the upper end
-    certified: BoolArray
-    settled: BoolArray
-    probes: int
-    evaluations: int
-    seconds: float
-
-    @classmethod
-    def empty(cls, width: int, *, certified: bool = False) -> Bounds:
-        """Return the bounds over an empty set."""
-        nan = np.full(width, np.nan)
-        yes = np.ones(width, dtype=np.bool_)
-        return cls(nan, nan, np.stack([nan, nan]), yes & certified, yes, 0, 0, 0.0)
-
-    @property
-    def gap(self) -> FloatArray:
-        """The larger gap of each functional: shape (G,)."""
-        return np.asarray(self.gaps.max(axis=0))
-
-    def of(self, index: int) -> Bounds:
-        """Return the bounds of one functional."""
-        at = slice(index, index + 1)
-        return replace(
-            self,
-            lower=self.lower[at],
-            upper=self.upper[at],
-            gaps=self.gaps[:, at],
-            certified=self.certified[at],
-            settled=self.settled[at],
-        )
-
-    @classmethod
-    def joined(cls, parts: Sequence[Bounds]) -> Bounds:
-        """Put the bounds of several searches together."""
-        return cls(
-            np.concatenate([part.lower for part in parts]),
-            np.concatenate([part.upper for part in parts]),
-            np.concatenate([part.gaps for part in parts], axis=1),
-            np.concatenate([part.certified for part in parts]),
-            np.concatenate([part.settled for part in parts]),
-            sum(part.probes for part in parts),
-            sum(part.evaluations for part in parts),
-            sum(part.seconds for part in parts),
-        )
 
 
 def joint_bounds(
@@ -199,7 +83,7 @@ def joint_bounds(
         return Bounds.empty(0)
 
     def search(probes: int) -> Bounds:
-        found = _search_joint(fitted, g, width, probes=probes)
+        found = search_joint(fitted, g, width, probes=probes)
         return _with_open_ends(found, numbers, lambda: joint_far_members(fitted))
 
     rules: list[Rule] = [(fitted.accepted, None)]
@@ -219,7 +103,7 @@ def _proven_or_audited(
 
     `search` takes the number of probes of an audit, 0 for none.
     """
-    if numbers is None or not is_provable(fitted, certify):
+    if numbers is None or not _is_affordable(fitted, certify):
         return search(_probes_for(fitted))
     proven = _certified(fitted, search(0), numbers, certify, rules, gap=gap)
     if proven.certified.all():
@@ -239,12 +123,16 @@ def _proven_or_audited(
 
 
 def is_provable(fitted: FittedRegion, certify: bool | None) -> bool:
-    """Return whether the ends of linear functionals are to be proven, and can be."""
+    """Return whether both ends of any linear functional are to be proven, and can be."""
+    return _is_affordable(fitted, certify) and domain_of(fitted) is not None
+
+
+def _is_affordable(fitted: FittedRegion, certify: bool | None) -> bool:
     largest_d = LARGEST if certify else USUAL_LARGEST
     if certify is False or fitted.n_parameters > largest_d or not can_enclose(fitted):
         return False
     work = USUAL_BOXES * fitted.accepted.m * (fitted.sample.inputs.total + OVERHEAD)
-    return (certify or work <= BUDGET) and domain_of(fitted) is not None
+    return bool(certify) or work <= BUDGET
 
 
 def paving_of(fitted: FittedRegion, tolerance: float) -> Paving:
@@ -265,40 +153,6 @@ def _probes_for(fitted: FittedRegion) -> int:
     return int(np.clip(affordable, *PROBES))
 
 
-def _search_joint(fitted: FittedRegion, g: Functionals, width: int, *, probes: int) -> Bounds:
-    """Search for the ends of all functionals, in groups that share members found."""
-    outline = outline_of(fitted)
-    if outline.rays is None or not width:
-        return Bounds.empty(width)
-    ranks = fitted.rank_function()
-    depth = Depth(fitted.accepted, len(outline.estimate))
-
-    def inside(theta: FloatArray) -> FloatArray:
-        return depth(ranks(theta)[0])
-
-    rng = fitted.search_rng()
-    members = outline.members()
-    parts = []
-    for start in range(0, width, GROUP):
-        columns = slice(start, start + GROUP)
-        part, best = _search(
-            lambda theta, columns=columns: g(theta)[:, columns],  # type: ignore[misc]
-            inside,
-            outline.window,
-            [ranks],
-            rng,
-            is_defined=fitted.is_defined,
-            known=members,
-            probes=probes,
-            radius=depth.radius,
-            members=members if width <= FEW else members[np.abs(members).max(axis=1) < NEAR],
-            **(JOINT_FEW if width <= FEW else JOINT_MANY),
-        )
-        members = np.vstack([members, best])
-        parts.append(part)
-    return Bounds.joined(parts)
-
-
 def focused_bounds(
     fitted: FittedRegion,
     g: Functionals,
@@ -313,7 +167,7 @@ def focused_bounds(
     `joint_bounds`.
     """
     alone = number is not None and can_enclose(fitted)
-    focused = _FocusedSearch(fitted, gradient, alone=alone)
+    focused = FocusedSearch(fitted, gradient, alone=alone)
 
     def search(probes: int) -> Bounds:
         found = focused.bounds(g, probes=probes)
@@ -326,136 +180,6 @@ def focused_bounds(
 def number_bounds(fitted: FittedRegion, number: LinearRatios, certify: bool | None) -> Bounds:
     """Bound one number that is linear in θ, or a ratio of such, on its own."""
     return focused_bounds(fitted, number, number.gradient, number=number, certify=certify)
-
-
-class _FocusedSearch:
-    """The θ accepted by the statistic of one functional, and by the joint region beside it.
-
-    The score of the functional is ranked `alone` where ends can be proven. Elsewhere the region's
-    own statistic is added to it, which keeps θ out that fit badly but not along the functional.
-    """
-
-    def __init__(
-        self,
-        fitted: FittedRegion,
-        gradient: Callable[[FloatArray], FloatArray],
-        *,
-        alone: bool,
-    ) -> None:
-        self.fitted = fitted
-        own = Focused(gradient)
-        statistic = own if alone else Combined(own, fitted.statistic)
-        m = fitted.accepted.m
-        spent = max(1, int(NUISANCE * m))
-        self.focused = AcceptedRanks(m, 1, min(m, round(fitted.accepted.coverage * m) + spent))
-        self.joint = AcceptedRanks(m, 1, m - spent)
-        self.depth, self.joint_depth = (
-            Depth(self.focused, 1),
-            Depth(self.joint, fitted.n_parameters),
-        )
-        self.ranks, self.joint_ranks = (
-            fitted.rank_function(statistic),
-            fitted.rank_function(),
-        )
-
-    def inside(self, theta: FloatArray) -> FloatArray:
-        """Return how deep θ (T, d) is inside the set; positive for members."""
-        depths = self.depth(self.ranks(theta)[0])
-        kept = depths > 0
-        if kept.any():
-            joint = self.joint_depth(self.joint_ranks(theta[kept])[0])
-            depths[kept] = np.minimum(depths[kept], joint)
-        return depths
-
-    def bounds(self, g: Functionals, *, probes: int) -> Bounds:
-        """Search for the ends of the functional."""
-        fitted, outline = self.fitted, outline_of(self.fitted)
-        rng = fitted.search_rng()
-        window = outline.window
-        if not self.inside(window.origin[None])[0] > 0:
-            best, _ = most_compatible(self.ranks, window, fitted.accepted, rng)
-            steps = rng.standard_normal((START_POINTS, len(best)))
-            tried = np.vstack([best, window.theta(steps)])
-            kept = self.inside(tried) > 0
-            if not kept.any():
-                return Bounds.empty(1)
-            window = window_at(fitted.model, fitted.sample, tried[np.argmax(kept)])
-        known = window.coordinates(outline.window.theta(outline.members()))
-        options = {"radius": self.depth.radius, "members": known, **FOCUSED}
-        counters = [self.ranks, self.joint_ranks]
-        found, _ = _search(
-            g,
-            self.inside,
-            window,
-            counters,
-            rng,
-            is_defined=fitted.is_defined,
-            known=known,
-            probes=probes,
-            **options,
-        )
-        return found
-
-
-def _search(
-    g: Functionals,
-    inside: Membership,
-    window: Window,
-    counters: Sequence[RankFunction],
-    rng: np.random.Generator,
-    *,
-    is_defined: Callable[[FloatArray], BoolArray],
-    known: FloatArray,
-    probes: int,
-    **options: Any,
-) -> tuple[Bounds, FloatArray]:
-    """Find the bounds of g over the members, and the members that have the extreme values.
-
-    Each search is followed by an audit with fresh probes. Members that it finds outside are where
-    the next search starts from as well, until an audit finds none.
-    """
-    started, before = time.perf_counter(), sum(ranks.evaluations for ranks in counters)
-
-    def both_signs(theta: FloatArray) -> FloatArray:
-        values = g(theta)
-        return np.concatenate([values, -values], axis=1)
-
-    settled, n_probes = False, 0
-    for _ in range(AUDITS if probes else 1):
-        ends = largest(both_signs, inside, window, rng, **options)
-        # of -g: the lower ends with their sign reversed
-        upper, lower = np.split(ends.bound, 2)
-        top, bottom = np.split(ends.value, 2)
-        if len(upper) <= FEW:
-            poles = passes_infinity(g, inside, window, np.vstack([known, ends.members]))
-            upper, lower = np.where(poles, np.inf, upper), np.where(poles, np.inf, lower)
-        if not probes:
-            break
-        known = np.vstack([known, ends.members])
-        theta = draw_probes(window, known, ends.members, probes, rng)
-        n_probes += probes
-        with np.errstate(all="ignore"):
-            beyond = np.diag(both_signs(window.theta(ends.members * (1 + AUDIT_SLACK))))
-            upper, lower = np.fmax([upper, lower], np.split(beyond, 2))
-            missed = both_signs(theta) > np.concatenate([upper, lower])
-            theta = theta[missed.any(axis=1)]
-            theta = theta[is_defined(theta)] if len(theta) else theta
-            theta = theta[inside(theta) > 0] if len(theta) else theta
-        if not len(theta):
-            settled = True
-            break
-        values = np.nan_to_num(both_signs(theta), nan=-np.inf).max(axis=0)
-        upper, lower = np.maximum([upper, lower], np.split(values, 2))
-        known = np.vstack([known, window.coordinates(theta)])
-        options["members"] = known
-    with np.errstate(invalid="ignore"):
-        gaps = np.stack([lower - bottom, upper - top])
-    gaps = np.where(np.isfinite(gaps), gaps, 0.0)
-    evaluations = sum(ranks.evaluations for ranks in counters) - before
-    seconds = time.perf_counter() - started
-    no = np.zeros(len(upper), dtype=np.bool_)
-    bounds = Bounds(-lower, upper, gaps, no, no | settled, n_probes, evaluations, seconds)
-    return bounds, ends.members
 
 
 def _with_open_ends(
@@ -495,11 +219,45 @@ def _certified(
     gap: float,
 ) -> Bounds:
     """Prove the ends of numbers, starting from those that a search found."""
-    domain = domain_of(fitted)
-    if domain is None or found.certified.all():
+    if found.certified.all():
         return found
-    window, d = domain.window, numbers.numerator.shape[1]
-    members = np.stack([found.upper - found.gaps[1], -found.lower - found.gaps[0]], axis=1)
+    domain, budget = domain_of(fitted), _budget(found, certify)
+    if domain is not None:
+        return _proven(fitted, found, numbers, rules, domain, gap=gap, budget=budget)
+    if numbers.denominator is not None:
+        return found
+    parts = []
+    for index, a in enumerate(numbers.numerator):
+        part, domain = found.of(index), None
+        # the end of a half-open interval, if all members beyond it lie in a box
+        if np.isposinf(part.upper[0]) and np.isfinite(part.lower[0]):
+            domain = domain_below(fitted, a, part.lower[0] + part.gaps[0, 0])
+        elif np.isneginf(part.lower[0]) and np.isfinite(part.upper[0]):
+            domain = domain_below(fitted, -a, part.gaps[1, 0] - part.upper[0])
+        if domain is not None:
+            number = numbers[index : index + 1]
+            part = _proven(fitted, part, number, rules, domain, gap=gap, budget=budget)
+        parts.append(part)
+    return Bounds.joined(parts)
+
+
+def _proven(
+    fitted: FittedRegion,
+    found: Bounds,
+    numbers: LinearRatios,
+    rules: Sequence[Rule],
+    domain: Domain,
+    *,
+    gap: float,
+    budget: float,
+) -> Bounds:
+    """Prove ends over a domain, which holds all members or those beyond the one end to prove."""
+    window = domain.window
+    known = np.stack([found.upper - found.gaps[1], found.gaps[0] - found.lower], axis=1)
+    known[np.isnan(known)] = -np.inf
+    if domain is domain_of(fitted):
+        # what a search calls open may have an end far out
+        known[np.isposinf(known)] = -np.inf
 
     def is_member(z: FloatArray) -> BoolArray:
         theta, kept = window.theta(z), np.ones(len(z), dtype=np.bool_)
@@ -516,9 +274,9 @@ def _certified(
         is_member,
         domain,
         numbers.in_window(window),
-        np.where(np.isfinite(members), members, -np.inf).ravel(),
-        tolerance=LARGEST_GAP if d == LARGEST else gap,
-        budget=_budget(found, certify),
+        known.ravel(),
+        tolerance=LARGEST_GAP if fitted.n_parameters == LARGEST else gap,
+        budget=budget,
     )
     if ends.is_empty:
         return Bounds.empty(len(numbers), certified=True)
@@ -526,11 +284,12 @@ def _certified(
     has_no_end = np.isposinf(value)
     gaps = np.where(has_no_end, 0.0, bound - np.where(has_no_end, 0.0, value))
     left = gaps.max(axis=1)
-    length = np.where(has_no_end.any(axis=1), np.inf, value.sum(axis=1))
+    in_window = numbers.in_window(window)
+    length = np.where(has_no_end.any(axis=1), in_window.open_length[::2], value.sum(axis=1))
     proven = np.isfinite(left) & (left <= WIDEST_GAP * length)
     return Bounds(
-        np.where(proven, -bound[:, 1], found.lower),
-        np.where(proven, bound[:, 0], found.upper),
+        np.where(proven & ~has_no_end[:, 1], -bound[:, 1], found.lower),
+        np.where(proven & ~has_no_end[:, 0], bound[:, 0], found.upper),
         np.where(proven, gaps.T[::-1], found.gaps),
         proven | found.certified,
         proven | found.settled,
@@ -538,58 +297,3 @@ def _certified(
         found.evaluations + ends.boxes,
         found.seconds + ends.seconds,
     )
-
-
-def passes_infinity(
-    g: Functionals, inside: Membership, window: Window, members: FloatArray
-) -> BoolArray:
-    """Return which functionals change sign through infinity between members: they have no ends.
-
-    The dose of even odds, -a/b, is an example: where the region holds slopes b of both signs, every
-    dose is that of some member. Changes of sign are looked for on straight paths from the origin to
-    the members (coordinates z), and count if both sides of the pole are members.
-    """
-    shares = np.linspace(0.0, 1.0, PATH_POINTS)
-    z = shares[:, None, None] * members
-    with np.errstate(all="ignore"):
-        values = g(window.theta(z.reshape(-1, members.shape[1])))
-    # relative to the median: doses far from zero, such as years, change sign at the pole and back
-    # again so close to it that no point lies between
-    medians = np.array([_median(column) for column in values.T])
-    values = (values - medians).reshape(PATH_POINTS, len(members), -1)
-    found = np.zeros(values.shape[-1], dtype=np.bool_)
-    step, member, which = np.nonzero(np.sign(values[1:]) * np.sign(values[:-1]) < 0)
-    if not len(which):
-        return found
-
-    def theta_at(share: FloatArray) -> FloatArray:
-        return window.theta(members[member] * share[:, None])
-
-    def value_at(share: FloatArray) -> FloatArray:
-        with np.errstate(all="ignore"):
-            every = g(theta_at(share))
-        return np.asarray(every[np.arange(len(which)), which] - medians[which])
-
-    low, high = shares[step], shares[step + 1]
-    sign = np.sign(value_at(low))
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        same = np.sign(value_at(middle)) == sign
-        low, high = np.where(same, middle, low), np.where(same, high, middle)
-    huge = POLE * np.array([_usual_size(column) for column in np.moveaxis(values, -1, 0)])[which]
-    poles = (np.abs(value_at(low)) > huge) & (np.abs(value_at(high)) > huge)
-    if poles.any():
-        sides = np.concatenate([theta_at(low)[poles], theta_at(high)[poles]])
-        before, after = np.split(inside(sides) > 0, 2)
-        found[which[poles][before & after]] = True
-    return found
-
-
-def _median(values: FloatArray) -> float:
-    finite = values[np.isfinite(values)]
-    return float(np.median(finite)) if len(finite) else 0.0
-
-
-def _usual_size(values: FloatArray) -> float:
-    sizes = np.abs(values[np.isfinite(values)])
-    return max(float(np.median(sizes)), USUAL * float(sizes.max())) if len(sizes) else 0.0

@@ -10,12 +10,13 @@ import numpy as np
 
 from exactregion._typing import FloatArray
 from exactregion.errors import InvalidTypeError, InvalidValueError
-from exactregion.region.bounds import Bounds, focused_bounds, joint_bounds, number_bounds
+from exactregion.region.bounds import focused_bounds, joint_bounds, number_bounds
 from exactregion.region.extremes import Functionals
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.natural import from_natural, natural_region
 from exactregion.region.outline import outline_of
 from exactregion.region.ratios import LinearRatios
+from exactregion.region.search import Bounds
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from exactregion._typing import FloatArray
-from exactregion.region.bounds import Bounds, is_provable, joint_bounds
+from exactregion.region.bounds import is_provable, joint_bounds
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.ratios import LinearRatios
+from exactregion.region.search import Bounds
 
 __all__ = ["from_natural", "natural_region"]
 

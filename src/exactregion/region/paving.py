@@ -20,12 +20,13 @@ from scipy.sparse.csgraph import connected_components
 from exactregion._typing import BoolArray, FloatArray
 from exactregion.engine.progress import advance
 from exactregion.ranking import AcceptedRanks
-from exactregion.region.enclosure import BELOW, Boxes, Enclosure, certain_predictors
+from exactregion.region.enclosure import BELOW, Boxes, Enclosure
 from exactregion.region.fitted import FittedRegion
+from exactregion.region.proof_inputs import certain_predictors
 from exactregion.region.ratios import RatiosInWindow
 from exactregion.region.window import Window, likely_parameters, window_at
 
-__all__ = ["Domain", "Paving", "ProvenEnds", "domain_of", "pave", "proven_ends"]
+__all__ = ["Domain", "Paving", "ProvenEnds", "domain_below", "domain_of", "pave", "proven_ends"]
 
 CHUNK = 256
 """Boxes that are bounded at once: their arrays stay within a few megabytes."""
@@ -83,15 +84,35 @@ def domain_of(fitted: FittedRegion) -> Domain | None:
     return fitted.cached("domain", lambda: _find_domain(fitted))
 
 
+def domain_below(fitted: FittedRegion, a: FloatArray, value: float) -> Domain | None:
+    """Return a box that all members with a·θ ≤ value lie in; None where there may be none.
+
+    Separated data have one if a·u > 0 for every direction u in which the region may have no end.
+    """
+    if fitted.accepted.high == fitted.accepted.m:
+        return None
+    window = _likely_window(fitted)
+    slope, start = a @ window.axes, a @ window.origin
+    # beyond the origin, so that the distance is positive in every direction
+    room = max(value - float(start), 0.0) + float(np.linalg.norm(slope))
+    radius = _radius(fitted, window, slope, room)
+    d = len(window.origin)
+    return None if radius is None else Domain(window, np.zeros(d), np.full(d, radius))
+
+
+def _likely_window(fitted: FittedRegion) -> Window:
+    return window_at(fitted.model, fitted.sample, likely_parameters(fitted.model, fitted.sample))
+
+
 def _find_domain(fitted: FittedRegion) -> Domain | None:
     m = fitted.accepted.m
     if fitted.accepted.high == m:
         return None
-    window = window_at(fitted.model, fitted.sample, likely_parameters(fitted.model, fitted.sample))
-    radius = _radius(fitted, window)
+    window = _likely_window(fitted)
+    d = len(window.origin)
+    radius = _radius(fitted, window, np.zeros(d), np.inf)
     if radius is None:
         return None
-    d = len(window.origin)
     accepted = AcceptedRanks(m, 1, m - 1)
     ranks = fitted.rank_function()
     ends = proven_ends(
@@ -109,11 +130,12 @@ def _find_domain(fitted: FittedRegion) -> Domain | None:
     return Domain(window, (high - low) / 2, (high + low) / 2)
 
 
-def _radius(fitted: FittedRegion, window: Window) -> float | None:
-    """Return R such that all members have |z| < R; None if there is none.
+def _radius(fitted: FittedRegion, window: Window, slope: FloatArray, room: float) -> float | None:
+    """Return R such that all members with slope·z ≤ room have |z| < R; None if there is none.
 
     A θ under which an observed outcome is all but impossible is never a member. In each cell of
-    directions some row says how far out that happens; where no row does, the data are separated.
+    directions some row says how far out that happens; where no row does, the data are separated,
+    and the region may have no end there.
     """
     model, sample = fitted.model, fitted.sample
     design: Any = model.linear_design(sample.inputs.X)
@@ -121,6 +143,9 @@ def _radius(fitted: FittedRegion, window: Window) -> float | None:
     lowest, highest = certain_predictors(model)
     has_success = sample.successes > 0
     has_failure = sample.successes < sample.inputs.trials
+    # the limit is one more row, with a failure
+    x, eta = np.vstack([x, slope]), np.append(eta, highest - room)
+    has_success, has_failure = np.append(has_success, False), np.append(has_failure, True)
     d = x.shape[1]
     low = np.concatenate([np.where(np.eye(d) > 0, side, -1.0) for side in (-1.0, 1.0)])
     high = np.concatenate([np.where(np.eye(d) > 0, side, 1.0) for side in (-1.0, 1.0)])
@@ -177,7 +202,7 @@ def proven_ends(
     numbers : RatiosInWindow
         The numbers, as functions of z.
     known : ndarray of shape (F,)
-        Values of members; -∞ where none is known.
+        Values of members; -∞ where none is known, ∞ where nothing is to be proven.
     tolerance : float
         Open boxes that exceed the values of members by less than this share of the length between
         both ends are not split further.
@@ -203,6 +228,7 @@ def proven_ends(
         value = _improved(value, boxes.centre, top, numbers, is_member)
         known_both = np.isfinite(value) & np.isfinite(value[other])
         length = np.where(known_both, value + np.where(known_both, value[other], 0.0), 0.0)
+        length = np.where(np.isposinf(value[other]), numbers.open_length, length)
         exceeds = (top > value + tolerance * length).any(axis=1) & ~is_inside
         exceeds &= boxes.half.max(axis=1) > SMALLEST_HALF
         if not exceeds.any() or sum(rule.work for rule in rules) > budget:

@@ -60,6 +60,11 @@ class LinearRatios:
         above, below = theta @ a + self.offset[0], theta @ b
         return np.asarray(below[:, None] * a - above[:, None] * b)
 
+    def __getitem__(self, which: slice) -> LinearRatios:
+        """Return some of the numbers."""
+        below = None if self.denominator is None else self.denominator[which]
+        return LinearRatios(self.numerator[which], self.offset[which], below)
+
     def in_window(self, window: Window) -> RatiosInWindow:
         """Return both signs of each number as functions of the coordinates of a window."""
         top = self.numerator @ window.origin + self.offset, self.numerator @ window.axes
@@ -76,6 +81,11 @@ class RatiosInWindow:
     start: FloatArray  # (G,)
     slope: FloatArray  # (G, d)
     denominator: tuple[FloatArray, FloatArray] | None
+
+    @property
+    def open_length(self) -> FloatArray:
+        """What stands for the length where one end is open, a standard error: shape (2G,)."""
+        return np.repeat(np.linalg.norm(self.slope, axis=1), 2)
 
     def at(self, z: FloatArray) -> FloatArray:
         """Compute each number and its negative at z (N, d): shape (N, 2G)."""

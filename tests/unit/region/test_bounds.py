@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import exactregion as er
-from exactregion.region.bounds import passes_infinity
 from exactregion.region.rays import directions
+from exactregion.region.search import passes_infinity
 from exactregion.region.window import Window
 
 FREE = np.array([[-np.inf, np.inf]] * 2)

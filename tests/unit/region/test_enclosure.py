@@ -6,7 +6,8 @@ import pytest
 import exactregion as er
 from exactregion.engine import PreparedStatistic
 from exactregion.ranking import AcceptedRanks, rank_of
-from exactregion.region.enclosure import Boxes, Enclosure, can_enclose
+from exactregion.region.enclosure import Boxes, Enclosure
+from exactregion.region.proof_inputs import can_enclose
 from exactregion.region.ratios import LinearRatios
 from exactregion.region.window import likely_parameters, window_at
 from exactregion.statistics import Combined, Discrepancy, Score

@@ -57,13 +57,13 @@ def test_a_search_that_keeps_missing_members_says_so(monkeypatch):
     region = er.ConfidenceRegion("probit", n_resamples=99, rng=0)
     x = np.linspace(-2, 2, 40)
     region.fit(x, (np.random.default_rng(2).random(40) < 1 / (1 + np.exp(-x))).astype(int))
-    monkeypatch.setattr(er.region.bounds, "AUDITS", 1)
+    monkeypatch.setattr(er.region.search, "AUDITS", 1)
     steps = np.array([[0.5, 0.0], [-0.5, 0.0], [0.0, 0.5], [0.0, -0.5]])
     draws = region.outline().window.theta(steps)
     assert region.contains(draws).all()
-    monkeypatch.setattr(er.region.bounds, "draw_probes", lambda *args: draws)
+    monkeypatch.setattr(er.region.search, "draw_probes", lambda *args: draws)
     monkeypatch.setattr(
-        er.region.bounds,
+        er.region.search,
         "largest",
         lambda g, inside, window, rng, **options: Extremes(
             g(window.origin[None])[0], g(window.origin[None])[0], np.zeros((4, 2))
