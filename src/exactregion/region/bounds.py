@@ -236,7 +236,8 @@ def _certified(
             domain = domain_below(fitted, -a, part.gaps[1, 0] - part.upper[0])
         if domain is not None:
             number = numbers[index : index + 1]
-            part = _proven(fitted, part, number, rules, domain, gap=gap, budget=budget)
+            share = budget / len(numbers)
+            part = _proven(fitted, part, number, rules, domain, gap=gap, budget=share)
         parts.append(part)
     return Bounds.joined(parts)
 

@@ -48,6 +48,32 @@ def test_no_member_lies_outside_joint_intervals(seed, n):
     assert (members <= table["upper"].to_numpy()).all()
 
 
+@pytest.mark.parametrize("kind", ["complete", "quasi", "group"])
+def test_the_finite_end_of_a_half_open_interval_is_proven(kind):
+    rng = np.random.default_rng([40, 7])
+    x = rng.normal(size=20)
+    y = x > 0.3
+    if kind == "quasi":
+        x, y = np.append(x, [0.3, 0.3]), np.append(y, [True, False])
+    if kind == "group":
+        x, y = (
+            np.repeat([0.0, 1.0, 0.0], [21, 8, 20]),
+            np.repeat([1, 0, 0, 1, 0], [13, 8, 8, 15, 5]),
+        )
+    region = er.ConfidenceRegion("logistic", n_resamples=99, rng=0).fit(x, y)
+    for table in (region.intervals(joint=True), region.intervals()):
+        slope = table.iloc[1]
+        assert slope["status"].startswith("unbounded")
+        assert slope["certified"]
+        assert 0 < slope["gap"] < 0.1 * np.linalg.norm(region.outline().window.axes[1])
+    # predictors are likely around members with any slope, so that these are found
+    theta = rng.normal(size=(40_000, 2)) * 10.0 ** rng.uniform(-1, 2, size=(40_000, 1))
+    members = theta[region.contains(theta)]
+    slope = region.intervals(joint=True).iloc[1]
+    assert len(members) > 100
+    assert ((slope["lower"] <= members[:, 1]) & (members[:, 1] <= slope["upper"])).all()
+
+
 @pytest.mark.parametrize(("seed", "n"), [(4, 12), (5, 40)])
 def test_no_member_lies_outside_focused_intervals(seed, n):
     region = overlapping(seed, n, rng=seed)
