@@ -31,7 +31,14 @@ from exactregion.region.search import Bounds, FocusedSearch, search_joint
 from exactregion.region.separation import FarMembers, far_members
 from exactregion.statistics.focused import Focused
 
-__all__ = ["focused_bounds", "is_provable", "joint_bounds", "number_bounds", "paving_of"]
+__all__ = [
+    "affordable_work",
+    "focused_bounds",
+    "is_provable",
+    "joint_bounds",
+    "number_bounds",
+    "paving_of",
+]
 
 USUAL_LARGEST, LARGEST = 2, 3
 """Most parameters for which ends are proven without and with being asked to: boxes are many more
@@ -128,11 +135,16 @@ def is_provable(fitted: FittedRegion, certify: bool | None) -> bool:
 
 
 def _is_affordable(fitted: FittedRegion, certify: bool | None) -> bool:
+    return can_enclose(fitted) and affordable_work(fitted, fitted.n_parameters, certify) > 0
+
+
+def affordable_work(fitted: FittedRegion, dimensions: int, certify: bool | None) -> float:
+    """Return how many comparisons of labels a proof may take; zero for none."""
     largest_d = LARGEST if certify else USUAL_LARGEST
-    if certify is False or fitted.n_parameters > largest_d or not can_enclose(fitted):
-        return False
+    if certify is False or dimensions > largest_d:
+        return 0.0
     work = USUAL_BOXES * fitted.accepted.m * (fitted.sample.inputs.total + OVERHEAD)
-    return bool(certify) or work <= BUDGET
+    return LARGE_BUDGET if certify else BUDGET if work <= BUDGET else 0.0
 
 
 def paving_of(fitted: FittedRegion, tolerance: float) -> Paving:

@@ -72,7 +72,8 @@ class Direction(NamedTuple):
     ) -> Direction:
         """Expand the gradient of a number, which is constant or linear in θ."""
         theta = window.origin + centre @ window.axes.T
-        value, steps = number.gradient(theta), np.zeros((*centre.shape, centre.shape[1]))
+        value = number.gradient(theta)
+        steps = np.zeros((*centre.shape, theta.shape[1]))
         rounding = np.zeros(len(centre))
         if number.denominator is not None:
             a, b = number.numerator[0], number.denominator[0]

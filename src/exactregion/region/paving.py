@@ -26,7 +26,16 @@ from exactregion.region.proof_inputs import certain_predictors
 from exactregion.region.ratios import RatiosInWindow
 from exactregion.region.window import Window, likely_parameters, window_at
 
-__all__ = ["Domain", "Paving", "ProvenEnds", "domain_below", "domain_of", "pave", "proven_ends"]
+__all__ = [
+    "Domain",
+    "Paving",
+    "ProvenEnds",
+    "domain_along",
+    "domain_below",
+    "domain_of",
+    "pave",
+    "proven_ends",
+]
 
 CHUNK = 256
 """Boxes that are bounded at once: their arrays stay within a few megabytes."""
@@ -84,6 +93,15 @@ def domain_of(fitted: FittedRegion) -> Domain | None:
     return fitted.cached("domain", lambda: _find_domain(fitted))
 
 
+def domain_along(fitted: FittedRegion, window: Window) -> Domain | None:
+    """Return a box that all members on a line or plane lie in; None where there may be none."""
+    if fitted.accepted.high == fitted.accepted.m:
+        return None
+    k = window.axes.shape[1]
+    radius = _radius(fitted, window, np.zeros(k), np.inf)
+    return None if radius is None else Domain(window, np.zeros(k), np.full(k, radius))
+
+
 def domain_below(fitted: FittedRegion, a: FloatArray, value: float) -> Domain | None:
     """Return a box that all members with a·θ ≤ value lie in; None where there may be none.
 
@@ -106,19 +124,16 @@ def _likely_window(fitted: FittedRegion) -> Window:
 
 def _find_domain(fitted: FittedRegion) -> Domain | None:
     m = fitted.accepted.m
-    if fitted.accepted.high == m:
+    first = domain_along(fitted, _likely_window(fitted))
+    if first is None:
         return None
-    window = _likely_window(fitted)
-    d = len(window.origin)
-    radius = _radius(fitted, window, np.zeros(d), np.inf)
-    if radius is None:
-        return None
+    window, d = first.window, len(first.half)
     accepted = AcceptedRanks(m, 1, m - 1)
     ranks = fitted.rank_function()
     ends = proven_ends(
         [Enclosure(fitted, window, accepted)],
         lambda z: accepted.holds(ranks(window.theta(z))[0]),
-        Domain(window, np.zeros(d), np.full(d, radius)),
+        first,
         RatiosInWindow(np.zeros(d), np.eye(d), None),
         np.full(2 * d, -np.inf),
         tolerance=DOMAIN_GAP,

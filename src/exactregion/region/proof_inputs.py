@@ -21,7 +21,14 @@ from exactregion.statistics import Combined, Discrepancy, Score, Statistic
 from exactregion.statistics.focused import Focused
 from exactregion.statistics.measures import Whitened
 
-__all__ = ["Labels", "ProofInputs", "can_enclose", "certain_predictors"]
+__all__ = [
+    "Labels",
+    "ProofInputs",
+    "can_enclose",
+    "certain_predictors",
+    "curved_link",
+    "has_known_link",
+]
 
 LOGIT_OF_IMPOSSIBLE = 37.5
 """Beyond this logit an outcome of the other kind has a probability below 2⁻⁵⁴, by a margin that is
@@ -30,13 +37,18 @@ larger than any rounding error."""
 
 def can_enclose(fitted: FittedRegion) -> bool:
     """Return whether ranks of this family and statistic can be bounded over boxes."""
-    model, inputs = fitted.model, fitted.sample.inputs
-    if model.linear_design(inputs.X) is None or _weights(fitted.statistic) is None:
+    return _weights(fitted.statistic) is not None and has_known_link(fitted)
+
+
+def has_known_link(fitted: FittedRegion) -> bool:
+    """Return whether the logit is a known function of a linear predictor."""
+    model = fitted.model
+    if model.linear_design(fitted.sample.inputs.X) is None:
         return False
-    return model.has_constant_gradient or _curved(model) is not None
+    return model.has_constant_gradient or curved_link(model) is not None
 
 
-def _curved(model: Model) -> LinearModel | None:
+def curved_link(model: Model) -> LinearModel | None:
     """Return the model if its logit is a known curved function of a linear predictor."""
     known = isinstance(model, LinearModel) and model.logit_curvature(np.zeros(1)) is not None
     return model if known else None  # type: ignore[return-value]
@@ -101,7 +113,7 @@ class ProofInputs:
         if number is not None:
             statistic = Focused(number.gradient)
             prepared = PreparedStatistic.of(statistic, inputs, fitted.resampling.m)
-        self.link = _curved(fitted.model)
+        self.link = curved_link(fitted.model)
         design: Any = fitted.model.linear_design(inputs.X)
         self.certain = certain_predictors(fitted.model)
         self.x = design @ window.axes
@@ -125,7 +137,7 @@ class ProofInputs:
     def _read_terms(
         self, prepared: Any, weights: list[float], candidates: Any, design: FloatArray
     ) -> None:
-        n, d = self.x.shape
+        n, d = design.shape
         matrix, self.matrix_unit, self.matrix_weight = np.empty((n, 0)), np.empty(0), 0.0
         scalar, self.scalar_unit, self.scalar_weight = np.empty((n, 0)), np.empty(0), 0.0
         self.by_expectation = len(weights) > 1

@@ -25,6 +25,7 @@ from exactregion.region.bounds import paving_of
 from exactregion.region.fitted import Evaluation, FittedRegion
 from exactregion.region.goodness import GoodnessOfFit, goodness_of_fit
 from exactregion.region.grid import Grid, grid_of
+from exactregion.region.hypotheses import HypothesisTest, hypothesis_test, read_hypothesis
 from exactregion.region.intervals import Interval, functional_interval, interval_table
 from exactregion.region.outline import Outline, outline_of
 from exactregion.region.paving import Paving
@@ -443,6 +444,36 @@ class ConfidenceRegion:
         """
         with self._progress("risk"):
             return risk_at(self.fitted_, X, classifier)
+
+    def test(self, hypothesis: Any, *, certify: bool | None = None) -> HypothesisTest:
+        """Test a linear hypothesis about the parameters, exactly at every n.
+
+        The p-value is the largest of any θ that satisfies the hypothesis, within the joint region
+        at level 1 - β, plus β, β = 0.005. Data sets are ranked by the score for what the hypothesis
+        is about, as in focused intervals: 0 is in the interval of a parameter just if the p-value
+        of "= 0" exceeds 1 - `coverage_`, up to the gaps of both. The smallest p-value that can
+        result is β + 1 / (n_resamples + 1).
+
+        Parameters
+        ----------
+        hypothesis : str, mapping or array-like
+            Equations such as "temp = 0", "dose = 0, dose:sex = 0" or "a - b = 0"; values by name,
+            ``{"temp": 0}``; a matrix A of shape (r, d) for A θ = 0; or all parameters, shape (d,).
+        certify : bool, optional
+            Whether to prove that no θ of the hypothesis has a larger p-value, as for `intervals`.
+            It is possible for one equation; the dimension is the number of parameters minus one.
+
+        Examples
+        --------
+        >>> import exactregion as er
+        >>> flights = er.datasets.oring()
+        >>> region = er.ConfidenceRegion.from_formula("y ~ temp", flights, rng=0)
+        >>> region.test("temp = 0").pvalue < 0.05
+        True
+        """
+        read = read_hypothesis(hypothesis, self.parameter_names_)
+        with self._progress("test"):
+            return hypothesis_test(self.fitted_, read, certify)
 
     def goodness_of_fit(self, *, statistic: str | Statistic | None = None) -> GoodnessOfFit:
         """Test whether any member of the family is true, exactly at every n.

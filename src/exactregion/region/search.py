@@ -21,10 +21,16 @@ from exactregion.region.outline import most_compatible, outline_of
 from exactregion.region.probes import draw_probes
 from exactregion.region.rays import Depth
 from exactregion.region.window import Membership, RankFunction, Window, window_at
-from exactregion.statistics import Combined
+from exactregion.statistics import Combined, Statistic
 from exactregion.statistics.focused import Focused
 
-__all__ = ["Bounds", "FocusedSearch", "passes_infinity", "search_joint"]
+__all__ = [
+    "Bounds",
+    "FocusedSearch",
+    "focused_statistic",
+    "passes_infinity",
+    "search_joint",
+]
 
 FOCUSED = {"ascents": 5, "proposals": 6}
 """Ascents per end of a focused interval, whose set is long and irregular in other directions, and
@@ -166,12 +172,17 @@ def search_joint(fitted: FittedRegion, g: Functionals, width: int, *, probes: in
     return Bounds.joined(parts)
 
 
-class FocusedSearch:
-    """The θ accepted by the statistic of one functional, and by the joint region beside it.
+def focused_statistic(fitted: FittedRegion, focused: Focused, *, alone: bool) -> Statistic:
+    """Return what is ranked by: the score of the functional, `alone` where sets can be proven.
 
-    The score of the functional is ranked `alone` where ends can be proven. Elsewhere the region's
-    own statistic is added to it, which keeps θ out that fit badly but not along the functional.
+    Elsewhere the region's own statistic is added to it, which keeps θ out that fit badly but not
+    along the functional.
     """
+    return focused if alone else Combined(focused, fitted.statistic)
+
+
+class FocusedSearch:
+    """The θ accepted by the statistic of one functional, and by the joint region beside it."""
 
     def __init__(
         self,
@@ -181,8 +192,7 @@ class FocusedSearch:
         alone: bool,
     ) -> None:
         self.fitted = fitted
-        own = Focused(gradient)
-        statistic = own if alone else Combined(own, fitted.statistic)
+        statistic = focused_statistic(fitted, Focused(gradient), alone=alone)
         m = fitted.accepted.m
         spent = max(1, int(NUISANCE * m))
         self.focused = AcceptedRanks(m, 1, min(m, round(fitted.accepted.coverage * m) + spent))

@@ -24,7 +24,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +31,7 @@ import numpy.typing as npt
 from exactregion._typing import BoolArray, FloatArray
 from exactregion.data.sample import Sample
 from exactregion.models.base import Model
+from exactregion.models.restricted import Restricted
 from exactregion.region.cones import Cone
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.rays import Depth
@@ -304,7 +304,8 @@ class _Search:
             d = self.model.n_parameters(self.sample.inputs.X)
             return self.first_member(face, np.zeros((1, d)))[0]
         rows = self.sample.inputs.order[face.undecided]
-        part, model = self.sample.part(rows), _OnColumns(self.model, columns)
+        part, d = self.sample.part(rows), self.model.n_parameters(self.sample.inputs.X)
+        model = Restricted(self.model, np.zeros(d), np.eye(d)[:, columns])
         window = window_at(model, part, likely_parameters(model, part))
         member: FloatArray | None = None
         best, deepest = np.zeros((1, len(columns))), -np.inf
@@ -313,7 +314,7 @@ class _Search:
         def try_at(z: FloatArray) -> bool:
             """Evaluate at coordinates z of the window; return whether one is the best so far."""
             nonlocal member, best, deepest
-            member, depths = self.first_member(face, model.all_columns(window.theta(z)))
+            member, depths = self.first_member(face, model.theta(window.theta(z)))
             first = int(depths.argmax())
             if depths[first] <= deepest:
                 return False
@@ -378,30 +379,3 @@ class _Search:
         """Return whether probabilities in J₀ are far out as they are at θ₀ (d,)."""
         near, *others = self.model.evaluate(np.vstack([start, far]), self.sample.inputs.X)
         return bool((np.abs(near - others)[:, face.undecided] <= DRIFT).all())
-
-
-class _OnColumns(Model):
-    """A family in which only some parameters are free, and the others are zero."""
-
-    def __init__(self, model: Model, columns: list[int]) -> None:
-        self.model, self.columns = model, columns
-
-    @property
-    def parameter_names(self) -> tuple[str, ...]:
-        """The names of the free parameters."""
-        return tuple(self.model.parameter_names[column] for column in self.columns)
-
-    def all_columns(self, theta: FloatArray) -> FloatArray:
-        """Return θ with the parameters that are zero."""
-        whole = np.zeros((len(theta), len(self.model.parameter_names)))
-        whole[:, self.columns] = theta
-        return whole
-
-    def evaluate(self, theta: FloatArray, X: Any) -> FloatArray:
-        """Compute the probabilities of the family."""
-        return self.model.evaluate(self.all_columns(theta), X)
-
-    def differentiate(self, theta: FloatArray, X: Any) -> FloatArray:
-        """Take the gradient in the free parameters."""
-        gradient = self.model.differentiate(self.all_columns(theta), X)
-        return np.asarray(gradient[:, :, self.columns])
