@@ -24,7 +24,13 @@ from exactregion.models.restricted import Restricted
 from exactregion.ranking import AcceptedRanks
 from exactregion.region.bounds import affordable_work
 from exactregion.region.fitted import FittedRegion
-from exactregion.region.largest_pvalue import LargestPValue, ranks_spent, search_largest
+from exactregion.region.largest_pvalue import (
+    SHORT,
+    USUAL,
+    LargestPValue,
+    ranks_spent,
+    search_largest,
+)
 from exactregion.region.proof_inputs import can_enclose, curved_link, has_known_link
 from exactregion.region.refitted import Refit, largest_on_line
 from exactregion.region.search import focused_statistic
@@ -110,12 +116,12 @@ def hypothesis_test(
     statistic: Any = focused_statistic(
         fitted, focused_on(hypothesis.matrix[0] if r == 1 else hypothesis.matrix), alone=False
     )
+    effort = USUAL
     if has_known_link(fitted):
         inputs, link = fitted.sample.inputs, curved_link(fitted.model)
         design: Any = fitted.model.linear_design(inputs.X)
-        refit = Refit(
-            link, design, inputs.trials.astype(np.float64), hypothesis.matrix, origin, axes
-        )
+        trials = inputs.trials.astype(np.float64)
+        refit = Refit(link, design, trials, hypothesis.matrix, origin, axes)
         budget = affordable_work(fitted, 1, certify) if d - r == 1 and can_enclose(fitted) else 0.0
         joint = AcceptedRanks(m, 1, m - spent)
         line = largest_on_line(fitted, window, refit, joint, budget) if budget else None
@@ -123,10 +129,18 @@ def hypothesis_test(
             lowest = None if line.theta is None else m - line.count
             found = LargestPValue(line.theta, lowest, spent, m, 0, line.evaluations)
             return _result(hypothesis, found, started, certified=True, gap=line.gap / m)
-        trials, design = inputs.to_user_order(refit.trials), inputs.to_user_order(design.T).T
-        statistic = as_statistic(replace(refit, design=design, trials=trials).of_labels)
+        # functions of labels get rows in the order of the user
+        design, trials = inputs.to_user_order(design.T).T, inputs.to_user_order(trials)
+        refit = replace(refit, design=design, trials=trials)
+        statistic, effort = as_statistic(refit.of_labels), SHORT
     found = search_largest(
-        fitted, statistic, window, window.origin[None], spent=spent, is_allowed=hypothesis.holds
+        fitted,
+        statistic,
+        window,
+        window.origin[None],
+        spent=spent,
+        is_allowed=hypothesis.holds,
+        effort=effort,
     )
     return _result(hypothesis, found, started, certified=False)
 
@@ -286,7 +300,7 @@ def _linear(node: ast.expr, places: Sequence[str], names: Sequence[str]) -> Floa
             if isinstance(operator, ast.Mult) and first[:d].any():
                 first, second = second, first
             is_product = isinstance(operator, ast.Mult) and not first[:d].any()
-            is_ratio = isinstance(operator, ast.Div) and not second[:d].any()
+            is_ratio = isinstance(operator, ast.Div) and not second[:d].any() and second[d]
             if isinstance(operator, ast.Add | ast.Sub):
                 found += first + (second if isinstance(operator, ast.Add) else -second)
             elif is_product or is_ratio:

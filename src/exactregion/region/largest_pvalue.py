@@ -24,7 +24,7 @@ from exactregion.region.fitted import FittedRegion
 from exactregion.region.window import RankFunction, Window
 from exactregion.statistics import Statistic
 
-__all__ = ["SHORT", "LargestPValue", "ranks_spent", "search_largest"]
+__all__ = ["SHORT", "USUAL", "LargestPValue", "ranks_spent", "search_largest"]
 
 SPENT = 0.001
 """β, the level of the joint region that θ is looked for in. With 0.005 or 0.01 the region is

@@ -449,10 +449,11 @@ class ConfidenceRegion:
         """Test a linear hypothesis about the parameters, exactly at every n.
 
         The p-value is the largest of any θ that satisfies the hypothesis, within the joint region
-        at level 1 - β, plus β, β = 0.005. Data sets are ranked by the score for what the hypothesis
-        is about, as in focused intervals: 0 is in the interval of a parameter just if the p-value
-        of "= 0" exceeds 1 - `coverage_`, up to the gaps of both. The smallest p-value that can
-        result is β + 1 / (n_resamples + 1).
+        at level 1 - β, plus β, β = 0.001; where the hypothesis holds, it is at most α with
+        probability at most α. Data sets are ranked by the score for what the hypothesis is about;
+        in families with a linear predictor the other parameters are refitted to each data set. For
+        a two-by-two table this is near Boschloo's and Fisher's test. The test is often more
+        powerful than focused intervals, which may hold a value that it rejects.
 
         Parameters
         ----------
@@ -460,8 +461,9 @@ class ConfidenceRegion:
             Equations such as "temp = 0", "dose = 0, dose:sex = 0" or "a - b = 0"; values by name,
             ``{"temp": 0}``; a matrix A of shape (r, d) for A θ = 0; or all parameters, shape (d,).
         certify : bool, optional
-            Whether to prove that no θ of the hypothesis has a larger p-value, as for `intervals`.
-            It is possible for one equation; the dimension is the number of parameters minus one.
+            Whether to prove that no θ of the hypothesis has a larger p-value. It is possible, and
+            done by default within a limited amount of work, where the hypothesis leaves at most one
+            parameter free; else the largest is searched. True spends more, False nothing.
 
         Examples
         --------

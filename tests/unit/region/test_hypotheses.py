@@ -52,7 +52,7 @@ def test_mappings_matrices_and_parameters_are_read():
         ("dose = 0 = 1", "one = in each equation"),
         ("dose = dose", "do not repeat or contradict"),
         ("dose = 0, dose = 1", "do not repeat or contradict"),
-        ("dose / 0 = 1", "not an equation"),
+        ("dose / 0 = 1", "not linear"),
         ("__import__('os') = 0", "not linear"),
         ({"dosage": 0}, "must name parameters"),
         ([1.0, 2.0, 3.0], "must be equations"),
@@ -134,7 +134,7 @@ def test_bounds_are_respected():
     x = np.repeat([-2.0, 0.0, 2.0], 15)
     y = np.random.default_rng(6).random(45) < 0.1 + 0.8 / (1 + np.exp(-x))
     region = er.ConfidenceRegion(
-        er.models.Psychometric(guess=None, lapse=None), n_resamples=49, rng=0
+        er.models.Psychometric(guess="free", lapse="free"), n_resamples=49, rng=0
     ).fit(x, y)
     names = region.parameter_names_
     found = region.test(f"{names[1]} = 1")
