@@ -30,6 +30,7 @@ from exactregion.region.intervals import Interval, functional_interval, interval
 from exactregion.region.outline import Outline, outline_of
 from exactregion.region.paving import Paving
 from exactregion.region.status import Status, status_of
+from exactregion.region.summary import Summary, likelihood_estimate, summarise
 from exactregion.resampling import RNGLike, fresh_entropy
 from exactregion.statistics import Statistic
 
@@ -261,6 +262,17 @@ class ConfidenceRegion:
         return self.outline().estimate.copy()
 
     @property
+    def most_compatible_(self) -> FloatArray:
+        """The same as `estimate_`."""
+        return self.estimate_
+
+    @property
+    def maximum_likelihood_(self) -> FloatArray | None:
+        """The most likely θ, which does not depend on the seed; None where it is not finite."""
+        found = likelihood_estimate(self.fitted_)
+        return None if found is None else found.copy()
+
+    @property
     def status_(self) -> str:
         """Kind of set: "bounded", "unbounded", "disconnected", "empty" or "unsettled".
 
@@ -444,6 +456,30 @@ class ConfidenceRegion:
         """
         with self._progress("risk"):
             return risk_at(self.fitted_, X, classifier)
+
+    def summary(self, *, certify: bool | None = None) -> Summary:
+        """Summarise the coefficients: estimates, intervals, exact p-values of "= 0".
+
+        Estimates are those of maximum likelihood where it is finite, else `most_compatible_`.
+        Intervals are focused ones, as of `intervals`, and p-values those of `test`. For logistic
+        families the table has odds ratios as well.
+
+        Parameters
+        ----------
+        certify : bool, optional
+            As for `intervals` and `test`.
+
+        Examples
+        --------
+        >>> import exactregion as er
+        >>> flights = er.datasets.oring()
+        >>> region = er.ConfidenceRegion.from_formula("y ~ temp", flights, rng=0)
+        >>> summary = region.summary()
+        >>> summary.to_frame().loc["temp", "estimate"].round(4)
+        np.float64(-0.2322)
+        """
+        with self._progress("summary"):
+            return summarise(self.fitted_, certify=certify)
 
     def test(self, hypothesis: Any, *, certify: bool | None = None) -> HypothesisTest:
         """Test a linear hypothesis about the parameters, exactly at every n.

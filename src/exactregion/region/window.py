@@ -25,6 +25,7 @@ __all__ = [
     "Window",
     "information_at",
     "likely_parameters",
+    "maximum_likelihood",
     "window_at",
 ]
 
@@ -43,6 +44,10 @@ MIN_GAIN = 1e-3
 """Stop where one step adds less than this to the log-likelihood. Near a step function the
 likelihood increases for ever. At one standard error from its maximum it is lower by 1/2: a gain of
 0.001 moves the start by a small part of that."""
+
+LAST_GAIN, CONVERGED = 1e-12, 1e-4
+"""The same for an estimate that is shown, and how far the score may be from zero there, in standard
+errors: about half its digits are exact."""
 
 RANDOM_STARTS = 8
 """Further starting points for families with bounds, whose likelihood may have several maxima."""
@@ -119,10 +124,29 @@ def likely_parameters(model: Model, sample: Sample) -> FloatArray:
     The added trials are spread over the rows, as pseudo-observations: they keep the maximum finite
     where the data are separated, and matter little elsewhere.
     """
-    maxima = [_maximise(model, sample, start) for start in starting_points(model, RANDOM_STARTS)]
+    added = model.n_parameters(sample.inputs.X)
+    maxima = [
+        _maximise(model, sample, start, added=added)
+        for start in starting_points(model, RANDOM_STARTS)
+    ]
     highest = max(value for value, _ in maxima)
     likely = [theta for value, theta in maxima if value >= highest - MIN_GAIN]
     return min(likely, key=lambda theta: float(np.abs(theta).max()))
+
+
+def maximum_likelihood(model: Model, sample: Sample) -> FloatArray | None:
+    """Maximise the likelihood of the data alone; None where it seems to have no finite maximum."""
+    start = likely_parameters(model, sample)
+    value, theta = _maximise(model, sample, start, added=0, least_gain=LAST_GAIN)
+    candidates = _candidates(model, sample, theta)
+    gradient, information = _gradient_and_information(candidates)
+    score = gradient @ (sample.successes - sample.inputs.trials * candidates.probabilities[0])
+    low, high = np.array(model.bounds).T
+    inside = (theta > low) & (theta < high)
+    with np.errstate(all="ignore"):
+        standard = np.abs(score) / np.sqrt(np.diag(information))
+    is_maximum = np.isfinite(value) and (standard[inside] < CONVERGED).all()
+    return theta if is_maximum else None
 
 
 def _candidates(model: Model, sample: Sample, theta: FloatArray) -> Candidates:
@@ -138,12 +162,17 @@ def _gradient_and_information(candidates: Candidates) -> tuple[FloatArray, Float
     return gradient[0], information[0]
 
 
-def _maximise(model: Model, sample: Sample, theta: FloatArray) -> tuple[float, FloatArray]:
-    """Maximise by Fisher scoring with Levenberg's damping: log-likelihood and θ."""
+def _maximise(
+    model: Model, sample: Sample, theta: FloatArray, *, added: int, least_gain: float = MIN_GAIN
+) -> tuple[float, FloatArray]:
+    """Maximise by Fisher scoring with Levenberg's damping: log-likelihood and θ.
+
+    `added` trials are spread over the rows, half of them successes.
+    """
     inputs = sample.inputs
     low, high = np.array(model.bounds).T
-    added = inputs.trials * (len(theta) / inputs.total)
-    successes, trials = sample.successes + added / 2, inputs.trials + added
+    extra = inputs.trials * (added / inputs.total)
+    successes, trials = sample.successes + extra / 2, inputs.trials + extra
 
     def log_likelihood(at: FloatArray) -> float:
         P = _candidates(model, sample, at).probabilities[0]
@@ -168,7 +197,7 @@ def _maximise(model: Model, sample: Sample, theta: FloatArray) -> tuple[float, F
         value = log_likelihood(proposal)
         if value > highest:
             gain, theta, highest, damping = value - highest, proposal, value, damping / 5
-            if gain < MIN_GAIN:
+            if gain < least_gain:
                 break
         else:
             damping *= 5

@@ -1,0 +1,253 @@
+"""The table that users of statistics packages read first: coefficients, intervals, p-values."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from exactregion._typing import FloatArray
+from exactregion.models import Logistic
+from exactregion.region.fitted import FittedRegion
+from exactregion.region.hypotheses import Hypothesis, HypothesisTest, hypothesis_test
+from exactregion.region.intervals import Interval, parameter_intervals
+from exactregion.region.outline import joint_far_members, outline_of
+from exactregion.region.status import status_of
+from exactregion.region.window import maximum_likelihood
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Summary", "likelihood_estimate", "summarise"]
+
+WIDTH = 80
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """Coefficients of a region with their intervals and p-values.
+
+    It prints as text of 80 columns, and as a table in notebooks.
+
+    Attributes
+    ----------
+    settings : dict
+        Model, numbers of rows and events, statistic, draws, seed, level and status.
+    table : pandas.DataFrame
+        One row per parameter: estimate, lower, upper, pvalue, and for a logistic family odds_ratio,
+        odds_lower and odds_upper; then whether interval and p-value are proven.
+    notes : tuple of str
+        What the numbers are and assume.
+    """
+
+    settings: dict[str, Any]
+    table: pd.DataFrame = field(repr=False)
+    notes: tuple[str, ...] = field(repr=False)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a copy of the table."""
+        return self.table.copy()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return settings, parameters and notes as plain values."""
+        rows = {str(name): _plain(row.to_dict()) for name, row in self.table.iterrows()}
+        return {"settings": dict(self.settings), "parameters": rows, "notes": list(self.notes)}
+
+    def to_markdown(self) -> str:
+        """Return the table in Markdown."""
+        names, rows = self._cells()
+        lines = [["parameter", *names], ["---", *["---:"] * len(names)], *rows]
+        return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+    def to_latex(self) -> str:
+        """Return the table in LaTeX, by pandas: needs Jinja2."""
+        return str(self.table[self._numbers()].to_latex(float_format="%.4g", escape=True))
+
+    def _numbers(self) -> list[str]:
+        return [name for name in map(str, self.table) if not name.endswith("certified")]
+
+    def _cells(self) -> tuple[list[str], list[list[str]]]:
+        titles = {"pvalue": "p-value", "odds_ratio": "odds ratio"}
+        titles |= {"odds_lower": "lower", "odds_upper": "upper"}
+        names = self._numbers()
+        rows = [
+            [str(name), *(_number(row[column], column == "pvalue") for column in names)]
+            for name, row in self.table.iterrows()
+        ]
+        return [titles.get(name, name) for name in names], rows
+
+    def __str__(self) -> str:
+        """Return the text, 80 columns wide."""
+        import textwrap
+
+        titles, rows = self._cells()
+        widths = [
+            max(map(len, column)) for column in zip(titles, *(row[1:] for row in rows), strict=True)
+        ]
+        room = WIDTH - sum(width + 2 for width in widths)
+        names = [_shortened(row[0], room) for row in rows]
+        first = max(map(len, [*names, "parameter"]))
+        pairs = [f"{name}: {value}" for name, value in self.settings.items()]
+        half = (len(pairs) + 1) // 2
+        left = max(map(len, pairs[:half]))
+        pairs += [""] * (2 * half - len(pairs))
+        head = [
+            f"{a:<{max(left, WIDTH // 2 - 1)}} {b}".rstrip()
+            for a, b in zip(pairs[:half], pairs[half:], strict=True)
+        ]
+
+        def line(cells: list[str]) -> str:
+            numbers = [f"{cell:>{width}}" for cell, width in zip(cells[1:], widths, strict=True)]
+            return "  ".join([f"{cells[0]:<{first}}", *numbers])
+
+        lines = [line(["parameter", *titles])]
+        lines += [line([name, *row[1:]]) for name, row in zip(names, rows, strict=True)]
+        rule = "-" * max(map(len, lines))
+        notes = [textwrap.fill(note, WIDTH) for note in self.notes]
+        return "\n".join([*head, rule, lines[0], rule, *lines[1:], rule, *notes])
+
+    def _repr_html_(self) -> str:
+        titles, rows = self._cells()
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in ["parameter", *titles])
+        body = "".join(
+            f"<tr><th>{html.escape(row[0])}</th>"
+            + "".join(f"<td>{html.escape(cell)}</td>" for cell in row[1:])
+            + "</tr>"
+            for row in rows
+        )
+        settings = " · ".join(
+            f"{html.escape(name)}: {html.escape(str(value))}"
+            for name, value in self.settings.items()
+        )
+        notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
+        return f"<p>{settings}</p><table><tr>{head}</tr>{body}</table>{notes}"
+
+
+def likelihood_estimate(fitted: FittedRegion) -> FloatArray | None:
+    """Return the maximum-likelihood θ, once per fit; None where it is not finite."""
+
+    def find() -> FloatArray | None:
+        far = joint_far_members(fitted)
+        if far is not None and far.separation is not None:
+            return None
+        return maximum_likelihood(fitted.model, fitted.sample)
+
+    return fitted.cached("likelihood estimate", find)
+
+
+def summarise(fitted: FittedRegion, *, certify: bool | None = None) -> Summary:
+    """Summarise a region; see `ConfidenceRegion.summary`."""
+    import pandas as pd
+
+    names = fitted.model.parameter_names
+    likely = likelihood_estimate(fitted)
+    estimate = outline_of(fitted).estimate if likely is None else likely
+    intervals = parameter_intervals(fitted, certify=certify)
+    tests = [
+        hypothesis_test(fitted, Hypothesis(row[None], np.zeros(1), f"{name} = 0"), certify)
+        if low <= 0 <= high
+        else None
+        for name, row, (low, high) in zip(
+            names, np.eye(len(names)), fitted.model.bounds, strict=True
+        )
+    ]
+    table = pd.DataFrame(
+        {
+            "estimate": estimate,
+            "lower": [interval.lower for interval in intervals],
+            "upper": [interval.upper for interval in intervals],
+            "pvalue": [np.nan if test is None else test.pvalue for test in tests],
+        },
+        index=pd.Index(names, name="parameter"),
+    )
+    if isinstance(fitted.model, Logistic):
+        with np.errstate(over="ignore"):
+            odds = np.exp(table[["estimate", "lower", "upper"]])
+        table[["odds_ratio", "odds_lower", "odds_upper"]] = odds
+    table["interval_certified"] = [interval.certified for interval in intervals]
+    table["pvalue_certified"] = [test is not None and test.certified for test in tests]
+    return Summary(
+        _settings(fitted), table, tuple(_notes(fitted, likely is not None, intervals, tests))
+    )
+
+
+def _settings(fitted: FittedRegion) -> dict[str, Any]:
+    sample, status = fitted.sample, status_of(fitted)
+    total, events = sample.inputs.total, int(sample.successes.sum())
+    rows = f"{len(sample.inputs):,}" + (f" ({total:,} trials)" if sample.is_counts else "")
+    seed = fitted.settings["rng"]
+    model = type(fitted.model).__name__
+    return {
+        "model": model,
+        "rows": rows,
+        "events": f"{events:,}",
+        "level": f"{fitted.accepted.coverage:g}",
+        "statistic": type(fitted.statistic).__name__.lower(),
+        "data sets": f"{fitted.accepted.m:,}",
+        "seed": str(seed) if isinstance(seed, int) else "random",
+        "region": f"{status.kind} ({'proven' if status.certified else 'searched'})",
+    }
+
+
+def _notes(
+    fitted: FittedRegion,
+    is_likely: bool,
+    intervals: tuple[Interval, ...],
+    tests: list[HypothesisTest | None],
+) -> list[str]:
+    """Say what the numbers are, and what they assume."""
+    kind = "maximum likelihood" if is_likely else "the most compatible parameters"
+    notes = [f"Estimates: {kind}."]
+    if not is_likely:
+        notes[0] += " The maximum of the likelihood is not finite."
+    coverage = f"{fitted.accepted.coverage:.4g}"
+    notes.append(
+        f"Intervals: each covers its own parameter with at least {coverage}, at every sample size; "
+        + _how(fitted, [interval.certified for interval in intervals], "no member lies outside")
+    )
+    done = [test for test in tests if test is not None]
+    if done:
+        notes.append(
+            'p-values: of "= 0", exact at every sample size, each for one parameter alone; '
+            + _how(fitted, [test.certified for test in done], "none is larger")
+            + f" None can be less than {done[0].spent + 1 / fitted.accepted.m:.2g}: more resamples "
+            "(n_resamples) allow smaller ones."
+        )
+    far = joint_far_members(fitted)
+    if far is not None and far.members:
+        notes.append("The data are separated: in some directions they set no limit.")
+    notes.append("All of it assumes independent rows, and that the model holds the truth.")
+    return notes
+
+
+def _how(fitted: FittedRegion, certified: list[bool], what: str) -> str:
+    if all(certified):
+        return f"it is proven that {what}."
+    if not any(certified):
+        return "they were searched."
+    names = [n for n, yes in zip(fitted.model.parameter_names, certified, strict=False) if yes]
+    return f"proven for {', '.join(names)}, else searched."
+
+
+def _number(value: float, is_pvalue: bool) -> str:
+    """Write a number in at most eight characters."""
+    if np.isnan(value):
+        return ""
+    if np.isinf(value):
+        return "∞" if value > 0 else "-∞"
+    if is_pvalue:
+        return f"{value:.4f}"
+    return f"{value:.4g}" if abs(value) < 1e5 else f"{value:.1e}"
+
+
+def _shortened(name: str, width: int) -> str:
+    return name if len(name) <= width else name[: max(width - 1, 8)] + "…"
+
+
+def _plain(row: dict[Any, Any]) -> dict[str, Any]:
+    return {
+        str(name): value.item() if isinstance(value, np.generic) else value
+        for name, value in row.items()
+    }
