@@ -6,7 +6,16 @@ from exactregion import datasets, errors, kernels, models, plotting, statistics
 from exactregion._version import __version__
 from exactregion.calibration import CalibrationBelt, calibration_belt
 from exactregion.errors import ExactRegionError
-from exactregion.region import Band, ConfidenceRegion, Evaluation, Interval, Risk
+from exactregion.region import (
+    Band,
+    ConfidenceRegion,
+    Evaluation,
+    HypothesisTest,
+    Interval,
+    Risk,
+    Summary,
+    compare_nested,
+)
 from exactregion.save import load
 from exactregion.testing import calibration_test, compare, model_test
 from exactregion.testing.result import ExactTestResult
@@ -21,13 +30,16 @@ __all__ = [
     "Evaluation",
     "ExactRegionError",
     "ExactTestResult",
+    "HypothesisTest",
     "Interval",
     "RegionClassifier",
     "Risk",
+    "Summary",
     "__version__",
     "calibration_belt",
     "calibration_test",
     "compare",
+    "compare_nested",
     "datasets",
     "errors",
     "kernels",

@@ -83,11 +83,6 @@ class Design:
             )
         matrix, spec = _evaluate(_new_spec(right), used, formula)
         matrix = matrix.drop(columns="Intercept" if intercept else [])
-        if matrix.shape[1] == 0:
-            raise InvalidValueError(
-                f"must have a term besides the intercept. Got {formula!r} instead.",
-                parameter="formula",
-            )
         return cls(
             formula=formula,
             data=used,

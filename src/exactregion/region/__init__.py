@@ -3,9 +3,12 @@
 from exactregion.region.bands import Band, Risk
 from exactregion.region.fitted import Evaluation, FittedRegion
 from exactregion.region.goodness import GoodnessOfFit
+from exactregion.region.hypotheses import HypothesisTest
 from exactregion.region.intervals import Interval
+from exactregion.region.nested import compare_nested
 from exactregion.region.paving import Paving
 from exactregion.region.region import ConfidenceRegion
+from exactregion.region.summary import Summary
 
 __all__ = [
     "Band",
@@ -13,7 +16,10 @@ __all__ = [
     "Evaluation",
     "FittedRegion",
     "GoodnessOfFit",
+    "HypothesisTest",
     "Interval",
     "Paving",
     "Risk",
+    "Summary",
+    "compare_nested",
 ]

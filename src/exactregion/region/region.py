@@ -183,6 +183,11 @@ class ConfidenceRegion:
         cls, design: Design, *, model: Model | str = "logistic", **settings: Any
     ) -> Self:
         """Fit a region to the design of a formula; the rest is as for `from_formula`."""
+        if not design.names:
+            raise InvalidValueError(
+                f"must have a term besides the intercept. Got {design.formula!r} instead.",
+                parameter="formula",
+            )
         region = cls(model_of(as_model(model), design), **settings)
         # checked here too, so that messages name the outcomes as the formula does
         read_outcomes(design.outcomes, region.pos_label, design.outcome)

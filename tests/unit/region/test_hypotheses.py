@@ -1,6 +1,7 @@
 """Exact tests of linear hypotheses."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -142,3 +143,44 @@ def test_bounds_are_respected():
     low, high = np.array(region.model_.bounds).T
     assert ((low <= found.theta) & (found.theta <= high)).all()
     assert found.theta[1] == pytest.approx(1.0)
+
+
+def frame(n=30):
+    rng = np.random.default_rng(8)
+    a, b = rng.normal(size=n), rng.integers(0, 3, size=n)
+    y = rng.random(n) < 1 / (1 + np.exp(-1.5 * a))
+    return pd.DataFrame({"y": y.astype(int), "a": a, "b": b, "s": np.array(["u", "v", "w"])[b]})
+
+
+def test_nested_formulas_are_compared():
+    settings = {"n_resamples": 99, "rng": 0}
+    found = er.compare_nested("y ~ 1", "y ~ a", frame(), **settings)
+    region = er.ConfidenceRegion.from_formula("y ~ a", frame(), **settings)
+    assert found.pvalue == region.test("a = 0").pvalue
+    factor = er.compare_nested("y ~ a", "y ~ a + s", frame(), **settings)
+    region = er.ConfidenceRegion.from_formula("y ~ a + s", frame(), **settings)
+    assert factor.df == 2
+    assert factor.pvalue == region.test("s[T.v] = 0, s[T.w] = 0").pvalue
+    assert factor.pvalue > 0.05 > found.pvalue
+    # b is a combination of the columns of s
+    assert er.compare_nested("y ~ b", "y ~ s", frame(), **settings).df == 1
+
+
+@pytest.mark.parametrize(
+    ("small", "large", "message"),
+    [
+        ("y ~ a", "y ~ b", "combinations of those of 'large'"),
+        ("y ~ a + s", "y ~ a", "combinations of those of 'large'"),
+        ("y ~ a", "y ~ a", "must leave out something"),
+        ("I(a > 0) ~ b", "y ~ a + b", "same outcomes"),
+    ],
+)
+def test_formulas_that_are_not_nested_are_an_error(small, large, message):
+    with pytest.raises(er.ExactRegionError, match=message):
+        er.compare_nested(small, large, frame(), n_resamples=99, rng=0)
+
+
+@pytest.mark.parametrize("formula", ["y ~ 1", "y ~"])
+def test_a_region_needs_a_term_besides_the_intercept(formula):
+    with pytest.raises(er.ExactRegionError, match="a term besides the intercept"):
+        er.ConfidenceRegion.from_formula(formula, frame())
