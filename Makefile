@@ -14,10 +14,12 @@ help: ## Show this list
 venv: $(STAMP) ## Create or update the environment in .venv
 
 # uv does not read pip's configuration: where it cannot reach the packages, pip may.
+# Without bytecode, which pip writes unasked, every start of Python may have to compile its imports.
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	{ $(BIN)/python -m pip install -q -c constraints.txt uv \
-	    && $(BIN)/uv pip install -q --python $(BIN)/python -c constraints.txt -e '.[dev]'; } \
+	    && $(BIN)/uv pip install -q --compile-bytecode --python $(BIN)/python \
+	         -c constraints.txt -e '.[dev]'; } \
 	  || $(BIN)/python -m pip install -q -c constraints.txt -e '.[dev]'
 	touch $@
 
@@ -44,9 +46,11 @@ browser: ## Install Chromium for the browser tests, where that is possible
 	            chromium > /dev/null; } \
 	  || echo 'There is no chromium on this machine: the browser tests will be skipped.'
 
+# A file stays with one worker: else both wait for the site, and both make what a file shares.
+# In the order of the folders the site, the longest file, comes early and short ones come last.
 .PHONY: test
 test: venv browser lint types ## Check style and types, then run the tests
-	$(BIN)/python -m pytest -n 2 -q
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -q
 
 .PHONY: audit
 audit: venv ## Run the long validity studies

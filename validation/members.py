@@ -123,33 +123,43 @@ def reported_by(
         )
     if ed50 is not None:
         for joint in (True, False):
-            interval = functional_interval(fitted, ed50, joint=joint, certify=certify)
-
-            def values(theta: np.ndarray) -> np.ndarray:
-                if isinstance(ed50, LinearRatios):
-                    return ed50(theta)
-                with np.errstate(all="ignore"):
-                    return np.array([[ed50(one)] for one in theta], dtype=float).reshape(-1, 1)
-
-            inside = region.contains
-            if not joint and isinstance(ed50, LinearRatios):
-                inside = _focused(fitted, ed50.gradient, alone=can_enclose(fitted))
-            elif not joint:
-                inside = _focused(fitted, lambda theta: _differences(values, theta), alone=False)
-            ends = (np.array([end]) for end in (interval.lower, interval.upper, interval.gap))
-            found.append(
-                Reported(
-                    "ED50, joint" if joint else "ED50, focused",
-                    values,
-                    inside,
-                    *ends,
-                    np.array([interval.certified]),
-                    interval.status,
-                    interval.evaluations,
-                    interval.seconds,
-                )
-            )
+            found.append(_of_functional(region, ed50, joint=joint, certify=certify))
     return found
+
+
+def _of_functional(
+    region: er.ConfidenceRegion,
+    ed50: Callable[[np.ndarray], Any] | LinearRatios,
+    *,
+    joint: bool,
+    certify: bool | None,
+) -> Reported:
+    fitted = region.fitted_
+    interval = functional_interval(fitted, ed50, joint=joint, certify=certify)
+
+    def values(theta: np.ndarray) -> np.ndarray:
+        if isinstance(ed50, LinearRatios):
+            return ed50(theta)
+        with np.errstate(all="ignore"):
+            return np.array([[ed50(one)] for one in theta], dtype=float).reshape(-1, 1)
+
+    if joint:
+        inside = region.contains
+    elif isinstance(ed50, LinearRatios):
+        inside = _focused(fitted, ed50.gradient, alone=can_enclose(fitted))
+    else:
+        inside = _focused(fitted, lambda theta: _differences(values, theta), alone=False)
+    ends = (np.array([end]) for end in (interval.lower, interval.upper, interval.gap))
+    return Reported(
+        "ED50, joint" if joint else "ED50, focused",
+        values,
+        inside,
+        *ends,
+        np.array([interval.certified]),
+        interval.status,
+        interval.evaluations,
+        interval.seconds,
+    )
 
 
 def _column(index: int) -> Callable[[np.ndarray], np.ndarray]:

@@ -275,23 +275,19 @@ def test_places_by_names_with_commas_and_equals_signs(run, save):
 @pytest.mark.parametrize(
     ("model", "options", "names"),
     [
-        ("psychometric", ("--guess", "0.5", "--lapse", "0.02"), ["intercept", "level"]),
-        ("gaussian", ("--locations", "4,0"), ["p", "scale"]),
+        (
+            "psychometric",
+            "two_afc.csv --outcome n_correct --trials n_total --inputs level"
+            " --guess 0.5 --lapse 0.02",
+            ["intercept", "level"],
+        ),
+        ("gaussian", "oring.csv --outcome y --inputs temp --locations 55,75", ["p", "scale"]),
     ],
 )
 def test_families(run, data, model, options, names):
-    ask = ("--outcome", "n_correct", "--trials", "n_total", "--inputs", "level", "--model", model)
-    done = run(
-        "fit",
-        data / "two_afc.csv",
-        *ask,
-        *options,
-        "--resamples",
-        "19",
-        "--confidence",
-        "0.8",
-        "--json",
-    )
+    name, *options = options.split()
+    few = ("--resamples", "19", "--confidence", "0.8")
+    done = run("fit", data / name, *options, "--model", model, *few, "--json")
     found = parsed(done)
     assert found["model"] == model
     assert [row["parameter"] for row in found["intervals"]] == names

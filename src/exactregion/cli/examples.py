@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from exactregion.cli.output import Page, check_target, make_folder, note, print_
 from exactregion.data.files import write_whole
 from exactregion.errors import MissingDependencyError, optional_module
 from exactregion.paper import paper as experiment
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 DATASETS_EXAMPLES = """
 Examples:
@@ -128,6 +131,21 @@ def story(folder: Path, *, progress: bool = True) -> Page:
         }
     )
 
+    _show_candidates(page, X, y)
+    _show_curves(page, region)
+    _show_bounds(page, region)
+    try:
+        displays = region.plot(), region.band(np.arange(31.0, 83.0)).plot(data=(X, y))
+    except MissingDependencyError as error:
+        page.paragraph(f"No pictures: {error}")
+        return page
+    for name, display in zip(PICTURES, displays, strict=True):
+        write_picture(folder / name, display)
+    return page
+
+
+def _show_candidates(page: Page, X: pd.DataFrame, y: pd.Series) -> None:
+    """Test two candidates."""
     page.paragraph("Could these probabilities be true? (model_test, 999 resamples)")
     candidates = {
         "always 1 in 3": np.full(len(y), 1 / 3),
@@ -138,6 +156,9 @@ def story(folder: Path, *, progress: bool = True) -> Page:
         ["P(damage)", "p-value"], [(str(name), f"{p:.3f}") for name, p in table["pvalue"].items()]
     )
 
+
+def _show_curves(page: Page, region: er.ConfidenceRegion) -> None:
+    """Look up some curves in the region."""
     page.paragraph("Which curves fit? P(damage) = 1 / (1 + exp(-(a + b·temp)))")
     members = list(MEMBERS.values())
     at_launch = region.model_.probabilities(members, [31.0])[:, 0]
@@ -159,6 +180,9 @@ def story(folder: Path, *, progress: bool = True) -> Page:
         f"pair with probability {region.coverage_:g}: exactly, at n = 23."
     )
 
+
+def _show_bounds(page: Page, region: er.ConfidenceRegion) -> None:
+    """Bound the slope, probabilities and the temperature of even odds."""
     page.paragraph("What do they all say together?")
     slope = region.intervals().loc["temp"]
     even = region.functional(lambda theta: -theta[0] / theta[1])
@@ -174,11 +198,3 @@ def story(folder: Path, *, progress: bool = True) -> Page:
             "damage as likely as not": f"at {even.lower:.1f} to {even.upper:.1f} °F",
         }
     )
-    try:
-        displays = region.plot(), region.band(np.arange(31.0, 83.0)).plot(data=(X, y))
-    except MissingDependencyError as error:
-        page.paragraph(f"No pictures: {error}")
-        return page
-    for name, display in zip(PICTURES, displays, strict=True):
-        write_picture(folder / name, display)
-    return page

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import exactregion as er
 from exactregion.cli import options as opt
@@ -30,6 +30,11 @@ from exactregion.plotting.wording import (
     how_ends_were_found,
     percent,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from exactregion.region import Band, Interval
 
 FIT_EXAMPLES = """
 Examples:
@@ -170,30 +175,10 @@ def _describe(
     page.table(names, rows)
     if thresholds:
         page.paragraph("\n".join(threshold.explanation for threshold in thresholds))
-    at: list[dict[str, Any]] = []
+    at = None
     if band is not None:
-        rows = []
-        ends = zip(given, band.estimate, band.lower, band.upper, strict=True)
-        for place, p, low, high in ends:
-            bounds = {"estimate": p, "lower": low, "upper": high, "gap": band.gap}
-            at.append({"at": {**others, **place}, **bounds})
-            shown = "empty" if math.isnan(low) else f"[{low:.3f}, {high:.3f}]"
-            rows.append([values_text(place), f"{p:.3f}", shown])
-        page.table(["probability at", "estimate", f"{level} band, all at once"], rows)
-        if others:
-            page.paragraph(
-                "Inputs that are not named have their median, or most frequent value: "
-                f"{values_text(others)}."
-            )
-    certified = {f"the interval of {name}": row["certified"] for name, row in intervals.iterrows()}
-    if len(set(certified.values())) == 1:
-        certified = {"the intervals": bool(intervals["certified"].all())}
-    if joint is not None:
-        certified["the intervals for all at once"] = bool(joint["certified"].all())
-    certified |= {one.name: one.certified for one in ed50}
-    if band is not None:
-        certified["the band"] = band.certified
-    page.paragraph(how_ends_were_found(certified))
+        at = _show_band(page, band, given, others, level)
+    page.paragraph(how_ends_were_found(_certified(intervals, joint, ed50, band)))
     page.paragraph(answer_of_region(region), guarantee_of_region(region))
 
     content = {
@@ -212,7 +197,45 @@ def _describe(
             for threshold, found in zip(thresholds, ed50, strict=True)
         ]
         or None,
-        "band": at or None,
+        "band": at,
     }
     decided = "the largest p-value of a member is"
     results.finish(page, content, region, pvalue, decided)
+
+
+def _show_band(
+    page: Page,
+    band: Band,
+    given: list[dict[str, Any]],
+    others: dict[str, Any],
+    level: str,
+) -> list[dict[str, Any]]:
+    """Add the bounds at the places that are asked for to the page, and return their records."""
+    rows, records = [], []
+    for place, p, low, high in zip(given, band.estimate, band.lower, band.upper, strict=True):
+        bounds = {"estimate": p, "lower": low, "upper": high, "gap": band.gap}
+        records.append({"at": {**others, **place}, **bounds})
+        shown = "empty" if math.isnan(low) else f"[{low:.3f}, {high:.3f}]"
+        rows.append([values_text(place), f"{p:.3f}", shown])
+    page.table(["probability at", "estimate", f"{level} band, all at once"], rows)
+    if others:
+        page.paragraph(
+            "Inputs that are not named have their median, or most frequent value: "
+            f"{values_text(others)}."
+        )
+    return records
+
+
+def _certified(
+    intervals: pd.DataFrame, joint: pd.DataFrame | None, ed50: list[Interval], band: Band | None
+) -> dict[str, bool]:
+    """Return which results are proven, by name; intervals of which all or none are count as one."""
+    certified = {f"the interval of {name}": row["certified"] for name, row in intervals.iterrows()}
+    if len(set(certified.values())) == 1:
+        certified = {"the intervals": bool(intervals["certified"].all())}
+    if joint is not None:
+        certified["the intervals for all at once"] = bool(joint["certified"].all())
+    certified |= {one.name: one.certified for one in ed50}
+    if band is not None:
+        certified["the band"] = band.certified
+    return certified

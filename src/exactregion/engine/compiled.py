@@ -25,6 +25,7 @@ __all__ = [
     "follow_dense",
     "follow_labels",
     "follow_sparse",
+    "largest",
     "thresholds_of",
 ]
 
@@ -204,7 +205,7 @@ def _in_metric(points: Any, centre: Any, W: Any, out: Any) -> None:
 
 
 @compiled
-def _largest(points: Any, W: Any, out: Any) -> None:
+def largest(points: Any, W: Any, out: Any) -> None:
     """Find max_k (a_k + w_k · v_i), all data sets side by side so that their sums do not wait."""
     m, r = points.shape
     coordinates, value = points.T.copy(), np.empty(m)
@@ -228,7 +229,7 @@ def _measure(how: int, points: Any, centre: Any, W: Any, scale: float, mean: Any
     elif how == METRIC:
         _in_metric(points, centre, W, out)
     else:
-        _largest(points, W, out)
+        largest(points, W, out)
 
 
 @compiled

@@ -119,6 +119,16 @@ def metric_of(
     return W if measure.project is None else measure.project(W, theta)
 
 
+def _largest(points: FloatArray, W: FloatArray) -> FloatArray:
+    """Find max_k (a_k + w_k · v) for points (r, T, m) and W (T, K, r + 1): shape (T, m)."""
+    from exactregion.engine import compiled  # Numba is slow to import
+
+    highest = np.empty(points.shape[1:])
+    for t in range(len(highest)):
+        compiled.largest(np.ascontiguousarray(points[:, t].T), W[t], highest[t])
+    return highest
+
+
 @dataclass(frozen=True, eq=False)
 class TermAt:
     """One term at a batch of T candidates."""
@@ -131,6 +141,8 @@ class TermAt:
         """Measure points (r, T, m): shape (T, m)."""
         if isinstance(self.measure, OfLabels):
             return self._of_labels(self.measure, points)
+        if isinstance(self.measure, Largest):
+            return _largest(points, self.metric)
         return self.measure(points, self.centre, self.metric)
 
     @cached_property

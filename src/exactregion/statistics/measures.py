@@ -16,9 +16,6 @@ from exactregion._typing import FloatArray
 
 __all__ = ["FromCentre", "FromMean", "Largest", "Measure", "OfLabels", "Whitened", "squared_norms"]
 
-CACHED_NUMBERS = 2**16
-"""Numbers that are worked on at once where many functions are evaluated: they stay in the cache."""
-
 
 def squared_norms(points: FloatArray) -> FloatArray:
     """‖·‖² of points (r, T, m), coordinate after coordinate: shape (T, m)."""
@@ -103,18 +100,6 @@ class Largest:
 
     rows: Callable[[Any], FloatArray]
     uses_information: ClassVar[bool] = False
-
-    def __call__(self, points: FloatArray, centre: FloatArray, W: FloatArray) -> FloatArray:
-        """Measure points (r, T, m) by W (T, K, r + 1): shape (T, m)."""
-        highest = np.full(points.shape[1:], -np.inf)
-        at_once = max(1, CACHED_NUMBERS // highest.size)
-        for start in range(0, W.shape[1], at_once):
-            rows = W[:, start : start + at_once].transpose(2, 1, 0)[..., None]
-            value = np.repeat(rows[-1], points.shape[2], axis=-1)
-            for weight, coordinate in zip(rows, points, strict=False):
-                value += weight * coordinate
-            np.maximum(highest, value.max(axis=0), out=highest)
-        return highest
 
 
 @dataclass(frozen=True, eq=False)

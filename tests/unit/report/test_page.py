@@ -1,5 +1,6 @@
 """What holds of every page: it is complete, safe, and in order."""
 
+import ast
 import base64
 import hashlib
 import json
@@ -96,7 +97,11 @@ def test_facts_and_code_say_what_was_asked(pages, read):
 
 @pytest.mark.parametrize("name", ["tested", "region", "belt"])
 def test_the_code_is_python(name, pages, read):
-    compile(unescape(read(pages[name]).all("code")[0]["text"]), name, "exec")
+    tree = ast.parse(unescape(read(pages[name]).all("code")[0]["text"]))
+    attributes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
+    names = {node.attr for node in attributes if getattr(node.value, "id", None) == "er"}
+    assert names
+    assert names <= set(dir(er))
 
 
 def test_answer_and_guarantee_are_those_of_the_wording(pages, read, region, tested, belt):
