@@ -9,6 +9,7 @@ PARTS = (
     "belts",
     "misfit",
     "goodness",
+    "hypotheses",
     "defaults",
     "seeds",
     "areas",
