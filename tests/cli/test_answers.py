@@ -199,6 +199,9 @@ def test_fit_gives_what_the_region_gives(run, data):
         for row in found[name]:
             for key in ("estimate", "lower", "upper", "status"):
                 assert row[key] == table.loc[row["parameter"], key]
+    assert [test["pvalue"] for test in found["tests"]] == [
+        region.test(f"{name} = 0").pvalue for name in region.parameter_names_
+    ]
     (half,) = found["ed50"]
     even = region.functional(lambda theta: -theta[0] / theta[1])
     for end in ("lower", "upper"):
@@ -213,7 +216,7 @@ def test_fit_gives_what_the_region_gives(run, data):
     assert set(found) == {
         *("version", "command", "file", "n", "dropped", "successes", "trials", "event", "inputs"),
         *("formula", "model", "confidence_level", "statistic", "resamples", "seed", "coverage"),
-        *("status", "pvalue", "estimate", "intervals", "joint_intervals", "ed50", "band"),
+        *("status", "pvalue", "estimate", "intervals", "joint_intervals", "tests", "ed50", "band"),
         *("fail_below", "rejected"),
     }
 

@@ -22,7 +22,7 @@ from exactregion.cli.places import inputs_of, read_places, read_threshold, value
 from exactregion.data.table import check_file
 from exactregion.engine.progress import showing
 from exactregion.errors import InvalidValueError
-from exactregion.models import MODELS
+from exactregion.models import MODELS, LinearModel
 from exactregion.plotting.wording import (
     answer_of_region,
     estimate_and_interval,
@@ -48,6 +48,10 @@ Example:
   exactregion show oring.npz --at temp=31,53,65"""
 
 
+QUICK = 2
+"""Parameters up to which p-values are given unasked: with more, each is searched for seconds."""
+
+
 @dataclass(frozen=True)
 class Wanted:
     """What is computed of a region besides its intervals."""
@@ -55,6 +59,11 @@ class Wanted:
     joint: bool = opt.flag(
         "--joint",
         "Intervals that hold all at once too; wider than those that hold one by one.",
+        opt.RESULTS,
+    )
+    pvalues: bool = opt.flag(
+        "--pvalues",
+        "Exact p-value of each parameter being zero; with up to two parameters always given.",
         opt.RESULTS,
     )
     ed50: list[str] | None = opt.option(
@@ -157,6 +166,7 @@ def _describe(
         pvalue = float(region.pvalue(region.estimate_))
         intervals = region.intervals()
         joint = region.intervals(joint=True) if wanted.joint else None
+        tests = _tests(region, wanted)
         ed50 = [region.functional(threshold.solve, threshold.name) for threshold in thresholds]
         band = region.band(places) if given else None
 
@@ -171,7 +181,11 @@ def _describe(
         names.append("all at once")
         for cells, (_, row) in zip(rows, joint.iterrows(), strict=True):
             cells.append(estimate_and_interval(row)[1])
-    rows += [[one.name, *estimate_and_interval(vars(one)), ""][: len(names)] for one in ed50]
+    if any(tests):
+        names.append("p (= 0)")
+        for cells, test in zip(rows, tests, strict=True):
+            cells.append("" if test is None else f"{test.pvalue:.4g}")
+    rows += [[one.name, *estimate_and_interval(vars(one)), "", ""][: len(names)] for one in ed50]
     page.table(names, rows)
     if thresholds:
         page.paragraph("\n".join(threshold.explanation for threshold in thresholds))
@@ -191,6 +205,7 @@ def _describe(
         "pvalue": pvalue,
         "estimate": dict(zip(region.parameter_names_, region.estimate_, strict=True)),
         "intervals": interval_records(intervals),
+        "tests": [test.to_dict() for test in tests if test is not None] or None,
         "joint_intervals": None if joint is None else interval_records(joint),
         "ed50": [
             {"input": threshold.input, "others": threshold.others, **interval_record(vars(found))}
@@ -201,6 +216,18 @@ def _describe(
     }
     decided = "the largest p-value of a member is"
     results.finish(page, content, region, pvalue, decided)
+
+
+def _tests(region: er.ConfidenceRegion, wanted: Wanted) -> list[er.HypothesisTest | None]:
+    """Test each parameter that may be zero: where that is asked for, or takes a second."""
+    names, bounds = region.parameter_names_, region.model_.bounds
+    is_quick = len(names) <= QUICK and isinstance(region.model_, LinearModel)
+    if not wanted.pvalues and not is_quick:
+        return [None] * len(names)
+    return [
+        region.test({name: 0}) if low <= 0 <= high else None
+        for name, (low, high) in zip(names, bounds, strict=True)
+    ]
 
 
 def _show_band(

@@ -43,8 +43,8 @@ RIDGE = 1e-10
 NUMBERS = 2**21
 """Predictors that are worked on at once: 16 megabytes."""
 
-MOST_NUMBERS = 1e9
-"""Predictors of all refits on a line, up to which it is searched completely: about a minute."""
+REFIT_WORK = 10
+"""What a row of a refit takes, in the comparisons of labels that budgets count."""
 
 LINE_GAP = 0.05
 """How far the ends of the line may lie outside the joint region, as a share of its length."""
@@ -173,7 +173,8 @@ def largest_on_line(
     inputs = ProofInputs(fitted, window)
     low, high = domain.centre[0] - domain.half[0], domain.centre[0] + domain.half[0]
     changes = _Changes.between(inputs, low, high)
-    if (len(changes.place) + len(changes.initial)) * len(inputs.trials) > MOST_NUMBERS:
+    refits = len(changes.place) + len(changes.initial)
+    if REFIT_WORK * refits * len(inputs.trials) > budget:
         return None
     original = refit(inputs.successes[None])[0]
     wins_ties = inputs.draws.wins_ties
