@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import pickle
 import zipfile
 from pathlib import Path
@@ -56,6 +57,18 @@ def test_a_directory(tmp_path):
 def test_a_path_that_cannot_be():
     with pytest.raises(FileAccessError, match="null byte"):
         er.load("a\0b")
+
+
+@pytest.mark.parametrize("path", ["/dev/zero", "/dev/urandom"])
+def test_a_device_without_end(path):
+    with pytest.raises(FileAccessError, match="must be a regular file"):
+        er.load(path)
+
+
+def test_a_pipe_that_nobody_writes_to(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(FileAccessError, match="must be a regular file"):
+        er.load(tmp_path / "pipe")
 
 
 def npz(**arrays):
@@ -210,7 +223,7 @@ def test_a_newer_format(content, tmp_path):
 
 
 def edited(content, edit):
-    header, arrays = unpack(content, lambda header: None)
+    header, arrays = unpack(io.BytesIO(content), lambda header: None)
     edit(header, arrays)
     return pack(header, arrays)
 
