@@ -25,6 +25,7 @@ LINES = {
     "no such option": ((*FIT, "--modle", "probit"), "No such option: --modle"),
     "no file": (("fit",), "Missing argument 'FILE'"),
     "no value": ((*FIT, "--model"), "requires an argument"),
+    "no workers": ((*FIT, "--jobs", "0"), "--jobs must be a number of workers, 1 or more"),
     "no number": ((*FIT, "--seed", "one"), "Invalid value for '--seed'"),
     "nothing to test": (("test", "oring.csv", "--outcome", "y"), "--probability must name"),
     "no outcome": (("test", "oring.csv", "--probability", "y"), "--outcome must name the column"),

@@ -22,7 +22,7 @@ from exactregion._version import __version__
 from exactregion.cli.options import Output
 from exactregion.data.files import json_text, regular_file, write_whole
 from exactregion.engine.progress import showing
-from exactregion.errors import InvalidValueError, optional_module
+from exactregion.errors import FileAccessError, InvalidValueError, optional_module
 from exactregion.testing.result import ExactTestResult
 
 if TYPE_CHECKING:
@@ -66,7 +66,15 @@ def note(text: str, *, quiet: bool) -> None:
 
 
 def plain_streams() -> None:
-    """Let streams without Unicode show plain letters instead of failing."""
+    """Let streams without Unicode show plain letters instead of failing; check that they are open.
+
+    Python has no stream where the shell closed it. The next file that is opened would take its
+    number, and whatever libraries print would go into that file.
+    """
+    if sys.stderr is None:
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+    if sys.stdout is None:
+        raise FileAccessError("Standard output is closed. Send it to /dev/null to see no results.")
 
     def replace(error: UnicodeError) -> tuple[str, int]:
         if not isinstance(error, UnicodeEncodeError):

@@ -269,6 +269,15 @@ WRONG = [
     set_in("settings", "statistic", value={"type": "Neighborhood", "settings": {"k": "many"}}),
     set_in("settings", "statistic", value={"type": "Combined", "settings": {"statistics": 3}}),
     set_in("settings", "statistic", value={"mapping": 3}),
+    set_in("settings", "statistic", value={"type": "Neighborhood", "settings": {"nodes": 10**7}}),
+    set_in("settings", "statistic", value={"type": "Likelihood", "settings": {"members": 10**7}}),
+    set_in(
+        *("settings", "statistic"),
+        value={
+            "type": "Combined",
+            "settings": {"statistics": {"tuple": [{"type": "Score", "settings": {}}] * 65}},
+        },
+    ),
     set_in("settings", "n_resamples", value="many"),
     set_in("settings", "n_resamples", value={"float": "many"}),
     set_in("settings", "n_resamples", value=10**30),
