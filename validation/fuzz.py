@@ -132,7 +132,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
 """Options, and values that some of them accept."""
 
 
-def rows(n: int = 24) -> pd.DataFrame:
+def rows(n: int = 12) -> pd.DataFrame:
     """Return a small table that all commands accept."""
     rng = np.random.default_rng(0)
     x = rng.normal(size=n).round(2)
@@ -298,11 +298,12 @@ class Cases:
         return " ".join(words)[:300], lambda: run(words)
 
     def _command(self, path: Path, rng: Rng) -> tuple[str, Callable[[], object]]:
-        fit = ("--inputs", "x,s", "--confidence", "0.5")
+        member = ("--parameters", "0.1,0.2")
         commands = (
-            ("fit", str(path), "--outcome", "y", *fit),
-            ("fit", str(path), "--formula", "y ~ x", "--confidence", "0.5", "--drop-missing"),
-            ("fit", str(path), "--outcome", "y", "--trials", "n", *fit),
+            ("fit", str(path), "--outcome", "y", "--inputs", "x", "--confidence", "0.5"),
+            ("test", str(path), "--formula", "y ~ x", *member, "--drop-missing"),
+            ("test", str(path), "--outcome", "y", "--inputs", "s", *member),
+            ("test", str(path), "--outcome", "y", "--trials", "n", "--inputs", "x", *member),
             ("test", str(path), "--outcome", "y", "--probability", "p"),
             ("calibrate", str(path), "--outcome", "y", "--probability", "p", "--test-only"),
         )
@@ -387,7 +388,7 @@ def _main() -> int:
     chosen = parser.parse_args()
     counts = fuzz(tuple(chosen.kind or KINDS), chosen.each)
     columns = ("clear errors", "accepted", "others")
-    table = pd.DataFrame(counts, index=columns).T.fillna(0).astype(int)
+    table = pd.DataFrame(counts, index=list(columns)).T.fillna(0).astype(int)
     table.insert(0, "tried", table.sum(axis=1))
     print(table.to_string())
     return int(table["others"].any())

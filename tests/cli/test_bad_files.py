@@ -120,6 +120,9 @@ def test_files_that_are_not_there(run, tmp_path, save):
     done = run("test", tmp_path, *ASK)
     assert is_one_message(done)
     assert "is a folder" in done.err
+    done = run("test", "/dev/zero", *ASK)
+    assert is_one_message(done)
+    assert "is a device" in done.err
 
 
 def test_parquet_that_cannot_serve(run, save, tmp_path):

@@ -207,8 +207,14 @@ def read_table(source: str | Path, *, delimiter: str | None = None, decimal: str
 def check_file(path: Path) -> None:
     """Raise an error if there is no such file, or if it cannot be read."""
     try:
+        if path.is_char_device() or path.is_block_device():  # which may have no end
+            raise FileAccessError(
+                f"{str(path)!r} is a device. Give a file, or - for standard input."
+            )
         with path.open("rb"):
             return
+    except FileAccessError:
+        raise
     except FileNotFoundError as error:
         hint = f" There is no folder {str(path.parent)!r} either."
         if path.parent.is_dir():
