@@ -164,7 +164,7 @@ def _check_products(formula: str, columns: Sequence[str]) -> None:
         elif symbol in ("*", ":"):
             count = math.prod(parts) + sum(parts)
         else:
-            count = sum(parts) if parts else len(columns) if symbol == "." else 1
+            count = sum(parts) if parts else float(len(columns) if symbol == "." else 1)
         if count > MAX_PRODUCTS:
             raise too_many(f"{formula!r}, which has powers or products of many terms,")
         counts[id(node)] = count
