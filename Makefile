@@ -6,9 +6,9 @@ SCRATCH := build/constraints
 FLOORS := build/floors
 
 # what touches other packages most: frames, formulas, files, pictures, reports, the command
-FLOOR_TESTS := tests/unit/data tests/unit/report tests/unit/test_package.py \
-  tests/unit/test_estimator.py tests/unit/test_ranking.py tests/unit/save/test_formula.py \
-  tests/unit/plotting/test_canvas.py tests/cli/test_bad_options.py tests/cli/test_terminal.py
+FLOOR_TESTS := tests/unit/data tests/unit/test_package.py tests/unit/save/test_formula.py \
+  tests/unit/plotting/test_canvas.py tests/unit/report/test_inputs.py \
+  tests/cli/test_bad_options.py tests/cli/test_terminal.py
 
 .DEFAULT_GOAL := help
 

@@ -21,7 +21,7 @@ LINES = {
         ("calibrate", "oring.csv", "--outcome", "y", "--probability", "pressure", "--by", "y,temp"),
         "has no column 'y,temp'",
     ),
-    "no such command": (("tset",), "No such command 'tset'. Did you mean 'test'"),
+    "no such command": (("tset",), "No such command 'tset'."),
     "no such option": ((*FIT, "--modle", "probit"), "No such option: --modle"),
     "no file": (("fit",), "Missing argument 'FILE'"),
     "no value": ((*FIT, "--model"), "requires an argument"),
