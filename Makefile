@@ -3,6 +3,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SCRATCH := build/constraints
+FLOORS := build/floors
+
+# what touches other packages most: frames, formulas, files, pictures, reports, the command
+FLOOR_TESTS := tests/unit/data tests/unit/test_package.py tests/unit/save/test_formula.py \
+  tests/unit/plotting/test_canvas.py tests/unit/report/test_inputs.py \
+  tests/cli/test_bad_options.py tests/cli/test_terminal.py
 
 .DEFAULT_GOAL := help
 
@@ -55,6 +61,20 @@ test: venv browser lint types ## Check style and types, then run the tests
 .PHONY: audit
 audit: venv ## Run the long validity studies
 	$(BIN)/python -m pytest -m audit -n 2
+
+.PHONY: fuzz
+fuzz: venv ## Try damaged files, odd formulas and random options: minutes
+	$(BIN)/python -m validation.fuzz
+
+# Packages that pyproject.toml names, at the lowest versions that it allows; theirs are the newest.
+.PHONY: floors
+floors: venv ## Run the quick tests with the lowest versions that pyproject.toml allows
+	rm -rf $(FLOORS)
+	$(BIN)/uv venv -q --python $(BIN)/python $(FLOORS)
+	$(BIN)/uv pip install -q --python $(FLOORS)/bin/python --resolution lowest-direct -e '.[all]'
+	$(BIN)/uv pip install -q --python $(FLOORS)/bin/python -c constraints.txt \
+	  hypothesis polars pytest pytest-xdist
+	$(FLOORS)/bin/python -m pytest -n 2 -q -W default $(FLOOR_TESTS)
 
 .PHONY: bench
 bench: venv ## Measure speed, as ratios within one run

@@ -1,27 +1,28 @@
 """Exact, finite-sample confidence regions and tests for the probability of a binary outcome."""
 
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
 
-from exactregion import datasets, errors, kernels, models, plotting, statistics
 from exactregion._version import __version__
-from exactregion.calibration import CalibrationBelt, calibration_belt
-from exactregion.errors import ExactRegionError
-from exactregion.region import (
-    Band,
-    ConfidenceRegion,
-    Evaluation,
-    HypothesisTest,
-    Interval,
-    Risk,
-    Summary,
-    compare_nested,
-)
-from exactregion.save import load
-from exactregion.testing import calibration_test, compare, model_test
-from exactregion.testing.result import ExactTestResult
 
+TYPE_CHECKING = False  # as typing has it, which takes a while to load
 if TYPE_CHECKING:
+    from exactregion import datasets, errors, kernels, models, plotting, statistics
+    from exactregion.calibration import CalibrationBelt, calibration_belt
+    from exactregion.errors import ExactRegionError
     from exactregion.estimator import RegionClassifier
+    from exactregion.region import (
+        Band,
+        ConfidenceRegion,
+        Evaluation,
+        HypothesisTest,
+        Interval,
+        Risk,
+        Summary,
+        compare_nested,
+    )
+    from exactregion.save import load
+    from exactregion.testing import calibration_test, compare, model_test
+    from exactregion.testing.result import ExactTestResult
 
 __all__ = [
     "Band",
@@ -50,13 +51,35 @@ __all__ = [
     "statistics",
 ]
 
+# Where each name is. NumPy, SciPy and Numba take seconds to load: the command must be able to stop
+# in them as it does anywhere else, and it is loaded by way of this package.
+_PUBLIC = {
+    "calibration": ("CalibrationBelt", "calibration_belt"),
+    "errors": ("ExactRegionError",),
+    "estimator": ("RegionClassifier",),
+    "region": (
+        *("Band", "ConfidenceRegion", "Evaluation", "HypothesisTest", "Interval", "Risk"),
+        *("Summary", "compare_nested"),
+    ),
+    "save": ("load",),
+    "testing": ("calibration_test", "compare", "model_test"),
+    "testing.result": ("ExactTestResult",),
+}
+_HOMES = {name: module for module, names in _PUBLIC.items() for name in names}
+_MODULES = {
+    *("calibration", "datasets", "errors", "kernels", "models", "plotting", "region", "save"),
+    *("statistics", "testing"),
+}
 
-def __getattr__(name: str) -> Any:
-    """Load what needs scikit-learn at first use."""
-    if name == "RegionClassifier":
-        from exactregion.estimator import RegionClassifier
 
-        return RegionClassifier
+def __getattr__(name: str) -> object:
+    """Load what is asked for at its first use."""
+    if name in _MODULES:
+        return import_module(f"exactregion.{name}")
+    if name in _HOMES:
+        found: object = getattr(import_module(f"exactregion.{_HOMES[name]}"), name)
+        globals()[name] = found
+        return found
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -24,7 +24,7 @@ from exactregion import kernels, models, statistics
 from exactregion._typing import FloatArray
 from exactregion._version import __version__
 from exactregion.data.design import Design
-from exactregion.data.files import Arrays, pack, unpack, write_whole
+from exactregion.data.files import Arrays, pack, regular_file, unpack, write_whole
 from exactregion.data.sample import Sample
 from exactregion.engine import DEFAULT_BATCH
 from exactregion.errors import (
@@ -67,6 +67,8 @@ def save(region: ConfidenceRegion, path: str | os.PathLike[str]) -> Path:
     content = pack(*_describe(region.fitted_))
     try:
         return write_whole(target, lambda file: file.write(content))
+    except FileAccessError:
+        raise
     except (OSError, ValueError) as error:
         raise _access_error("that can be written", target, error) from error
 
@@ -106,11 +108,14 @@ def load(
     """
     source = _as_path(path)
     try:
-        content = source.read_bytes()
+        file = regular_file(source).open("rb")
+    except FileAccessError:
+        raise
     except (OSError, ValueError) as error:
         raise _access_error("that region.save wrote", source, error) from error
     try:
-        header, arrays = unpack(content, _check_header)
+        with file:
+            header, arrays = unpack(file, _check_header)
         fitted = _rebuild(header, arrays, {"model": model, "statistic": statistic})
     except FileFormatError as error:
         raise FileFormatError(f"The file {str(source)!r} cannot be loaded: {error}.") from error

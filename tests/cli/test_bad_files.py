@@ -70,6 +70,21 @@ FILES = {
         ("--trials", "n"),
         "--outcome must hold at least one trial",
     ),
+    "too large for a number": (
+        f"y,p,x,n\n1,0.5,1,{'9' * 5000}\n",
+        ("--trials", "n"),
+        "Column 'n' must hold numbers between -1e+100 and 1e+100, but row 1 (line 2) has 9999",
+    ),
+    "too large to be squared": (
+        GOOD.replace(",3\n", ",1e308\n"),
+        (),
+        "Column 'x' must hold numbers between -1e+100 and 1e+100, but row 3 (line 4) has 1e308.",
+    ),
+    "too many trials": (
+        "y,p,x,n\n1,0.5,1,1e20\n",
+        ("--trials", "n"),
+        "must add up to at most 2**31",
+    ),
     "nothing to look at": ("y,p\n1,0.5\n0,0.5\n", (), "exactregion calibrate"),
     "cut gzip": (gzip.compress(GOOD.encode())[:-9], (), "cannot be unpacked"),
 }
@@ -105,6 +120,9 @@ def test_files_that_are_not_there(run, tmp_path, save):
     done = run("test", tmp_path, *ASK)
     assert is_one_message(done)
     assert "is a folder" in done.err
+    done = run("test", "/dev/zero", *ASK)
+    assert is_one_message(done)
+    assert "is a device" in done.err
 
 
 def test_parquet_that_cannot_serve(run, save, tmp_path):
@@ -116,6 +134,19 @@ def test_parquet_that_cannot_serve(run, save, tmp_path):
     done = run("test", tmp_path / "nested.parquet", *ASK, "--inputs", "x")
     assert is_one_message(done)
     assert "Column 'x' must hold numbers. Got list<" in done.err
+
+
+def test_parquet_with_a_flipped_bit(run, tmp_path):
+    path = tmp_path / "data.parquet"
+    frame = pd.DataFrame({"y": [0, 1] * 20, "p": [0.5] * 40, "x": np.arange(40.0), "s": ["a"] * 40})
+    frame.to_parquet(path)
+    content = path.read_bytes()
+    for place in range(4, len(content) - 4, 29):
+        damaged = bytearray(content)
+        damaged[place] ^= 1 << (place % 8)
+        path.write_bytes(damaged)
+        done = run("test", path, *ASK)
+        assert done.code == 0 or is_one_message(done), (place, done)
 
 
 def test_a_missing_package_is_named_before_any_work(run, save, monkeypatch):

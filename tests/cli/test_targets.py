@@ -53,6 +53,22 @@ def test_targets_are_checked_first(run, here, options, message):
     assert (here / "old.png").read_bytes() == b"old"
 
 
+@pytest.mark.usefixtures("no_work")
+def test_force_does_not_replace_a_device(run, here):
+    (here / "null.png").symlink_to("/dev/null")
+    done = run(*FIT, "--plot", "null.png", "--force")
+    assert done.code == 2
+    assert "must be a regular file" in done.err
+
+
+@pytest.mark.usefixtures("no_work")
+def test_a_link_into_a_folder_that_is_not_there(run, here):
+    (here / "a.png").symlink_to(here / "nowhere" / "a.png")
+    done = run(*FIT, "--plot", "a.png")
+    assert done.code == 2
+    assert f"there is no folder '{here / 'nowhere'}'" in done.err
+
+
 @pytest.mark.usefixtures("no_work", "here")
 def test_a_folder_that_cannot_be_written_to(run, monkeypatch):
     monkeypatch.setattr("os.access", lambda path, mode: False)  # root may write everywhere

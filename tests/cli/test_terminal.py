@@ -179,6 +179,33 @@ def test_interruption_is_quiet():
     assert (process.returncode, out, err) == (130, b"", b"")
 
 
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_interruption_is_quiet_while_modules_are_loaded(tmp_path):
+    """NumPy is loaded by the command, not by the package that holds it."""
+    (tmp_path / "numpy.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "exactregion", *TEST],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])},
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a shell that closes streams")
+@pytest.mark.parametrize(("closed", "err"), [(">&-", "Standard output is closed"), ("2>&-", "")])
+def test_closed_streams(data, closed, err):
+    command = shlex.join([sys.executable, "-m", "exactregion", *TEST, "--resamples", "x"])
+    done = subprocess.run(
+        f"{command} {closed}", shell=True, cwd=data, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert err in done.stderr
+    assert "defect" not in done.stderr
+
+
 def test_a_defect_says_so(run, save, monkeypatch):
     def broken(*args, **kwargs):
         raise ZeroDivisionError("by design")

@@ -31,12 +31,23 @@ def test_exported_names_exist_and_are_sorted(module):
 
 
 def test_import_loads_nothing_heavy():
-    code = f"import sys, exactregion; print([name for name in {HEAVY} if name in sys.modules])"
+    code = (
+        "import sys, exactregion as er; names = {*er.__all__} - {'RegionClassifier'}; "
+        "[getattr(er, name) for name in names]; "
+        f"print([name for name in {HEAVY} if name in sys.modules])"
+    )
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "[]"
     assert done.stderr == ""
+
+
+def test_the_command_begins_before_numpy_is_loaded():
+    """So that Ctrl-C is noticed by the command from its first moment on."""
+    code = "import sys, exactregion.cli; print('numpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
 
 
 def test_version_is_that_of_the_distribution():

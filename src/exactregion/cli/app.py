@@ -94,10 +94,10 @@ for name, command, epilog in (
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run a command line, the one of the process by default, and return its exit code."""
-    plain_streams()
     os.environ["MPLBACKEND"] = "Agg"  # pictures go to files, never to windows
     command = typer.main.get_command(app)
     try:
+        plain_streams()
         code = command.main(
             args=None if arguments is None else list(arguments),
             prog_name="exactregion",

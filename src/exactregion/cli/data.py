@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
-from exactregion._typing import IntArray
 from exactregion.cli.options import Columns, Outcome, Reading
 from exactregion.cli.output import note
 from exactregion.data.design import Design
@@ -250,7 +250,7 @@ def _read_outcomes(
     return y, positive, event, int(found.successes.sum()), int(found.trials.sum())
 
 
-def _read_counts(table: Table, frame: pd.DataFrame, outcome: Outcome) -> IntArray:
+def _read_counts(table: Table, frame: pd.DataFrame, outcome: Outcome) -> npt.NDArray[Any]:
     """Return successes and failures; an error names the row that has none."""
     k, t = frame[outcome.outcome], frame[outcome.trials]
     for values in (k, t):
@@ -262,7 +262,7 @@ def _read_counts(table: Table, frame: pd.DataFrame, outcome: Outcome) -> IntArra
             f"Column {k.name!r} must not exceed column {t.name!r}, but {table.where(row)} has "
             f"{int(k.loc[row])} successes in {int(t.loc[row])} trials."
         )
-    return np.column_stack([k, t - k]).astype(np.int64)
+    return np.column_stack([k, t - k])
 
 
 def _refuse_first(

@@ -19,6 +19,7 @@ from exactregion.cli.output import (
     settings_text,
 )
 from exactregion.cli.places import inputs_of, read_places, read_threshold, values_text
+from exactregion.data.sources import check_n_jobs
 from exactregion.data.table import check_file
 from exactregion.engine.progress import showing
 from exactregion.errors import InvalidValueError
@@ -123,6 +124,7 @@ def show(
     It gives the same answers as before, and new ones: other places, a picture, a report.
     """
     check_file(file)
+    check_n_jobs(jobs)
     region = er.load(file)
     region.n_jobs = jobs
     results = Results(output, output.alpha(region.n_resamples))

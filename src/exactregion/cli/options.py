@@ -19,6 +19,7 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from exactregion.data.sources import check_n_jobs
 from exactregion.data.table import did_you_mean
 from exactregion.errors import InvalidValueError
 from exactregion.models import MODELS, Model
@@ -185,6 +186,11 @@ class Search(Draws):
 
     confidence: str = option(METHOD, "LEVEL", "Such as 0.95 or 95%.", "0.95")
     jobs: int | None = JOBS
+
+    def __post_init__(self) -> None:
+        """Check the values before any work."""
+        super().__post_init__()
+        check_n_jobs(self.jobs)
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,9 @@ from rich.text import Text
 
 from exactregion._version import __version__
 from exactregion.cli.options import Output
-from exactregion.data.files import json_text, write_whole
+from exactregion.data.files import json_text, regular_file, write_whole
 from exactregion.engine.progress import showing
-from exactregion.errors import InvalidValueError, optional_module
+from exactregion.errors import FileAccessError, InvalidValueError, optional_module
 from exactregion.testing.result import ExactTestResult
 
 if TYPE_CHECKING:
@@ -66,7 +66,15 @@ def note(text: str, *, quiet: bool) -> None:
 
 
 def plain_streams() -> None:
-    """Let streams without Unicode show plain letters instead of failing."""
+    """Let streams without Unicode show plain letters instead of failing; check that they are open.
+
+    Python has no stream where the shell closed it. The next file that is opened would take its
+    number, and whatever libraries print would go into that file.
+    """
+    if sys.stderr is None:
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+    if sys.stdout is None:
+        raise FileAccessError("Standard output is closed. Send it to /dev/null to see no results.")
 
     def replace(error: UnicodeError) -> tuple[str, int]:
         if not isinstance(error, UnicodeEncodeError):
@@ -177,15 +185,16 @@ def check_target(option: str, path: Path, *, force: bool) -> None:
         optional_module(package, option, option.removeprefix("--"))
     if path.is_dir():
         raise InvalidValueError(f"{option} must be a file. {str(path)!r} is a folder.")
-    if not path.parent.is_dir():
-        raise InvalidValueError(f"{option}: there is no folder {str(path.parent)!r}.")
+    folder = regular_file(path).parent if path.is_symlink() or path.exists() else path.parent
+    if not folder.is_dir():
+        raise InvalidValueError(f"{option}: there is no folder {str(folder)!r}.")
     if path.exists() and not force:
         raise InvalidValueError(
             f"{option}: the file {str(path)!r} exists. Add --force to replace it, or choose "
             "another name."
         )
-    if not os.access(path.parent, os.W_OK | os.X_OK):
-        raise InvalidValueError(f"{option}: the folder {str(path.parent)!r} cannot be written to.")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InvalidValueError(f"{option}: the folder {str(folder)!r} cannot be written to.")
 
 
 def make_folder(folder: Path, names: Iterable[str], *, force: bool) -> None:

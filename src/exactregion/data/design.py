@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,15 +11,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from exactregion.data.formula import (
+    MAX_COLUMNS,
+    columns_asked_for,
     columns_of,
     columns_of_terms,
     formulaic_module,
     parse_formula,
+    too_many,
     unreadable,
 )
 from exactregion.data.frames import as_pandas, check_present
 from exactregion.data.reading import from_native
-from exactregion.errors import InvalidTypeError, InvalidValueError
+from exactregion.errors import ExactRegionError, InvalidTypeError, InvalidValueError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -187,8 +191,14 @@ def _evaluate(spec: Any, frame: pd.DataFrame, formula: str) -> tuple[pd.DataFram
         # numbers that are not finite are named by row and column afterwards
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("error", formulaic_module(".errors").DataMismatchWarning)
-            made = spec.get_model_matrix(frame, context={})
+            materializer = formulaic_module(".materializers").FormulaMaterializer.for_data(frame)(
+                frame, context={}
+            )
+            _check_width(materializer, spec)
+            made = materializer.get_model_matrix(spec)
         matrix = pd.DataFrame(made).astype(np.float64)
+    except ExactRegionError:
+        raise
     except Exception as error:  # whatever an expression of the user's may raise
         raise unreadable(formula, error) from error
     bad = ~np.isfinite(matrix.to_numpy())
@@ -200,6 +210,32 @@ def _evaluate(spec: Any, frame: pd.DataFrame, formula: str) -> tuple[pd.DataFram
             parameter="formula",
         )
     return matrix, made.model_spec
+
+
+def _check_width(materializer: Any, spec: Any) -> None:
+    """Raise an error for a matrix with too many columns, before it is made.
+
+    The materializer keeps the factors that are evaluated here.
+    """
+    total = 0
+    for term in spec.formula:
+        factors = [materializer._evaluate_factor(one, spec, set()) for one in term.factors]
+        total += math.prod(map(_width, factors))
+        if total > MAX_COLUMNS:
+            raise too_many(f"{total:,} with {str(term)!r}")
+
+
+def _width(evaluated: Any) -> int:
+    """Return the largest number of columns that a factor may have."""
+    import pandas as pd
+
+    values = evaluated.values.__wrapped__
+    if evaluated.metadata.kind.value == "categorical":
+        # two at least: formulaic looks at each factor of a term with and without the others
+        counts = columns_asked_for(evaluated.factor)
+        return max(2, int(pd.Series(np.asarray(values)).nunique()), *counts)
+    shape = np.shape(values)
+    return len(values) if isinstance(values, dict) else int(shape[1]) if len(shape) > 1 else 1
 
 
 def _outcomes(left: Any, frame: pd.DataFrame, formula: str) -> Any:

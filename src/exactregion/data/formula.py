@@ -2,21 +2,28 @@
 
 formulaic parses and evaluates. What a formula may call is checked here, before any of it runs:
 columns, the transforms of formulaic, and functions that work entry by entry. So a formula that
-comes from a file can compute, and nothing else; powers of plain numbers, which could take forever,
-are refused.
+comes from a file can compute, and nothing else; and what would take forever or fill the memory is
+refused: too many terms or columns, powers of plain numbers, and text that is multiplied.
 """
 
 from __future__ import annotations
 
 import ast
+import math
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from inspect import signature
 from typing import Any, cast
 
 import numpy as np
 
 from exactregion.data.table import did_you_mean
-from exactregion.errors import InvalidTypeError, InvalidValueError, optional_module
+from exactregion.errors import (
+    ExactRegionError,
+    InvalidTypeError,
+    InvalidValueError,
+    optional_module,
+)
 
 BUILTINS = frozenset({"abs", "float", "int", "pow", "round"})
 """Functions of Python that a formula may call."""
@@ -26,6 +33,25 @@ OF_COLUMNS = frozenset({"abs", "astype", "between", "clip", "isin", "round", "st
 OF_TEXT = frozenset({"contains", "endswith", "len", "lower", "startswith", "strip", "upper"})
 ATTRIBUTES = OF_NUMPY | OF_COLUMNS | OF_TEXT
 """What a formula may take from NumPy, besides its ufuncs, and from columns."""
+
+KINDS = frozenset({"bool", "category", "float", "float64", "int", "int64", "str"})
+"""What a column may be turned into by ``astype``, as text."""
+
+SYNTAX = (
+    *(ast.Expression, ast.Name, ast.Load, ast.Constant, ast.Call, ast.keyword, ast.Attribute),
+    *(ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.List, ast.Tuple, ast.Dict),
+    *(ast.operator, ast.unaryop, ast.boolop, ast.cmpop),
+)
+"""What an expression may be made of."""
+
+COUNTS = frozenset({"degree", "df", "levels"})
+"""Arguments of transforms on which the number of their columns depends."""
+
+MAX_COLUMNS = 1000
+"""Columns that a formula may give: far more parameters than a region can be searched for."""
+
+MAX_PRODUCTS = 100_000
+"""Products of terms that formulaic may form on the way to them; each takes microseconds."""
 
 OUT_OF_SCOPE = frozenset({"lag"})
 """Transforms that use other rows, which are independent here and come in any order."""
@@ -51,9 +77,12 @@ def parse_formula(formula: object, columns: Sequence[str]) -> tuple[Terms, Terms
         # parsing runs parts of expressions, so they are checked first
         for expression in _expressions(formula):
             _check_expression(expression, columns)
+        _check_products(formula, columns)
         context = {"__formulaic_variables_available__": list(columns)}
         parsed = formulaic.Formula(formula, _context=context)
-    except (formulaic.errors.FormulaicError, SyntaxError) as error:
+    except ExactRegionError:
+        raise
+    except Exception as error:  # parsers raise many kinds on what is no formula
         raise unreadable(formula, error) from error
     left, right = getattr(parsed, "lhs", None), getattr(parsed, "rhs", None)
     if not all(isinstance(side, formulaic.SimpleFormula) for side in (left, right)):
@@ -76,13 +105,17 @@ def columns_of(factor: Any, columns: Collection[str]) -> Iterator[str]:
     elif factor.eval_method.value == "python":
         tree, aliases = _tree(factor.expr)
         for node in ast.walk(tree):
-            name: object = None
-            if isinstance(node, ast.Name):
-                name = aliases.get(node.id, node.id)
-            elif isinstance(node, ast.Constant) and "Q(" in factor.expr:
-                name = node.value  # Q("a name") is another way to write `a name`
-            if isinstance(name, str) and name in columns:
+            if isinstance(node, ast.Name) and (name := aliases.get(node.id, node.id)) in columns:
                 yield name
+            elif _called(node) == "Q":
+                yield _quoted(node)
+
+
+def columns_asked_for(factor: Any) -> list[int]:
+    """List the numbers of columns that the transforms of a factor ask for."""
+    if factor.eval_method.value != "python":
+        return []
+    return [int(count) for count in _column_counts(_tree(factor.expr)[0])]
 
 
 def columns_of_terms(terms: Terms, columns: Collection[str]) -> list[str]:
@@ -115,6 +148,45 @@ def _tree(expression: str) -> tuple[ast.Expression, dict[str, str]]:
     return ast.parse(code, mode="eval"), aliases
 
 
+def _check_products(formula: str, columns: Sequence[str]) -> None:
+    """Raise an error for a formula that formulaic would expand into too many products of terms."""
+    parser = formulaic_module(".parser").DefaultFormulaParser()
+    nodes = [parser.get_ast(formula, context={})]
+    for node in nodes:  # which grows: a formula of many terms is too deep for recursion
+        nodes.extend(getattr(node, "args", ()))
+    counts: dict[int, float] = {}
+    for node in reversed(nodes):
+        parts = [counts[id(part)] for part in getattr(node, "args", ())]
+        symbol = node.operator.symbol if hasattr(node, "operator") else None
+        if symbol in ("**", "^"):
+            power = _number(str(node.args[1]))
+            count = max(power, math.prod([parts[0]] * int(min(power, MAX_PRODUCTS))))
+        elif symbol in ("*", ":"):
+            count = math.prod(parts) + sum(parts)
+        else:
+            count = sum(parts) if parts else float(len(columns) if symbol == "." else 1)
+        if count > MAX_PRODUCTS:
+            raise too_many(f"{formula!r}, which has powers or products of many terms,")
+        counts[id(node)] = count
+
+
+def _number(text: str) -> float:
+    """Return the number that a text is; infinity if it is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.inf
+
+
+def too_many(what: str) -> InvalidValueError:
+    """Make the error for a formula with too many terms or columns."""
+    return InvalidValueError(
+        f"must give at most {MAX_COLUMNS:,} columns. Got {what} instead: use fewer terms, or fewer "
+        "levels of text.",
+        parameter="formula",
+    )
+
+
 def _check_expression(expression: str, columns: Sequence[str]) -> None:
     """Raise an error for what a formula must not call."""
     known = {*columns, *formulaic_module(".transforms").TRANSFORMS, *BUILTINS} - OUT_OF_SCOPE
@@ -128,38 +200,105 @@ def _check_expression(expression: str, columns: Sequence[str]) -> None:
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and aliases.get(node.id, node.id) not in known:
             raise _unknown(aliases.get(node.id, node.id), columns, known)
-        if _is_plain_power(node, aliases, columns):
+        if _called(node) == "Q":
+            _quoted(node)  # which column it is must be known without running it
+        if _may_explode(node) and not _names(node, aliases) & set(columns):
             raise InvalidValueError(
-                "must take powers of columns only. "
+                "must take powers of columns only, and small numbers. "
                 f"Got {ast.unparse(node)!r} instead: write the number.",
                 parameter="formula",
             )
-        if isinstance(node, (ast.Attribute, ast.Subscript, ast.Lambda)) and not _is_pure(node):
+        if not _is_pure(node):
             raise InvalidValueError(
                 "must use columns, transforms of formulaic, and functions "
                 f"that work entry by entry. Got {ast.unparse(node)!r} instead: make such a column "
                 "in the data first.",
                 parameter="formula",
             )
+        if max(_column_counts(node), default=0) > MAX_COLUMNS:
+            raise too_many(repr(ast.unparse(node)))
 
 
-def _is_plain_power(node: ast.AST, aliases: dict[str, str], columns: Collection[str]) -> bool:
-    """Whether a node raises one plain number to another, which may take forever."""
-    is_power = isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Pow, ast.LShift))
-    called = isinstance(node, ast.Call) and getattr(node.func, "id", "") == "pow"
-    if not is_power and not called:
-        return False
-    names = {aliases.get(part.id, part.id) for part in ast.walk(node) if isinstance(part, ast.Name)}
-    return not names & set(columns)
+def _names(node: ast.AST, aliases: Mapping[str, str]) -> set[str]:
+    names = (part.id for part in ast.walk(node) if isinstance(part, ast.Name))
+    return {aliases.get(name, name) for name in names}
 
 
-def _is_pure(node: ast.expr) -> bool:
-    if not isinstance(node, ast.Attribute):
-        return False
-    owner = node.value.id if isinstance(node.value, ast.Name) else None
-    if owner == "contr":
-        return not node.attr.startswith("_")
-    return (owner == "np" and _is_ufunc(node.attr)) or node.attr in ATTRIBUTES
+def _called(node: ast.AST) -> str:
+    """Return the name of the function or method that a node calls, or nothing."""
+    function = node.func if isinstance(node, ast.Call) else None
+    return str(getattr(function, "id", "") or getattr(function, "attr", ""))
+
+
+def _may_explode(node: ast.AST) -> bool:
+    """Whether a node without columns may be a whole number without end, which takes forever.
+
+    64 bits are what NumPy computes with; sums and products have no more bits than their parts.
+    """
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Pow, ast.LShift)):
+        return True
+    numbers = [part.value for part in ast.walk(node) if isinstance(part, ast.Constant)]
+    bits = sum(number.bit_length() for number in numbers if isinstance(number, int))
+    return _called(node) in BUILTINS or (isinstance(node, (ast.Constant, ast.BinOp)) and bits > 62)
+
+
+def _quoted(node: ast.AST) -> str:
+    """Return the column that ``Q("a name")`` stands for; an error if it is not written out."""
+    match node:
+        case ast.Call(args=[ast.Constant(value=str(name))], keywords=[]):
+            return name
+    raise InvalidValueError(
+        f"must have one text in Q(…), the name of a column. Got {ast.unparse(node)!r} instead.",
+        parameter="formula",
+    )
+
+
+def _column_counts(node: ast.AST) -> Iterator[float]:
+    """Yield the numbers of columns that calls of transforms ask for: ``df=4`` or ``levels=[…]``."""
+    for call in ast.walk(node):
+        transform = formulaic_module(".transforms").TRANSFORMS.get(_called(call))
+        if not isinstance(call, ast.Call) or not callable(transform):
+            continue
+        try:
+            names = list(signature(transform).parameters)
+        except ValueError:
+            continue
+        given = dict(zip(names, call.args, strict=False))
+        given |= {str(keyword.arg): keyword.value for keyword in call.keywords}
+        for name in COUNTS & set(given):
+            try:
+                value = ast.literal_eval(given[name])
+            except ValueError:
+                yield math.inf  # computed: nobody knows how many
+                continue
+            yield len(value) if isinstance(value, (list, tuple)) else _number(str(value or 0))
+
+
+def _is_pure(node: ast.AST) -> bool:
+    """Whether an expression may have this node."""
+    match node:
+        case ast.Constant(value=value):
+            pure = value is None or isinstance(value, (bool, int, float, str))
+        case ast.BinOp(left=left, right=right):  # 'a' * 9 and '%9d' % x are text of any length
+            pure = not (_is_literal(left) or _is_literal(right))
+        case ast.Call(func=ast.Attribute(attr="astype")):
+            kinds = [getattr(kind, "value", getattr(kind, "id", None)) for kind in node.args]
+            pure = len(kinds) == 1 and kinds[0] in KINDS and not node.keywords
+        case ast.Attribute(value=ast.Name(id="contr"), attr=name):
+            pure = not name.startswith("_")
+        case ast.Attribute(value=ast.Name(id="np"), attr=name):
+            pure = _is_ufunc(name) or name in ATTRIBUTES
+        case ast.Attribute(value=owner, attr=name):
+            pure = name in ATTRIBUTES and not _is_literal(owner)
+        case _:
+            pure = isinstance(node, SYNTAX)
+    return pure
+
+
+def _is_literal(node: ast.AST) -> bool:
+    """Whether a node is text or a list that is written out."""
+    is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+    return is_text or isinstance(node, (ast.List, ast.Tuple, ast.Dict))
 
 
 def _is_ufunc(name: str) -> bool:

@@ -107,8 +107,18 @@ def _in_chunks(parts: Iterator[Rows]) -> Iterator[Rows]:
         yield concatenated(waiting)
 
 
+def check_n_jobs(n_jobs: int | None) -> None:
+    """Check a number of workers, as joblib counts them."""
+    if n_jobs == 0:
+        raise InvalidValueError(
+            "must be a number of workers, 1 or more, or -1 for all processors. Got 0 instead.",
+            parameter="n_jobs",
+        )
+
+
 def number_of_workers(n_jobs: int | None) -> int:
     """Turn `n_jobs`, as in joblib, into a number of workers."""
+    check_n_jobs(n_jobs)
     if n_jobs in (None, 1):
         return 1
     from joblib import effective_n_jobs

@@ -39,6 +39,9 @@ BOOLEANS = {"true": True, "false": False}
 NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 WITH_COMMA = NUMBER.replace(r"\.", ",")
 INTEGER = r"[+-]?\d{1,18}"
+LARGEST = 1e100
+"""Numbers that are larger, in size, are no measurements: their squares, summed, would overflow."""
+
 Kind = Literal["number", "boolean", "text", "mixed", "other"]
 OTHER_DELIMITERS = {";": "';'", "\t": "tab", "|": "'|'"}
 
@@ -119,6 +122,8 @@ class Table:
         for name, column in columns.items():
             if column.kind in ("mixed", "other") or (name in numbers and column.kind != "number"):
                 self._refuse(name, column)
+            if column.kind == "number":
+                self._check_size(name, column)
         missing: BoolArray = np.any([column.missing for column in columns.values()], axis=0)
         if missing.any() and not drop_missing:
             self._refuse_missing(columns, int(missing.sum()))
@@ -147,6 +152,16 @@ class Table:
             f"Column {name!r} must hold numbers, but {self.where(int(wrong.index[0]))} has "
             f"{cell!r}.{hint}"
         )
+
+    def _check_size(self, name: str, column: Column) -> None:
+        wrong = (column.values.abs() > LARGEST) & ~column.missing
+        if wrong.any():
+            row = int(column.values.index[wrong][0])
+            raise InvalidValueError(
+                f"Column {name!r} must hold numbers between -{LARGEST:g} and {LARGEST:g}, but "
+                f"{self.where(row)} has {str(column.cells.loc[row])[:20]}. If such cells have no "
+                "value, leave them empty."
+            )
 
     def _refuse_missing(self, columns: dict[str, Column], rows: int) -> NoReturn:
         name, column = next((n, c) for n, c in columns.items() if c.missing.any())
@@ -192,8 +207,14 @@ def read_table(source: str | Path, *, delimiter: str | None = None, decimal: str
 def check_file(path: Path) -> None:
     """Raise an error if there is no such file, or if it cannot be read."""
     try:
+        if path.is_char_device() or path.is_block_device():  # which may have no end
+            raise FileAccessError(
+                f"{str(path)!r} is a device. Give a file, or - for standard input."
+            )
         with path.open("rb"):
             return
+    except FileAccessError:
+        raise
     except FileNotFoundError as error:
         hint = f" There is no folder {str(path.parent)!r} either."
         if path.parent.is_dir():
@@ -340,18 +361,21 @@ def _read_parquet(content: bytes, label: str) -> Table:
     damaged = f"{label} is not a Parquet file, or it is damaged."
     try:
         file = pq.ParquetFile(pa.BufferReader(content))
-    except (pa.ArrowException, OSError) as error:
+        names, n_rows = file.schema_arrow.names, file.metadata.num_rows
+    except Exception as error:  # pyarrow raises many kinds on damaged bytes
         raise FileFormatError(damaged) from error
-    names, n_rows = file.schema_arrow.names, file.metadata.num_rows
     if not n_rows:
         raise FileFormatError(f"{label} has columns, but no rows.")
 
     @cache
     def read(position: int) -> Column:
         try:
-            return _parquet_column(file.read(columns=[names[position]]).column(0))
-        except (pa.ArrowException, OSError) as error:
+            column = _parquet_column(file.read(columns=[names[position]]).column(0))
+        except Exception as error:  # as above
             raise FileFormatError(damaged) from error
+        if len(column.values) != n_rows:
+            raise FileFormatError(damaged)
+        return column
 
     return Table(label, tuple(names), n_rows, read)
 

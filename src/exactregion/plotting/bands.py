@@ -164,7 +164,7 @@ class BandDisplay(canvas.Display):
         self._draw_undecided()
         self._draw_data()
         ax.margins(x=0.02)
-        ax.set(xlabel=self.name, ylabel="P(Y = 1 | x)", ylim=(-0.08, 1.08))
+        ax.set(xlabel=canvas.as_text(self.name), ylabel="P(Y = 1 | x)", ylim=(-0.08, 1.08))
         ax.set_yticks(np.linspace(0, 1, 6))
         canvas.remove_spines(ax)
         canvas.add_legend(ax)

@@ -161,6 +161,11 @@ def _check_truth(truth: npt.ArrayLike, d: int) -> FloatArray:
     return values
 
 
+def as_text(name: str) -> str:
+    """Write a name for matplotlib, which would read a formula between two dollar signs."""
+    return name.replace("$", r"\$")
+
+
 def remove_spines(ax: Axes, *names: str) -> None:
     """Hide the named sides of the frame; top and right by default."""
     for name in names or ("top", "right"):
@@ -174,10 +179,10 @@ def add_legend(ax: Axes, **kwargs: Any) -> None:
 
 def add_note(ax: Axes, title: str, note: str) -> None:
     """Write the title, and below it the note."""
-    ax.set_title(title, loc="left", fontsize="medium", pad=20 if note else 6)
+    ax.set_title(as_text(title), loc="left", fontsize="medium", pad=20 if note else 6)
     if note:
         ax.annotate(
-            note,
+            as_text(note),
             xy=(0, 1),
             xycoords="axes fraction",
             xytext=(0, 5),

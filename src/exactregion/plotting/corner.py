@@ -149,7 +149,7 @@ class CornerDisplay(canvas.RegionDisplay):
         for row, column in np.argwhere(np.tri(d)):
             panel = self.ax_[row, column] = ax.figure.add_subplot(spec[row, column])
             panel.tick_params(labelsize="small")
-            panel.set(xlim=self.limits[column], xlabel=self.names[column])
+            panel.set(xlim=self.limits[column], xlabel=canvas.as_text(self.names[column]))
             panel.set_xticks(_inner_ticks(*self.limits[column]))
             if row == column:
                 points = self._draw_interval(panel, row)
@@ -170,7 +170,7 @@ class CornerDisplay(canvas.RegionDisplay):
             canvas.remove_spines(ax, "bottom")
             ax.tick_params(bottom=False)
         style: dict[str, Any] = {"ha": "center", "fontsize": "small", "transform": ax.transAxes}
-        ax.text(0.5, 0.84, self.names[index], fontweight="bold", **style)
+        ax.text(0.5, 0.84, canvas.as_text(self.names[index]), fontweight="bold", **style)
         if self.status != "empty":
             left, right = np.clip([lower, upper], low, high)
             ax.plot([left, right], [0.4, 0.4], solid_capstyle="butt", **INTERVAL_STYLE)
@@ -181,7 +181,7 @@ class CornerDisplay(canvas.RegionDisplay):
         return self._draw_points(ax, lambda theta: (theta[index], 0.4))
 
     def _draw_pair(self, ax: Axes, row: int, column: int, **kwargs: Any) -> None:
-        ax.set(ylim=self.limits[row], ylabel=self.names[row])
+        ax.set(ylim=self.limits[row], ylabel=canvas.as_text(self.names[row]))
         ax.set_yticks(_inner_ticks(*self.limits[row]))
         pair = [column, row]
         if len(self.members) > 2:

@@ -106,7 +106,9 @@ class PValueDisplay(canvas.RegionDisplay):
         (self.line_,) = ax.plot(self.values, self.pvalues, **{**style, **kwargs})
         handles = [self.line_, *self._draw_levels(), *self._draw_pieces()]
         handles += self._draw_points(ax, self.place, clip_on=False)
-        ax.set(xlabel=self.names[0], ylabel="p-value", xlim=(low, high), ylim=(0, 1.04))
+        ax.set(
+            xlabel=canvas.as_text(self.names[0]), ylabel="p-value", xlim=(low, high), ylim=(0, 1.04)
+        )
         canvas.remove_spines(ax)
         canvas.add_legend(ax, handles=handles)
         title = f"Exact {wording.percent(self.coverage)} confidence set of {self.names[0]}"

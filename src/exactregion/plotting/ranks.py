@@ -164,7 +164,7 @@ class RankDisplay(canvas.RegionDisplay):
     def _draw(self, ax: Axes, **kwargs: Any) -> None:
         self._draw_heat(**kwargs)
         handles = self._draw_boundary() + self._draw_points(ax, self.places)
-        (xlabel, ylabel), (x, y) = self.axis_names, self.axes
+        (xlabel, ylabel), (x, y) = map(canvas.as_text, self.axis_names), self.axes
         ax.set(xlabel=xlabel, ylabel=ylabel, xlim=x[[0, -1]], ylim=y[[0, -1]])
         ax.locator_params(nbins=6)
         canvas.add_legend(ax, handles=handles)

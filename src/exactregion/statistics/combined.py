@@ -29,6 +29,10 @@ MULTIPLES = (0.25, 0.5, 1.0, 2.0)
 (validation/parts/defaults.py), in which they have 10 points more power than a single one."""
 
 
+MAX_PARTS = 64
+"""Statistics in a sum; each costs as much as it does alone."""
+
+
 class _Sum(Statistic):
     """Σ_k weight_k · scaled(Z⁽ᵏ⁾); a subclass says how parts are brought to one scale."""
 
@@ -40,6 +44,10 @@ class _Sum(Statistic):
                     f"The parts of {name} must be statistics, such as Score(). "
                     f"Got {statistic!r} instead."
                 )
+        if len(statistics) > MAX_PARTS:
+            raise InvalidValueError(
+                f"{name} takes at most {MAX_PARTS} statistics. Got {len(statistics)} instead."
+            )
         parts, usual = self._default_parts()
         if weights is None:
             weights = (1.0,) * len(statistics) if statistics else usual

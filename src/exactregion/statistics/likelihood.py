@@ -27,6 +27,9 @@ __all__ = ["Likelihood"]
 WEIGHT = 0.3
 """Weight of the discrepancy, as in `Combined`."""
 
+MAX_MEMBERS = 2**14
+"""Each member is evaluated in all rows; more than a few thousand lie too close to differ."""
+
 MEMBERS = 1024
 """Members of the family that every θ is compared with. With 256 regions are larger by up to a third
 where there are three parameters and a thousand trials (validation/islands.py); time grows with
@@ -89,9 +92,10 @@ class Likelihood(Statistic, name="likelihood"):
 
     def __post_init__(self) -> None:
         """Check the number of members."""
-        if not isinstance(self.members, Integral) or self.members < 1:
+        if not (isinstance(self.members, Integral) and 1 <= self.members <= MAX_MEMBERS):
             raise InvalidValueError(
-                f"of Likelihood must be a positive integer. Got {self.members!r} instead.",
+                f"of Likelihood must be an integer between 1 and {MAX_MEMBERS:,}. "
+                f"Got {self.members!r} instead.",
                 parameter="members",
             )
 

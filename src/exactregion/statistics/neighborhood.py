@@ -30,6 +30,10 @@ from exactregion.statistics.measures import FromMean
 __all__ = ["Neighborhood"]
 
 
+MAX_NODES = 2**14
+"""Each node is a column of as many numbers as there are rows; 512 are plenty in any dimension."""
+
+
 @dataclass(frozen=True)
 class Neighborhood(Statistic, name="neighborhood"):
     """Algorithm I of the paper: how far a data set's local estimate of f is from all the others'.
@@ -87,9 +91,10 @@ class Neighborhood(Statistic, name="neighborhood"):
                 f"Got measure={self.measure!r} instead.",
                 parameter="domain",
             )
-        if not (isinstance(self.nodes, (int, np.integer)) and self.nodes >= 1):
+        if not (isinstance(self.nodes, (int, np.integer)) and 1 <= self.nodes <= MAX_NODES):
             raise InvalidValueError(
-                f"of Neighborhood must be a positive integer. Got {self.nodes!r} instead.",
+                f"of Neighborhood must be an integer between 1 and {MAX_NODES:,}. "
+                f"Got {self.nodes!r} instead.",
                 parameter="nodes",
             )
 

@@ -534,5 +534,92 @@ def test_powers_of_plain_numbers_are_refused(term):
         design(f"ill ~ {term}")
 
 
+@pytest.mark.parametrize(
+    "term",
+    [
+        "I(age + 99999999999999999999)",
+        "I(age + 9999999999*9999999999*9999999999)",
+        "I(age + int(1e300))",
+        "round(1e300)*age",
+    ],
+)
+def test_whole_numbers_that_have_no_end_are_refused(term):
+    with pytest.raises(InvalidValueError, match="write the number"):
+        design(f"ill ~ {term}")
+
+
+@pytest.mark.parametrize(
+    "term",
+    [
+        "I('a' * 9999999999)",
+        "I([1] * 9999999999)",
+        "I('%9999999999d' % 3)",
+        "I(f'{3:9999999999}')",
+        "I(age.astype('O'))",
+        "I(age.astype('U99999999'))",
+        "np.add(*[age, age])",
+        "I(age if 1 else 2)",
+        "I(age + 1j)",
+        "I('a'.upper())",
+    ],
+)
+def test_literals_are_numbers_and_text_and_nothing_is_made_of_them(term):
+    with pytest.raises(InvalidValueError, match="work entry by entry"):
+        design(f"ill ~ {term}")
+
+
+@pytest.mark.parametrize(
+    "terms",
+    [
+        "(age + sex)**50",
+        "(age + sex)^50",
+        "age**99999999999",
+        "(age + sex)**(2 + 50)",
+        "((age + sex)**8)**8",
+        "*".join(f"np.log(age + {k})" for k in range(40)),
+        ":".join(f"(age + np.log(age + {k}))" for k in range(40)),
+        "bs(age, df=30000000)",
+        "bs(age, 30000000)",
+        "bs(age, df=int(age))",
+        "poly(age, 1001)",
+        "poly(age, degree=10*1000)",
+        "hashed(sex, levels=5000000)",
+        "hashed(sex, 50):hashed(arm, 50)",
+        "C(age):C(`blood pressure`)",
+        "age.astype('str'):C(`blood pressure`)",
+        ":".join(f"C(sex == '{k}')" for k in range(40)),
+        "+".join(f"I(age + {k})" for k in range(1001)),
+    ],
+)
+def test_formulas_that_would_not_end_are_refused(terms):
+    with pytest.raises(InvalidValueError, match="'formula' parameter must give at most 1,000"):
+        design(f"ill ~ {terms}")
+
+
+def test_formulas_of_many_terms_may_have_few():
+    assert design("ill ~ (age + sex + score)**3").matrix.shape == (N, 7)
+    assert design("ill ~ bs(age, df=20)").matrix.shape == (N, 20)
+
+
+@pytest.mark.parametrize("terms", ["I(age" + "+1" * 20_000 + ")", "age +" * 5000, "Q(("])
+def test_formulas_that_are_too_deep_are_refused(terms):
+    with pytest.raises(InvalidValueError, match="'formula' parameter must"):
+        design(f"ill ~ {terms}")
+
+
+@pytest.mark.parametrize("term", ["Q('ILL'.lower())", "Q(*['ill'])", "Q(variable='ill')", "Q()"])
+def test_quoted_columns_are_written_out(term):
+    with pytest.raises(InvalidValueError, match=r"must (have one text in Q|use columns)"):
+        design(f"ill ~ age + {term}")
+
+
+def test_quoted_columns_are_columns():
+    assert design("ill ~ Q('age')").columns == ("age",)
+    with pytest.raises(InvalidValueError, match="must not use the outcome"):
+        design("ill ~ Q('ill')")
+    with pytest.raises(InvalidValueError, match="'formula' parameter must"):
+        design("ill ~ Q('nowhere')")
+
+
 def test_powers_of_columns_are_fine():
     np.testing.assert_allclose(design("ill ~ I(age**2)").matrix.iloc[:, 0], DATA["age"] ** 2)

@@ -4,9 +4,17 @@ import sys
 
 import numpy as np
 import pytest
+from matplotlib.text import Text
 
 from exactregion.errors import InvalidValueError, MissingDependencyError
-from exactregion.plotting import NullDisplay, PValueDisplay, canvas
+from exactregion.plotting import (
+    BandDisplay,
+    CornerDisplay,
+    NullDisplay,
+    PValueDisplay,
+    RankDisplay,
+    canvas,
+)
 
 
 def test_without_matplotlib_the_error_is_the_install_line(monkeypatch, oring, slope, three):
@@ -32,6 +40,26 @@ def test_arrays_are_computed_without_matplotlib(monkeypatch, slope):
     display = PValueDisplay.from_region(slope, points=21, levels=6, draw=False)
     np.testing.assert_array_equal(display.pvalues, slope.pvalue(display.values[:, None]))
     assert not hasattr(display, "ax_")
+
+
+@pytest.mark.parametrize("kind", ["ranks", "pvalues", "corner", "band"])
+def test_names_are_text_and_no_formulas(kind, oring, slope, three):
+    r"""A column may be called ``cost $\usd per $kg``, which matplotlib cannot read as a formula."""
+    name = r"cost $\usd per $kg"
+    if kind == "band":
+        display = BandDisplay.from_band(oring.band(np.array([60.0, 70.0])), name=name)
+    else:
+        region, made = {
+            "ranks": (oring, RankDisplay),
+            "pvalues": (slope, PValueDisplay),
+            "corner": (three, CornerDisplay),
+        }[kind]
+        display = made.from_region(region, draw=False)
+        display.names = (name,) * len(display.names)
+        display.plot()
+    display.figure_.canvas.draw()
+    shown = [text._preprocess_math(text.get_text()) for text in display.figure_.findobj(Text)]
+    assert (name, False) in shown
 
 
 def test_axes_must_have_a_figure(ax):

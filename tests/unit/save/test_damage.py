@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import pickle
 import zipfile
 from pathlib import Path
@@ -56,6 +57,18 @@ def test_a_directory(tmp_path):
 def test_a_path_that_cannot_be():
     with pytest.raises(FileAccessError, match="null byte"):
         er.load("a\0b")
+
+
+@pytest.mark.parametrize("path", ["/dev/zero", "/dev/urandom"])
+def test_a_device_without_end(path):
+    with pytest.raises(FileAccessError, match="must be a regular file"):
+        er.load(path)
+
+
+def test_a_pipe_that_nobody_writes_to(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(FileAccessError, match="must be a regular file"):
+        er.load(tmp_path / "pipe")
 
 
 def npz(**arrays):
@@ -213,7 +226,7 @@ def test_a_newer_format(content, tmp_path):
 
 
 def edited(content, edit):
-    header, arrays = unpack(content, lambda header: None)
+    header, arrays = unpack(io.BytesIO(content), lambda header: None)
     edit(header, arrays)
     return pack(header, arrays)
 
@@ -259,6 +272,15 @@ WRONG = [
     set_in("settings", "statistic", value={"type": "Neighborhood", "settings": {"k": "many"}}),
     set_in("settings", "statistic", value={"type": "Combined", "settings": {"statistics": 3}}),
     set_in("settings", "statistic", value={"mapping": 3}),
+    set_in("settings", "statistic", value={"type": "Neighborhood", "settings": {"nodes": 10**7}}),
+    set_in("settings", "statistic", value={"type": "Likelihood", "settings": {"members": 10**7}}),
+    set_in(
+        *("settings", "statistic"),
+        value={
+            "type": "Combined",
+            "settings": {"statistics": {"tuple": [{"type": "Score", "settings": {}}] * 65}},
+        },
+    ),
     set_in("settings", "n_resamples", value="many"),
     set_in("settings", "n_resamples", value={"float": "many"}),
     set_in("settings", "n_resamples", value=10**30),

@@ -1,5 +1,6 @@
 """Regions of a formula keep it, and the columns that it uses."""
 
+import io
 import json
 import sys
 
@@ -135,7 +136,7 @@ def test_without_formulaic_the_error_is_the_install_line(tmp_path, monkeypatch):
 
 
 def damaged(path, edit):
-    header, arrays = unpack(path.read_bytes(), lambda header: None)
+    header, arrays = unpack(io.BytesIO(path.read_bytes()), lambda header: None)
     edit(header, arrays)
     path.write_bytes(pack(header, arrays))
     return path

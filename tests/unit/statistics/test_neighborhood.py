@@ -245,8 +245,8 @@ def test_equal_and_mirrored_data_sets_tie(values_of, statistic):
         ({"kernel": "rbf"}, "'kernel'.*'gaussian'.*Got 'rbf'"),
         ({"measure": "counting"}, "'measure'.*'empirical' or 'uniform'. Got 'counting'"),
         ({"domain": [(0, 1)]}, "'domain'.*measure='uniform'. Got measure='empirical'"),
-        ({"nodes": 0}, "'nodes'.*positive integer. Got 0"),
-        ({"nodes": 2.5}, "'nodes'.*positive integer. Got 2.5"),
+        ({"nodes": 0}, "'nodes'.*between 1 and 16,384. Got 0"),
+        ({"nodes": 2.5}, "'nodes'.*between 1 and 16,384. Got 2.5"),
     ],
 )
 def test_settings_that_do_not_fit_together_are_told_at_once(settings, message):
