@@ -37,6 +37,9 @@ it has converged."""
 DIGITS = 30
 """Bits of T that are kept, so that data sets with the same T tie whatever rounding does."""
 
+TIE = 2.0**-28
+"""Difference of T, as a share, up to which it is the same but for its rounding."""
+
 RIDGE = 1e-10
 """Added to the information at a unit diagonal, where directions have none."""
 
@@ -179,14 +182,16 @@ def largest_on_line(
     original = refit(inputs.successes[None])[0]
     wins_ties = inputs.draws.wins_ties
     begins, ends, n_states = [], [], 0
-    for i, place, T in changes.statistics(refit):
+    for i, own, T in changes.statistics(refit):
         n_states += len(T)
-        above = original <= T if not wins_ties[i] else original < T
+        is_tie = np.abs(T - original) <= TIE * original
+        above = np.where(is_tie, not wins_ties[i], original < T)
         # a change may happen a rounding error earlier or later: data sets count as above in between
         step = np.diff(np.concatenate([[False], above, [False]]).astype(np.int8))
-        edges = np.concatenate([[-np.inf], place, [np.inf]])
-        begins.append(edges[step == 1] - changes.error)
-        ends.append(edges[step == -1] + changes.error)
+        edges = np.concatenate([[-np.inf], changes.place[own], [np.inf]])
+        error = np.concatenate([[0.0], changes.error[own], [0.0]])
+        begins.append((edges - error)[step == 1])
+        ends.append((edges + error)[step == -1])
     place = np.concatenate([*begins, *ends])
     change = np.repeat([1, -1], [sum(map(len, begins)), sum(map(len, ends))])
     # of those at the same place, what begins comes first
@@ -243,8 +248,8 @@ class _Changes:
     alternative: IntArray
     row: IntArray
     place: FloatArray
+    error: FloatArray
     sign: FloatArray
-    error: float
 
     @classmethod
     def between(cls, inputs: ProofInputs, low: float, high: float) -> _Changes:
@@ -261,12 +266,11 @@ class _Changes:
         found = place[which, label]
         order = np.lexsort((found, which))
         which, label = which[order], label[order]
-        steepness = np.abs(slope[slope != 0])
-        error = LINK_ERROR * (1 + np.abs(inputs.eta).max()) / max(steepness.min(initial=1), 1e-12)
-        return cls(initial, which, row[label], found[order], np.sign(slope[label]), error)
+        error = LINK_ERROR * (1 + np.abs(inputs.eta[row[label]])) / np.abs(slope[label])
+        return cls(initial, which, row[label], found[order], error, np.sign(slope[label]))
 
-    def statistics(self, refit: Refit) -> Iterator[tuple[int, FloatArray, FloatArray]]:
-        """Go through the alternatives: number, places of changes, and T before and after each."""
+    def statistics(self, refit: Refit) -> Iterator[tuple[int, slice, FloatArray]]:
+        """Go through the alternatives: number, its changes, and T before and after each."""
         n = self.initial.shape[1]
         starts = np.searchsorted(self.alternative, np.arange(len(self.initial) + 1))
         first = 0
@@ -286,7 +290,7 @@ class _Changes:
             T = refit(total - np.repeat(before, of_each, axis=0))
             for index in range(first, last):
                 own = slice(begin[index - first], begin[index - first] + of_each[index - first])
-                yield index, self.place[starts[index] : starts[index + 1]], T[own]
+                yield index, slice(starts[index], starts[index + 1]), T[own]
             first = last
 
 
