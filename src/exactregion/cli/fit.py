@@ -23,7 +23,7 @@ from exactregion.data.sources import check_n_jobs
 from exactregion.data.table import check_file
 from exactregion.engine.progress import showing
 from exactregion.errors import InvalidValueError
-from exactregion.models import MODELS, LinearModel
+from exactregion.models import MODELS
 from exactregion.plotting.wording import (
     answer_of_region,
     estimate_and_interval,
@@ -31,6 +31,7 @@ from exactregion.plotting.wording import (
     how_ends_were_found,
     percent,
 )
+from exactregion.region.summary import zero_tests
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,10 +48,6 @@ SHOW_EXAMPLES = """
 Example:
   exactregion fit oring.csv --formula "y ~ temp" --save oring.npz
   exactregion show oring.npz --at temp=31,53,65"""
-
-
-QUICK = 2
-"""Parameters up to which p-values are given unasked: with more, each is searched for seconds."""
 
 
 @dataclass(frozen=True)
@@ -168,7 +165,7 @@ def _describe(
         pvalue = float(region.pvalue(region.estimate_))
         intervals = region.intervals()
         joint = region.intervals(joint=True) if wanted.joint else None
-        tests = _tests(region, wanted)
+        tests = zero_tests(region.fitted_, only_quick=not wanted.pvalues)
         ed50 = [region.functional(threshold.solve, threshold.name) for threshold in thresholds]
         band = region.band(places) if given else None
 
@@ -218,18 +215,6 @@ def _describe(
     }
     decided = "the largest p-value of a member is"
     results.finish(page, content, region, pvalue, decided)
-
-
-def _tests(region: er.ConfidenceRegion, wanted: Wanted) -> list[er.HypothesisTest | None]:
-    """Test each parameter that may be zero: where that is asked for, or takes a second."""
-    names, bounds = region.parameter_names_, region.model_.bounds
-    is_quick = len(names) <= QUICK and isinstance(region.model_, LinearModel)
-    if not wanted.pvalues and not is_quick:
-        return [None] * len(names)
-    return [
-        region.test({name: 0}) if low <= 0 <= high else None
-        for name, (low, high) in zip(names, bounds, strict=True)
-    ]
 
 
 def _show_band(

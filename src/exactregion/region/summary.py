@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from exactregion._typing import FloatArray
-from exactregion.models import Logistic
+from exactregion.models import LinearModel, Logistic
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.hypotheses import Hypothesis, HypothesisTest, hypothesis_test
 from exactregion.region.intervals import Interval, parameter_intervals
@@ -20,9 +20,12 @@ from exactregion.region.window import maximum_likelihood
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Summary", "likelihood_estimate", "summarise"]
+__all__ = ["Summary", "likelihood_estimate", "summarise", "zero_tests"]
 
 WIDTH = 80
+
+QUICK = 2
+"""Parameters up to which p-values are given unasked in the command and in reports."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,6 +140,31 @@ def likelihood_estimate(fitted: FittedRegion) -> FloatArray | None:
     return fitted.cached("likelihood estimate", find)
 
 
+def zero_tests(
+    fitted: FittedRegion, *, certify: bool | None = None, only_quick: bool = False
+) -> list[HypothesisTest | None]:
+    """Test of each parameter whether it is zero; None where its bounds exclude that.
+
+    With `only_quick` there are tests in linear families with up to two parameters alone, which take
+    a second; others are searched for longer.
+    """
+    names, bounds = fitted.model.parameter_names, fitted.model.bounds
+    if only_quick and (len(names) > QUICK or not isinstance(fitted.model, LinearModel)):
+        return [None] * len(names)
+
+    def find() -> list[HypothesisTest | None]:
+        hypotheses = [
+            Hypothesis(row[None], np.zeros(1), f"{name} = 0")
+            for name, row in zip(names, np.eye(len(names)), strict=True)
+        ]
+        return [
+            hypothesis_test(fitted, hypothesis, certify) if low <= 0 <= high else None
+            for hypothesis, (low, high) in zip(hypotheses, bounds, strict=True)
+        ]
+
+    return fitted.cached(("tests of zero", certify), find)
+
+
 def summarise(fitted: FittedRegion, *, certify: bool | None = None) -> Summary:
     """Summarise a region; see `ConfidenceRegion.summary`."""
     import pandas as pd
@@ -145,14 +173,7 @@ def summarise(fitted: FittedRegion, *, certify: bool | None = None) -> Summary:
     likely = likelihood_estimate(fitted)
     estimate = outline_of(fitted).estimate if likely is None else likely
     intervals = parameter_intervals(fitted, certify=certify)
-    tests = [
-        hypothesis_test(fitted, Hypothesis(row[None], np.zeros(1), f"{name} = 0"), certify)
-        if low <= 0 <= high
-        else None
-        for name, row, (low, high) in zip(
-            names, np.eye(len(names)), fitted.model.bounds, strict=True
-        )
-    ]
+    tests = zero_tests(fitted, certify=certify)
     table = pd.DataFrame(
         {
             "estimate": estimate,

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from exactregion.engine.progress import showing
 from exactregion.plotting import wording
-from exactregion.region import ConfidenceRegion
+from exactregion.region import ConfidenceRegion, HypothesisTest
+from exactregion.region.summary import zero_tests
 from exactregion.report.explorer import explore
 from exactregion.report.facts import code_of, region_facts
 from exactregion.report.inputs import MOST_INPUTS
@@ -19,15 +21,11 @@ if TYPE_CHECKING:
 
 EMPTY = "These intervals assume that the family is right, against which the outcomes are evidence."
 ENDS = (
-    "Ends are the first values that were rejected, so that intervals are slightly too wide rather "
-    "than too short."
+    "No member of the region lies beyond an end that is proven. Others were searched, and checked "
+    "with random parameters."
 )
-STATUS = {
-    "unbounded below": "no lower end",
-    "unbounded above": "no upper end",
-    "unbounded": "no ends",
-    "unsettled": "may be longer",
-}
+ZERO = "p is the exact p-value of the parameter being zero."
+STATUS = {"unsettled": ", may be longer", "empty": ", empty"}
 
 
 def page_of_region(region: ConfidenceRegion, title: str | None = None) -> Page:
@@ -35,6 +33,7 @@ def page_of_region(region: ConfidenceRegion, title: str | None = None) -> Page:
     with showing("report", show=region.progress):
         explorer = explore(region)
         individual, joint = region.intervals(), region.intervals(joint=True)
+        tests = zero_tests(region.fitted_, only_quick=True)
     level = wording.percent(region.coverage_)
     return Page(
         title=title or "Confidence region",
@@ -51,9 +50,9 @@ def page_of_region(region: ConfidenceRegion, title: str | None = None) -> Page:
             Section(
                 "Intervals",
                 [
-                    interval_table(f"Individual intervals, {level} each", individual),
+                    interval_table(f"Individual intervals, {level} each", individual, tests),
                     interval_table(f"Simultaneous intervals, {level} together", joint),
-                    Words([EMPTY if region.is_empty_ else ENDS]),
+                    Words([EMPTY if region.is_empty_ else ENDS, *([ZERO] if any(tests) else [])]),
                 ],
                 beside=True,
             ),
@@ -62,8 +61,8 @@ def page_of_region(region: ConfidenceRegion, title: str | None = None) -> Page:
             "Rows are independent of each other.",
             "The true probabilities belong to the family, for some value of its parameters. If "
             "not, the region may miss the nearest parameters, or be empty.",
-            "Whether one setting of the parameters is in the region is known exactly; the edges, "
-            "intervals and bands were found by search.",
+            "Whether one setting of the parameters is in the region is known exactly. The edge in "
+            "the figure was searched; of intervals it says above whether they are proven.",
         ],
         code=code_of(region),
     )
@@ -107,17 +106,25 @@ def _remarks(region: ConfidenceRegion, curves: int) -> list[str]:
     return remarks
 
 
-def interval_table(caption: str, intervals: pd.DataFrame) -> Table:
-    """Make a table of what `ConfidenceRegion.intervals` returned."""
+def interval_table(
+    caption: str, intervals: pd.DataFrame, tests: Sequence[HypothesisTest | None] = ()
+) -> Table:
+    """Make a table of what `ConfidenceRegion.intervals` returned, and of tests if there are any."""
     rows = []
     for name, row in intervals.iterrows():
         estimate, lower, upper = (float(row[key]) for key in ("estimate", "lower", "upper"))
         width = upper - lower if np.isfinite(upper - lower) else None
-        status = STATUS.get(str(row["status"]), str(row["status"]))
+        # that there is no end is said in its place
+        status = STATUS.get(str(row["status"]), "")
         numbers = [wording.number(estimate, width), _end(lower, width), _end(upper, width)]
         found = "proven" if row["certified"] else "searched"
-        rows.append([wording.shortened(str(name), 120), *numbers, status, found])
-    return Table(caption, ["Parameter", "Estimate", "From", "To", "Status", "Ends"], rows)
+        rows.append([wording.shortened(str(name), 120), *numbers, found + status])
+    names = ["Parameter", "Estimate", "From", "To", "Ends"]
+    if any(tests):
+        names.insert(4, "p")
+        for cells, test in zip(rows, tests, strict=True):
+            cells.insert(4, "" if test is None else f"{test.pvalue:.4g}")
+    return Table(caption, names, rows)
 
 
 def _end(value: float, width: float | None) -> str:
