@@ -17,9 +17,9 @@ SINGULAR = 1e-12
 """Share of the largest information that every direction has at least: rounding errors of sums and
 of the eigenvalues are a few thousand times smaller."""
 
-LARGEST_POWER = 400
-"""Gradients that vanish are enlarged by no more than this power of two: their squares, summed over
-2⁵³ trials, stay below the largest double, 2¹⁰²⁴."""
+LARGEST_POWER = 1000
+"""Gradients that vanish are enlarged by no more than this power of two: the largest double is
+2¹⁰²⁴, and the smallest is 2⁻¹⁰⁷⁴."""
 
 THREADED_SIZE = 16
 """Information matrices above this size are decomposed with one thread: LAPACK would use several,

@@ -282,7 +282,8 @@ def _shared(term: Term, inputs: Inputs, m: int) -> SharedFeatures | Labels | Non
         return Labels(len(inputs))
     if isinstance(term.columns, Landmarks):
         X, extent = inputs.matrix, inputs.extent
-        unit, precision = grid_unit(term.columns.bound, extent, m), precision_of(extent)
+        bound = term.columns.bound
+        unit, precision = grid_unit(bound, extent, m), precision_of(extent, bound)
         values = np.empty((len(X), len(unit)), dtype=precision)
         with single_thread():
             for rows in blocks(len(X)):
