@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from exactregion.errors import FileFormatError
+from exactregion.errors import FileAccessError, FileFormatError
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -38,6 +38,11 @@ def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> Path:
         with part.open("wb") as file:
             write(file)
         part.replace(path)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        failed = FileAccessError(f"The file {str(path)!r} cannot be written: {reason}.")
+        failed.strerror = error.strerror
+        raise failed from error
     finally:
         part.unlink(missing_ok=True)
     return path

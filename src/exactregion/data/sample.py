@@ -168,10 +168,6 @@ class Sample:
         """
         values, columns = read_inputs(X, names[0])
         outcomes = read_outcomes(y, pos_label, names[1])
-        if len(values) == 0:
-            raise InvalidValueError(
-                "must have at least one row. Got 0 instead.", parameter=names[0]
-            )
         if len(outcomes.trials) != len(values):
             raise InvalidValueError(
                 f"The {names[0]!r} and {names[1]!r} parameters must have the same number of rows. "

@@ -17,6 +17,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import reduce
 from itertools import chain
+from numbers import Integral
 from operator import add
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -109,6 +110,15 @@ def _in_chunks(parts: Iterator[Rows]) -> Iterator[Rows]:
 
 def number_of_workers(n_jobs: int | None) -> int:
     """Turn `n_jobs`, as in joblib, into a number of workers."""
+    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral)):
+        raise InvalidTypeError(
+            f"must be an integer or None. Got {type(n_jobs).__name__} instead.", parameter="n_jobs"
+        )
+    if n_jobs == 0:
+        raise InvalidValueError(
+            "must be a number of workers, or -1 for all processors. Got 0 instead.",
+            parameter="n_jobs",
+        )
     if n_jobs in (None, 1):
         return 1
     from joblib import effective_n_jobs

@@ -15,6 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from exactregion._typing import FloatArray
+from exactregion.data.reading import as_real
 from exactregion.data.sample import Inputs, blocks
 from exactregion.engine.information import information_of, scale_for, variance_of, whitening_of
 from exactregion.errors import InvalidTypeError, InvalidValueError
@@ -187,7 +188,7 @@ def _called(measure: OfLabels, labels: Any, probabilities: FloatArray, X: Any) -
     """Call the user's function, and check that it gives one number per data set."""
     answer = measure.function(labels, probabilities, X)
     try:
-        Z = np.asarray(answer, dtype=np.float64)
+        Z = as_real(answer)
     except (TypeError, ValueError) as error:
         raise InvalidTypeError(
             "A callable statistic must give one number per row of labels. "

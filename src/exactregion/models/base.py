@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from exactregion._typing import FloatArray
-from exactregion.data.reading import numeric, read_inputs
+from exactregion.data.reading import as_real, numeric, read_inputs
 from exactregion.errors import InvalidTypeError, InvalidValueError, ModelError
 
 __all__ = ["Bounds", "Model", "as_matrix", "check_probabilities"]
@@ -137,7 +137,7 @@ class Model(ABC):
         names = self.parameter_names
         d = len(names)
         try:
-            values = np.asarray(theta, dtype=np.float64)
+            values = as_real(theta)
         except (TypeError, ValueError) as error:
             raise InvalidTypeError(
                 f"must hold numbers. Got {theta!r} instead.", parameter="theta"
@@ -170,7 +170,7 @@ class Model(ABC):
 
 def as_matrix(X: Any, names: tuple[str, ...] | None = None) -> FloatArray:
     """Read inputs as an (n, d) matrix; columns of a frame go by name where names are known."""
-    if isinstance(X, np.ndarray) and X.dtype == np.float64 and bool(np.isfinite(X).all()):
+    if isinstance(X, np.ndarray) and X.dtype == np.float64 and len(X) and np.isfinite(X).all():
         matrix = X.reshape(len(X), -1)
     else:
         values, columns = read_inputs(X)
@@ -197,7 +197,10 @@ def check_probabilities(
 
     d is 0 for a fixed candidate. Rows are counted from `first_row` of the user's.
     """
-    P = np.asarray(P, dtype=np.float64)
+    try:
+        P = as_real(P)
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"The model must give real numbers. Got {error} instead.") from error
     if P.shape != (len(theta), n):
         raise ModelError(
             f"The model must give probabilities of shape {(len(theta), n)} (thetas, rows). "

@@ -9,7 +9,7 @@ import numpy as np
 
 from exactregion._typing import FloatArray
 from exactregion.data.frames import as_pandas
-from exactregion.data.reading import from_native, is_number
+from exactregion.data.reading import as_real, from_native, is_number
 from exactregion.errors import InvalidTypeError, InvalidValueError, NotFittedError
 from exactregion.models.base import as_matrix, check_probabilities
 
@@ -100,7 +100,7 @@ def _as_row(values: Any, n: int) -> FloatArray:
     if hasattr(values, "detach"):  # a tensor of PyTorch, on any device, with its gradient
         values = values.detach().cpu().numpy()
     try:
-        row = np.asarray(values, dtype=np.float64)
+        row = as_real(values)
     except (TypeError, ValueError) as error:
         raise InvalidTypeError(
             "must be an array of probabilities, a fitted classifier, "

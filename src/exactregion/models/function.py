@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from exactregion._typing import FloatArray
+from exactregion.data.reading import as_real
 from exactregion.errors import InvalidTypeError, InvalidValueError, ModelError
 from exactregion.models.base import Bounds, Model
 
@@ -96,9 +97,9 @@ class Function(Model):
     def _call(self, theta: FloatArray, X: Any) -> FloatArray:
         values = self.f(theta, X)
         try:
-            return np.asarray(values, dtype=np.float64)
+            return as_real(values)
         except (TypeError, ValueError) as error:
             raise ModelError(
-                "The 'f' parameter of Function must give numbers. "
+                "The 'f' parameter of Function must give real numbers. "
                 f"Got {type(values).__name__} instead."
             ) from error

@@ -15,9 +15,10 @@ import numpy.typing as npt
 
 from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.data.sample import Sample
+from exactregion.data.sources import number_of_workers
 from exactregion.engine import Paths, PreparedStatistic, check_batch, statistics_of_many
 from exactregion.engine.progress import advance
-from exactregion.errors import InvalidTypeError
+from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.models import Model, as_model
 from exactregion.models.base import check_probabilities
 from exactregion.ranking import AcceptedRanks, pvalue_of, rank_of
@@ -95,9 +96,16 @@ class FittedRegion:
         n_resamples = check_n_resamples(settings["n_resamples"])
         accepted = _accepted_ranks(settings, n_resamples + 1)
         check_batch(settings["batch"])
+        number_of_workers(settings["n_jobs"])
         statistic = as_statistic(settings["statistic"])
         model = as_model(settings["model"]).bind(sample.inputs.names)
         model.check_inputs(sample.inputs.user_rows)
+        names = model.parameter_names
+        if len(set(names)) < len(names):
+            raise InvalidValueError(
+                "The parameters of a model must have different names. "
+                f"Got {list(names)} instead: rename the column of X."
+            )
         return cls(
             model,
             sample,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from exactregion._typing import FloatArray
+from exactregion.data.reading import as_real
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.region.bounds import Bounds, focused_bounds, joint_bounds, number_bounds
 from exactregion.region.extremes import Functionals
@@ -131,13 +132,18 @@ def functional_interval(
         bounds = focused_bounds(fitted, number, number.gradient)
     else:
         bounds = focused_bounds(fitted, values, lambda theta: _differences(values, theta))
+    if bounds.lower[0] > bounds.upper[0]:
+        raise InvalidValueError(
+            "must give a number for members of the region. Got NaN for all of them instead.",
+            parameter="g",
+        )
     return _interval(fitted, name or str(getattr(g, "__name__", "functional")), at_estimate, bounds)
 
 
 def _number(coefficients: Any, d: int) -> LinearRatios:
     """Read coefficients (d,), or (2, d) of a ratio."""
     try:
-        values = np.asarray(coefficients, dtype=np.float64)
+        values = as_real(coefficients)
     except (TypeError, ValueError):
         values = np.empty(0)
     if values.shape not in ((d,), (2, d)) or not np.isfinite(values).all():
@@ -158,7 +164,7 @@ def _vectorised(g: Callable[[FloatArray], Any]) -> Functionals:
     def values(theta: FloatArray) -> FloatArray:
         results = [g(one) for one in theta]
         try:
-            return np.asarray(results, dtype=np.float64).reshape(len(theta), 1)
+            return as_real(results).reshape(len(theta), 1)
         except (TypeError, ValueError) as error:
             shape = np.shape(results[0])
             got = f"shape {shape}" if shape else type(results[0]).__name__

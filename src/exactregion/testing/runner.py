@@ -22,7 +22,7 @@ from exactregion.data.counts import COUNTED, collapsed, sample_of
 from exactregion.data.frames import encode_text
 from exactregion.data.reading import check_total, no_trials_error, read_predictions
 from exactregion.data.sample import CHUNK_ROWS, Inputs, Sample, Shared
-from exactregion.data.sources import Rows, Source, map_in_order
+from exactregion.data.sources import Rows, Source, map_in_order, number_of_workers
 from exactregion.engine.blocks import statistics_of
 from exactregion.engine.chunks import Chunk, ChunkPlan, ChunkSums, sums_of_chunk
 from exactregion.engine.progress import advance, showing
@@ -54,6 +54,10 @@ class CandidateTest:
     n_jobs: int | None = None  # threads that work on chunks
     progress: bool = False
     _prepared: list[tuple[Inputs, PreparedStatistic]] = field(default_factory=list, repr=False)
+
+    def __post_init__(self) -> None:
+        """Check the number of threads before any work."""
+        number_of_workers(self.n_jobs)
 
     def run(self, rows: Rows | Source) -> ExactTestResult:
         """Test the candidate on all rows."""
