@@ -80,6 +80,19 @@ def as_real(values: object) -> FloatArray:
         raise ValueError("not all fit into double precision") from error
 
 
+def read_only(values: Any) -> Any:
+    """Return a view of an array that cannot be written to; anything else as it is.
+
+    Functions that users write are given such views: if they worked in place, the next call would
+    see other numbers.
+    """
+    if not isinstance(values, np.ndarray):
+        return values
+    view = values.view()
+    view.flags.writeable = False
+    return view
+
+
 def as_floats(column: nw.Series[Any]) -> FloatArray:
     """Return a column of numbers as float64 values."""
     return np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)

@@ -22,7 +22,8 @@ class Function(Model):
     ----------
     f : callable (theta (d,), X) -> (n,)
         Probabilities of the positive class in each row of X. In a region X is a float array of
-        shape (n,) or (n, d), in the order of your rows, also where fit was given a frame.
+        shape (n,) or (n, d), in the order of your rows, also where fit was given a frame. Arrays
+        are read-only: copy what is to be changed.
     names : sequence of str
         A name for each parameter.
     bounds : sequence of (low, high), optional

@@ -20,7 +20,7 @@ from exactregion.engine import Paths, PreparedStatistic, check_batch, statistics
 from exactregion.engine.progress import advance
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.models import Model, as_model
-from exactregion.models.base import check_probabilities
+from exactregion.models.base import check_probabilities, evaluated
 from exactregion.ranking import AcceptedRanks, pvalue_of, rank_of
 from exactregion.region.window import RankFunction
 from exactregion.resampling import Resampling, blocks, check_n_resamples
@@ -129,14 +129,16 @@ class FittedRegion:
     def candidates(self, theta: FloatArray) -> Candidates:
         """Evaluate the family at θ (T, d), with rows in canonical order."""
         inputs = self.sample.inputs
-        P = check_probabilities(self.model.evaluate(theta, inputs.user_rows), theta, n=len(inputs))
+        P = check_probabilities(
+            evaluated(self.model, theta, inputs.user_rows), theta, n=len(inputs)
+        )
         ordered = np.ascontiguousarray(P[:, inputs.order])
         return Candidates(inputs, ordered, self.sample.is_counts, self.model, theta)
 
     def is_defined(self, theta: FloatArray) -> BoolArray:
         """Return at which θ (T, d) the family gives probabilities: far out it may overflow."""
         with np.errstate(all="ignore"):
-            P = np.asarray(self.model.evaluate(theta, self.sample.inputs.user_rows))
+            P = np.asarray(evaluated(self.model, theta, self.sample.inputs.user_rows))
             return np.asarray(((P >= 0) & (P <= 1)).all(axis=1))
 
     def statistics(

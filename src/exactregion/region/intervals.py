@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from exactregion._typing import FloatArray
-from exactregion.data.reading import as_real
+from exactregion.data.reading import as_real, read_only
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.region.bounds import Bounds, focused_bounds, joint_bounds, number_bounds
 from exactregion.region.extremes import Functionals
@@ -162,7 +162,7 @@ def _vectorised(g: Callable[[FloatArray], Any]) -> Functionals:
     """Return a function of many θ, which checks that g returns one number each."""
 
     def values(theta: FloatArray) -> FloatArray:
-        results = [g(one) for one in theta]
+        results = [g(one) for one in read_only(theta)]
         try:
             return as_real(results).reshape(len(theta), 1)
         except (TypeError, ValueError) as error:

@@ -15,7 +15,7 @@ import numpy as np
 from exactregion._typing import FloatArray, IntArray
 from exactregion.data.sample import Sample
 from exactregion.engine.information import information_of, scale_for
-from exactregion.models.base import Model
+from exactregion.models.base import Model, evaluated
 from exactregion.models.cover import starting_points
 from exactregion.statistics import Candidates
 
@@ -143,7 +143,7 @@ def likely_parameters(model: Model, sample: Sample) -> FloatArray:
 
 def _candidates(model: Model, sample: Sample, theta: FloatArray) -> Candidates:
     batch = theta[None]
-    P = np.asarray(model.evaluate(batch, sample.inputs.X), dtype=np.float64)
+    P = np.asarray(evaluated(model, batch, sample.inputs.X), dtype=np.float64)
     return Candidates(sample.inputs, P, sample.is_counts, model, batch)
 
 
