@@ -224,11 +224,6 @@ class StatisticAt:
         """Number of coordinates of the points of all terms."""
         return sum(term.features.width for term in self.terms)
 
-    def values(self, points: Sequence[FloatArray]) -> FloatArray:
-        """Turn the points (r, T, m) of each term into Z (T, m)."""
-        pairs = zip(self.terms, points, strict=True)
-        return self.combine([term.values(cloud) for term, cloud in pairs])
-
     def combine(self, measured: Sequence[FloatArray]) -> FloatArray:
         """Turn what was measured (T, m) for each term into Z (T, m)."""
         statistic, structure = self.prepared.statistic, self.prepared.terms
