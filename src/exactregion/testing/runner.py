@@ -135,7 +135,8 @@ class CandidateTest:
             self._prepared[:] = [(inputs, prepared)]
         model, theta = self._family
         candidates = Candidates(inputs, p[None], sample.is_counts, model, theta)
-        resampling = Resampling(sample, self.draws.n_resamples, self.draws.entropy)
+        # used once: there is no need to keep uniforms
+        resampling = Resampling(sample, self.draws.n_resamples, self.draws.entropy, cache_bytes=0)
         Z: FloatArray = statistics_of(candidates, resampling, self._prepared[0][1])[0]
         return Z
 

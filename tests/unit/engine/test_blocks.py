@@ -4,8 +4,13 @@ import numpy as np
 import pytest
 
 from exactregion.data.sample import Sample
-from exactregion.engine import PreparedStatistic, check_batch, statistics_of, statistics_of_many
-from exactregion.engine import blocks
+from exactregion.engine import (
+    PreparedStatistic,
+    blocks,
+    check_batch,
+    statistics_of,
+    statistics_of_many,
+)
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.models import Logistic, Probit
 from exactregion.resampling import BLOCK_ROWS, Resampling
