@@ -122,7 +122,15 @@ def functional_interval(
     if number is None and not callable(g):
         number = _number(g, fitted.n_parameters)
     values = _vectorised(g) if number is None else number
-    at_estimate = values(outline_of(fitted).estimate[None])[0, 0]
+    outline = outline_of(fitted)
+    at_estimate = values(outline.estimate[None])[0, 0]
+    at_members = values(outline.window.theta(outline.members()))
+    if len(at_members) and np.isnan(at_members).all():
+        raise InvalidValueError(
+            "must give a number for members of the region. "
+            f"Got NaN for all {len(at_members)} that were tried instead.",
+            parameter="g",
+        )
     if joint:
         bounds = joint_bounds(fitted, values, 1, numbers=number, certify=certify)
     elif number is not None and (number.denominator is None or certify):
@@ -132,11 +140,6 @@ def functional_interval(
         bounds = focused_bounds(fitted, number, number.gradient)
     else:
         bounds = focused_bounds(fitted, values, lambda theta: _differences(values, theta))
-    if bounds.lower[0] > bounds.upper[0]:
-        raise InvalidValueError(
-            "must give a number for members of the region. Got NaN for all of them instead.",
-            parameter="g",
-        )
     return _interval(fitted, name or str(getattr(g, "__name__", "functional")), at_estimate, bounds)
 
 
