@@ -8,6 +8,7 @@ binomial quantile. A label is the case t = 1: positive where U < P_θ(+1 | x).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias
@@ -161,9 +162,13 @@ class Resampling:
         if block in self._cache:
             return self._cache[block]
         U = self.draws.of_block(block).random((self.n_resamples, rows.stop - rows.start))
-        if 8 * self.n_resamples * len(self.sample) <= self.cache_bytes:
+        if self._keeps_uniforms:
             self._cache[block] = U
         return U
+
+    @property
+    def _keeps_uniforms(self) -> bool:
+        return 8 * self.n_resamples * len(self.sample) <= self.cache_bytes
 
     def successes(self, probabilities: FloatArray, rows: slice) -> FloatArray:
         """Successes of the m data sets in one of the `blocks` of rows, for each candidate.
@@ -180,19 +185,32 @@ class Resampling:
         ndarray of shape (T, m, b)
             The original's successes in row `seat`, the alternatives' in the others.
         """
-        inputs = self.sample.inputs
+        return next(self.parts(probabilities, rows, self.m))
+
+    def parts(self, probabilities: FloatArray, rows: slice, size: int) -> Iterator[FloatArray]:
+        """Yield the `successes` of `size` data sets at a time, without drawing those to come."""
+        inputs, b = self.sample.inputs, rows.stop - rows.start
         # single precision where features are made for it: products take half the time
         precision = np.float32 if inputs.extent.in_single else np.float64
-        K = np.empty((len(probabilities), self.m, rows.stop - rows.start), dtype=precision)
-        place_successes(
-            K,
-            self.uniforms(rows),
-            probabilities,
-            trials=inputs.trials[rows],
-            observed=self.sample.successes[rows],
-            seat=self.seat,
-        )
-        return K
+        kept = self.uniforms(rows) if self._keeps_uniforms or size >= self.m else None
+        generator = self.draws.of_block(rows.start // BLOCK_ROWS)
+        drawn = 0
+        for first in range(0, self.m, size):
+            q = min(size, self.m - first)
+            seat = self.seat - first if first <= self.seat < first + q else None
+            number = q - (seat is not None)
+            U = generator.random((number, b)) if kept is None else kept[drawn : drawn + number]
+            drawn += number
+            K = np.empty((len(probabilities), q, b), dtype=precision)
+            place_successes(
+                K,
+                U,
+                probabilities,
+                trials=inputs.trials[rows],
+                observed=self.sample.successes[rows],
+                seat=seat,
+            )
+            yield K
 
 
 def place_successes(

@@ -26,6 +26,7 @@ from exactregion.data.sources import (
     column_names,
     columns_of,
     concatenated,
+    length_of,
     same_length,
 )
 from exactregion.errors import InvalidTypeError, InvalidValueError, optional_module
@@ -100,6 +101,7 @@ def _dask() -> Any:
 def _partitions(values: Any, name: str) -> tuple[list[Any], list[int]]:
     """Return the partitions of a collection along its rows, delayed, and their lengths."""
     if not hasattr(values, "__dask_graph__"):
+        length_of(values, name)
         array = np.asarray(values)
         cut = [array[start : start + CHUNK_ROWS] for start in range(0, len(array), CHUNK_ROWS)]
         return [_dask().delayed(part, traverse=False) for part in cut], [len(part) for part in cut]

@@ -67,6 +67,11 @@ def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> Path:
         with part.open("xb") as file:
             write(file)
         part.replace(target)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        failed = FileAccessError(f"The file {str(path)!r} cannot be written: {reason}.")
+        failed.strerror = error.strerror
+        raise failed from error
     finally:
         part.unlink(missing_ok=True)
     return path

@@ -62,6 +62,37 @@ def is_number(column: nw.Series[Any]) -> bool:
     return column.dtype.is_numeric() or column.dtype == nw.Boolean
 
 
+def as_real(values: object) -> FloatArray:
+    """Return real numbers as float64; an error for text, dates, complex and masked numbers.
+
+    NumPy would convert them: text to what it spells, dates to days, masked numbers to what is
+    below the mask, complex ones to their real part.
+    """
+    array = np.asarray(values)
+    entries = array.flat if array.dtype.kind == "O" else ()
+    if np.ma.is_masked(values) or any(isinstance(entry, str | bytes) for entry in entries):
+        raise TypeError("not all are numbers")
+    if array.dtype.kind not in "biufO":
+        raise TypeError(f"not numbers, but {array.dtype}")
+    try:
+        return np.asarray(array, dtype=np.float64)
+    except OverflowError as error:
+        raise ValueError("not all fit into double precision") from error
+
+
+def read_only(values: Any) -> Any:
+    """Return a view of an array that cannot be written to; anything else as it is.
+
+    Functions that users write are given such views: if they worked in place, the next call would
+    see other numbers.
+    """
+    if not isinstance(values, np.ndarray):
+        return values
+    view = values.view()
+    view.flags.writeable = False
+    return view
+
+
 def as_floats(column: nw.Series[Any]) -> FloatArray:
     """Return a column of numbers as float64 values."""
     return np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
@@ -79,6 +110,13 @@ def read_inputs(
     X: object, name: str = "X", *, first_row: int | None = None
 ) -> tuple[Values, tuple[str, ...]]:
     """Turn arrays, frames and sequences into float64 values (or objects) and column names."""
+    values, names = _read_any(X, name, first_row)
+    if len(values) == 0:
+        raise InvalidValueError("must have at least one row. Got 0 instead.", parameter=name)
+    return values, names
+
+
+def _read_any(X: object, name: str, first_row: int | None) -> tuple[Values, tuple[str, ...]]:
     frame = from_native(X, name)
     if isinstance(frame, nw.LazyFrame):
         raise InvalidTypeError(
@@ -213,7 +251,14 @@ def _numbers_if_all_are(
     if any(missing):
         row = missing.index(True) * len(array) // array.size
         raise missing_error(name, place_of(row, sum(missing), first_row))
-    return array.astype(np.float64)
+    try:
+        return as_real(array)
+    except ValueError as error:
+        raise InvalidValueError(
+            "must hold numbers up to 1.8e308 in size, the largest in double precision. "
+            "Got a larger one instead.",
+            parameter=name,
+        ) from error
 
 
 def _finite(

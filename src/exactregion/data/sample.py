@@ -16,7 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from exactregion._typing import FloatArray, IntArray
-from exactregion.data.reading import Values, no_trials_error, numeric, read_inputs, read_outcomes
+from exactregion.data.reading import (
+    Values,
+    no_trials_error,
+    numeric,
+    read_inputs,
+    read_only,
+    read_outcomes,
+)
 from exactregion.errors import InvalidValueError
 
 Shared: TypeAlias = tuple[tuple[int, ...], ...]
@@ -93,6 +100,11 @@ class Inputs:
     order: IntArray  # (n,): the user's row at each canonical place
     shared: Shared = ()
 
+    def __post_init__(self) -> None:
+        """Protect the arrays, which statistics and models of users are given."""
+        for name in ("X", "trials", "order"):
+            object.__setattr__(self, name, read_only(getattr(self, name)))
+
     def __len__(self) -> int:
         return len(self.trials)
 
@@ -114,7 +126,7 @@ class Inputs:
     @cached_property
     def user_rows(self) -> Values:
         """The inputs in the order of the user's rows, for functions that the user wrote."""
-        return _rows(self.X, np.argsort(self.order))  # type: ignore[no-any-return]
+        return read_only(_rows(self.X, np.argsort(self.order)))  # type: ignore[no-any-return]
 
     @cached_property
     def distinct(self) -> Distinct:
@@ -168,10 +180,6 @@ class Sample:
         """
         values, columns = read_inputs(X, names[0])
         outcomes = read_outcomes(y, pos_label, names[1])
-        if len(values) == 0:
-            raise InvalidValueError(
-                "must have at least one row. Got 0 instead.", parameter=names[0]
-            )
         if len(outcomes.trials) != len(values):
             raise InvalidValueError(
                 f"The {names[0]!r} and {names[1]!r} parameters must have the same number of rows. "
@@ -224,7 +232,7 @@ def distinct_of(X: FloatArray, trials: IntArray, shared: Shared = ()) -> Distinc
     place = np.zeros(len(X), dtype=np.int64)
     place[used] = place_of_used.ravel()
     counts = np.bincount(place[used], weights=trials[used]).astype(np.float64)
-    return Distinct(points, counts, place, used.nonzero()[0][first], shared)
+    return Distinct(read_only(points), counts, place, used.nonzero()[0][first], shared)
 
 
 def _rows(values: Values, order: IntArray) -> Any:

@@ -17,7 +17,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import reduce
 from itertools import chain
-from operator import add, itemgetter
+from numbers import Integral
+from operator import add
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
@@ -63,12 +64,12 @@ class Rows:
         return Rows(*(change(parts[role]) if role in parts else None for role in ROLES))
 
     def __getitem__(self, rows: slice) -> Rows:
-        return self.map(itemgetter(rows))
+        return self.map(lambda values: getattr(values, "iloc", values)[rows])
 
     def of_group(self, group: Any) -> Rows:
         """Return the rows of one group."""
         members = np.flatnonzero(np.asarray(self.by) == group)
-        return self.map(lambda v: v.iloc[members] if hasattr(v, "iloc") else v[members])
+        return self.map(lambda values: getattr(values, "iloc", values)[members])
 
 
 Task: TypeAlias = Callable[[int, Rows], R]
@@ -109,6 +110,10 @@ def _in_chunks(parts: Iterator[Rows]) -> Iterator[Rows]:
 
 def check_n_jobs(n_jobs: int | None) -> None:
     """Check a number of workers, as joblib counts them."""
+    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral)):
+        raise InvalidTypeError(
+            f"must be an integer or None. Got {type(n_jobs).__name__} instead.", parameter="n_jobs"
+        )
     if n_jobs == 0:
         raise InvalidValueError(
             "must be a number of workers, 1 or more, or -1 for all processors. Got 0 instead.",
@@ -177,17 +182,31 @@ class Source(ABC):
 
 
 class ArraySource(Source):
-    """Slices of arrays and memory maps."""
+    """Slices of arrays and memory maps, and of frames and lists beside them."""
 
     def __init__(self, rows: Rows, names: Rows) -> None:
-        self.rows = rows
-        self.n_rows = same_length({role: len(v) for role, v in rows.parts().items()}, names)
+        lengths = {role: length_of(v, getattr(names, role)) for role, v in rows.parts().items()}
+        # entries of a list stay as they are: NumPy would turn numbers beside text into text
+        self.rows = rows.map(lambda v: v if hasattr(v, "shape") else np.asarray(v, dtype=object))
+        self.n_rows = same_length(lengths, names)
 
     def chunks(self) -> Iterator[Rows]:
         """Slice the arrays."""
         for start in range(0, self.n_rows, CHUNK_ROWS):
             yield self.rows[start : start + CHUNK_ROWS]
             self.rows.map(_release)
+
+
+def length_of(values: Any, name: str) -> int:
+    """Return the number of rows of one part."""
+    try:
+        return len(values)
+    except TypeError as error:
+        raise InvalidTypeError(
+            "must be an array, a series or a list with one entry per row. "
+            f"Got {type(values).__name__} instead.",
+            parameter=name,
+        ) from error
 
 
 def same_length(lengths: Mapping[str, int], names: Rows) -> int:

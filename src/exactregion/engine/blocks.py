@@ -13,6 +13,7 @@ from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.features.grid import CandidateFeatures, Features
 from exactregion.resampling import Resampling
 from exactregion.statistics.base import Candidates
+from exactregion.statistics.measures import FromMean, OfLabels
 
 __all__ = [
     "DEFAULT_BATCH",
@@ -26,6 +27,10 @@ __all__ = [
 
 DEFAULT_BATCH = 2**28
 """Bytes that the candidates worked on at once may take: 256 MiB."""
+
+MOST_LABELS = 2**24
+"""Labels that are drawn at once, 128 MiB: data sets come in parts where there are many of them,
+except for measures that look at all of them together."""
 
 IMPOSSIBLE = 2.0**-53
 """Outcomes with a smaller probability count as impossible. Uniforms are multiples of 2⁻⁵³, so that
@@ -58,19 +63,30 @@ def statistics_of(
     contradictions = _contradictions(candidates, resampling.m)
     if contradictions is not None:
         features.append(contradictions)
-    shape = (len(candidates), resampling.m)
-    points = [np.zeros((each.width, *shape)) for each in features]
-    for rows in blocks(len(candidates.inputs)):
-        K = resampling.successes(candidates.probabilities[:, rows], rows)
-        for each, sums in zip(features, points, strict=True):
-            each.add(sums, K, rows)
+    P, n, m = candidates.probabilities, len(candidates.inputs), resampling.m
+    size = m
+    if not any(isinstance(term.measure, FromMean | OfLabels) for term in at.terms):
+        size = max(1, MOST_LABELS // (len(P) * min(n, BLOCK_ROWS)))
+    labels = [(rows, resampling.parts(P[:, rows], rows, size)) for rows in blocks(n)]
+    measured, impossible = [], []
+    for first in range(0, m, size):
+        shape = (len(P), min(size, m - first))
+        points = [np.zeros((each.width, *shape)) for each in features]
+        for rows, parts in labels:
+            K = next(parts)
+            for each, sums in zip(features, points, strict=True):
+                each.add(sums, K, rows)
+        with np.errstate(over="ignore"):
+            pairs = zip(at.terms, points, strict=False)
+            measured.append([term.values(cloud) for term, cloud in pairs])
+        impossible.append(points[-1][0])
     with np.errstate(over="ignore"):
-        Z = at.values(points[: len(at.terms)])
+        Z = at.combine([np.concatenate(parts, axis=1) for parts in zip(*measured, strict=True)])
     check_numbers(Z, candidates)
     if contradictions is None:
         return Z
-    certain = (candidates.inputs.trials * (candidates.probabilities == 1)).sum(axis=-1)
-    return np.where(certain[:, None] + points[-1][0] > 0, np.inf, Z)
+    certain = (candidates.inputs.trials * (P == 1)).sum(axis=-1)
+    return np.where(certain[:, None] + np.concatenate(impossible, axis=1) > 0, np.inf, Z)
 
 
 def has_certainties(candidates: Candidates) -> bool:

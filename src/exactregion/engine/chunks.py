@@ -142,22 +142,26 @@ class ChunkPlan:
         """Where the columns of each term end, side by side."""
         return [int(end) for end in np.cumsum([len(unit) for unit in self.units])]
 
+    @property
+    def precision(self) -> type[np.floating[Any]]:
+        """The precision in which columns are kept."""
+        return precision_of(self.extent, np.concatenate(self.bounds))
+
     def columns(self, X: FloatArray, p: FloatArray, trials: IntArray) -> list[FloatArray]:
         """Compute the columns of a block of rows for each term, on the grid: shape (b, r) each."""
         inputs = Inputs(X, trials, (), np.arange(len(X)))
         is_counts = self.extent.row_trials != 1
         candidates = Candidates(inputs, p[None], is_counts, self.model, self.theta)
-        precision = precision_of(self.extent)
         found = []
         for term, unit, bound in zip(flat(self.terms), self.units, self.bounds, strict=True):
             columns: Any = term.columns
             if isinstance(columns, Landmarks):
-                found.append(columns.on_grid(X, unit, precision))
+                found.append(columns.on_grid(X, unit, self.precision))
             else:
                 values = np.asarray(columns(candidates))
                 check_columns(values, (1, len(X)), bound)
                 rounded = on_grid(values[0], unit)
-                found.append(rounded.astype(precision, copy=False))
+                found.append(rounded.astype(self.precision, copy=False))
         return found
 
     def statistics(self, sums: ChunkSums) -> FloatArray:
@@ -301,7 +305,7 @@ class _Buffers:
     def for_plan(cls, plan: ChunkPlan) -> _Buffers:
         """Allocate room for all data sets where rows are counts: these are made row by row."""
         m = plan.draws.m
-        precision = precision_of(plan.extent)
+        precision = plan.precision
         Phi = np.empty((BLOCK_ROWS, plan.ends[-1] + 1), dtype=precision)
         if plan.extent.row_trials <= 1:
             return cls(Phi, None, np.empty(min(m, GROUP) * BLOCK_ROWS, dtype=precision))

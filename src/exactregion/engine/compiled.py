@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
+
+from exactregion.features.compilation import compiled, inlined
 
 __all__ = [
     "CENTRE",
@@ -31,9 +32,6 @@ __all__ = [
 
 CENTRE, MEAN, METRIC, LARGEST = 0, 1, 2, 3
 """How distances are measured: from a centre, from the mean, or from a centre in a metric."""
-
-compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
-inlined = numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")
 
 
 def thresholds_of(p: Any) -> Any:

@@ -17,9 +17,12 @@ SINGULAR = 1e-12
 """Share of the largest information that every direction has at least: rounding errors of sums and
 of the eigenvalues are a few thousand times smaller."""
 
-LARGEST_POWER = 400
-"""Gradients that vanish are enlarged by no more than this power of two: their squares, summed over
-2⁵³ trials, stay below the largest double, 2¹⁰²⁴."""
+LARGEST_POWER = 1000
+"""Gradients that vanish are enlarged by no more than this power of two: the largest double is
+2¹⁰²⁴, and the smallest is 2⁻¹⁰⁷⁴."""
+
+LARGEST_FACTOR = 2.0**1000
+"""Where neither gradients nor certainties leave any information, a metric would overflow."""
 
 THREADED_SIZE = 16
 """Information matrices above this size are decomposed with one thread: LAPACK would use several,
@@ -72,4 +75,6 @@ def whitening_of(information: FloatArray, scale: FloatArray) -> FloatArray:
     floor = SINGULAR * values.shape[1] * values[:, -1:]
     known = values[:, -1:] > 0
     weights = np.where(known, 1 / np.sqrt(np.where(known, np.maximum(values, floor), 1.0)), 0.0)
-    return np.asarray(weights[:, :, None] * vectors.transpose(0, 2, 1) * (unit * scale)[:, None, :])
+    with np.errstate(over="ignore"):
+        size = np.minimum(unit * scale, LARGEST_FACTOR)
+    return np.asarray(weights[:, :, None] * vectors.transpose(0, 2, 1) * size[:, None, :])

@@ -15,6 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from exactregion._typing import FloatArray
+from exactregion.data.reading import as_real
 from exactregion.data.sample import Inputs, blocks
 from exactregion.engine.information import information_of, scale_for, variance_of, whitening_of
 from exactregion.errors import InvalidTypeError, InvalidValueError
@@ -199,7 +200,7 @@ def _called(measure: OfLabels, labels: Any, probabilities: FloatArray, X: Any) -
     """Call the user's function, and check that it gives one number per data set."""
     answer = measure.function(labels, probabilities, X)
     try:
-        Z = np.asarray(answer, dtype=np.float64)
+        Z = as_real(answer)
     except (TypeError, ValueError) as error:
         raise InvalidTypeError(
             "A callable statistic must give one number per row of labels. "
@@ -234,11 +235,6 @@ class StatisticAt:
     def width(self) -> int:
         """Number of coordinates of the points of all terms."""
         return sum(term.features.width for term in self.terms)
-
-    def values(self, points: Sequence[FloatArray]) -> FloatArray:
-        """Turn the points (r, T, m) of each term into Z (T, m)."""
-        pairs = zip(self.terms, points, strict=True)
-        return self.combine([term.values(cloud) for term, cloud in pairs])
 
     def combine(self, measured: Sequence[FloatArray]) -> FloatArray:
         """Turn what was measured (T, m) for each term into Z (T, m)."""
@@ -294,7 +290,8 @@ def _shared(term: Term, inputs: Inputs, m: int) -> SharedFeatures | Labels | Non
         return Labels(len(inputs))
     if isinstance(term.columns, Landmarks):
         X, extent = inputs.matrix, inputs.extent
-        unit, precision = grid_unit(term.columns.bound, extent, m), precision_of(extent)
+        bound = term.columns.bound
+        unit, precision = grid_unit(bound, extent, m), precision_of(extent, bound)
         values = np.empty((len(X), len(unit)), dtype=precision)
         with single_thread():
             for rows in blocks(len(X)):

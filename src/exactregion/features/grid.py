@@ -35,6 +35,11 @@ SINGLE_ROWS = 512
 """Rows whose sums are exact in single precision, where features have 24 - 9 bits."""
 
 
+SINGLE_POWERS = 64
+"""Columns between 2⁻⁶⁴ and 2⁶⁴ in size, and sums of their parts, are far from the ends of single
+precision, 2⁻¹²⁶ and 2¹²⁸; others, of inputs in unusual units, are kept in double precision."""
+
+
 class Features(Protocol):
     """Numbers per row that turn the successes of data sets into their points."""
 
@@ -87,9 +92,14 @@ def once(values: FloatArray) -> FloatArray:
     return values[:1] if values.strides[0] == 0 else values
 
 
-def precision_of(extent: Extent) -> type[np.floating[Any]]:
-    """Return the precision in which features are kept and points are summed within a block."""
-    return np.float32 if extent.in_single else np.float64
+def precision_of(extent: Extent, largest: FloatArray) -> type[np.floating[Any]]:
+    """Return the precision in which features are kept and points are summed within a block.
+
+    The largest of each column must fit into it; sums are the same in both.
+    """
+    powers = np.abs(np.frexp(largest)[1])
+    fits = extent.in_single and powers.max(initial=0) <= SINGLE_POWERS
+    return np.float32 if fits else np.float64
 
 
 def expected_successes(probabilities: FloatArray, trials: IntArray, extent: Extent) -> FloatArray:
@@ -157,7 +167,7 @@ class SharedFeatures:
         compact = compact and extent.total <= COMPACT_TRIALS
         largest = np.abs(values).max(axis=0) if bound is None else bound
         unit = grid_unit(largest, extent, m, compact=compact)
-        precision = np.float32 if compact else precision_of(extent)
+        precision = np.float32 if compact else precision_of(extent, largest)
         rounded = on_grid(values, unit).astype(precision, copy=False)
         return cls(np.ascontiguousarray(rounded), unit, compact)
 
@@ -216,7 +226,8 @@ class CandidateFeatures:
         else:
             largest = np.broadcast_to(bound, distinct.shape[:2])
         unit = grid_unit(largest, extent, m)
-        rounded = on_grid(distinct, unit[:, :, None]).astype(precision_of(extent), copy=False)
+        precision = precision_of(extent, largest)
+        rounded = on_grid(distinct, unit[:, :, None]).astype(precision, copy=False)
         return cls(np.broadcast_to(rounded, values.shape), np.broadcast_to(unit, values.shape[:2]))
 
     @property

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 
+from exactregion.features.compilation import compiled
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+
+@compiled
 def interpolate(x: Any, low: float, step: float, table: Any, unit: Any, out: Any) -> None:
     """Write the features of inputs x (b,) into `out` (b, r), rounded to the grid of exact sums.
 

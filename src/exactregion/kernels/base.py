@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from exactregion._typing import FloatArray, IntArray
-from exactregion.data.reading import numeric
+from exactregion.data.reading import as_real, numeric
 from exactregion.data.sample import Distinct, Inputs
 from exactregion.errors import InvalidTypeError, InvalidValueError
 
@@ -184,7 +184,7 @@ class CallableKernel(Kernel):
 
 def _numbers(values: Any, message: str) -> FloatArray:
     try:
-        numbers = np.asarray(values, dtype=np.float64)
+        numbers = as_real(values)
     except (TypeError, ValueError) as error:
         raise InvalidTypeError(f"{message} Got {_kind(values)} instead.") from error
     if isinstance(values, list) and numbers.ndim > 2:

@@ -23,6 +23,9 @@ LABEL_DISTANCE = 2.0
 MEDIAN_POINTS = 1000
 """The median distance is taken over at most this many distinct inputs: half a million pairs."""
 
+NARROWEST, WIDEST = 1e-150, 1e150
+"""Bandwidths whose squares are doubles."""
+
 USUAL_SHARE = 0.5
 """The default bandwidth as a share of the median distance; `validation/parts/defaults.py` compares
 the power of others."""
@@ -46,11 +49,11 @@ class VectorKernel(NumericKernel):
 
     def __post_init__(self) -> None:
         if self.bandwidth is not None and not (
-            isinstance(self.bandwidth, Real) and 0 < float(self.bandwidth) < np.inf
+            isinstance(self.bandwidth, Real) and NARROWEST <= float(self.bandwidth) <= WIDEST
         ):
             raise InvalidValueError(
-                "must be a positive number, or None for half the median "
-                f"distance. Got {self.bandwidth!r} instead.",
+                f"must be a positive number between {NARROWEST:g} and {WIDEST:g}, or None for half "
+                f"the median distance. Got {self.bandwidth!r} instead.",
                 parameter="bandwidth",
             )
         if not (isinstance(self.multiple, Real) and 0 < float(self.multiple) < np.inf):

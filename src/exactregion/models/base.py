@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from exactregion._typing import FloatArray
-from exactregion.data.reading import numeric, read_inputs
+from exactregion.data.reading import as_real, numeric, read_inputs, read_only
 from exactregion.errors import InvalidTypeError, InvalidValueError, ModelError
 
-__all__ = ["Bounds", "Model", "as_matrix", "check_probabilities"]
+__all__ = ["Bounds", "Model", "as_matrix", "check_probabilities", "evaluated"]
 
 Bounds = tuple[tuple[float, float], ...]
 
@@ -57,7 +57,10 @@ class Model(ABC):
 
     @abstractmethod
     def evaluate(self, theta: FloatArray, X: Any) -> FloatArray:
-        """Compute P_θ(Y=+1|x) for a batch: θ of shape (T, d) and n rows give (T, n)."""
+        """Compute P_θ(Y=+1|x) for a batch: θ of shape (T, d) and n rows give (T, n).
+
+        The arrays are read-only; copy what is to be changed.
+        """
 
     def differentiate(self, theta: FloatArray, X: Any) -> FloatArray:
         """Gradient of logit P_θ(Y=+1|x) in θ for a batch: shape (T, n, d).
@@ -81,7 +84,7 @@ class Model(ABC):
         below[:, index] = np.maximum(theta[:, index] - step, low)
         above[:, index] = np.minimum(theta[:, index] + step, high)
         with np.errstate(all="ignore"):
-            rise = _logit(self.evaluate(above, X)) - _logit(self.evaluate(below, X))
+            rise = _logit(evaluated(self, above, X)) - _logit(evaluated(self, below, X))
         slope = rise / (above[:, index] - below[:, index])[:, None]
         return np.where(np.isfinite(slope), slope, 0.0)
 
@@ -121,7 +124,7 @@ class Model(ABC):
         """Compute P_θ(Y=+1|x) in each of n rows of X: shape (n,), or (T, n) for a batch of θ."""
         model = self.for_inputs(X)
         batch, single = model.as_batch(theta)
-        P = check_probabilities(model.evaluate(batch, X), batch, n=len(X))
+        P = check_probabilities(evaluated(model, batch, X), batch, n=len(X))
         return P[0] if single else P
 
     def logit_gradient(self, theta: npt.ArrayLike, X: Any) -> FloatArray:
@@ -129,7 +132,7 @@ class Model(ABC):
         model = self.for_inputs(X)
         batch, single = model.as_batch(theta)
         with np.errstate(all="ignore"):
-            gradient = model.differentiate(batch, X)
+            gradient = model.differentiate(batch, read_only(X))
         return gradient[0] if single else gradient
 
     def as_batch(self, theta: npt.ArrayLike) -> tuple[FloatArray, bool]:
@@ -137,7 +140,7 @@ class Model(ABC):
         names = self.parameter_names
         d = len(names)
         try:
-            values = np.asarray(theta, dtype=np.float64)
+            values = as_real(theta)
         except (TypeError, ValueError) as error:
             raise InvalidTypeError(
                 f"must hold numbers. Got {theta!r} instead.", parameter="theta"
@@ -149,7 +152,7 @@ class Model(ABC):
                 f"must have shape ({d},) or (T, {d}). Got {values.shape} instead.",
                 parameter="theta",
             )
-        batch = np.ascontiguousarray(np.atleast_2d(values))
+        batch = read_only(np.ascontiguousarray(np.atleast_2d(values)))
         if not np.isfinite(batch).all():
             row, index = np.argwhere(~np.isfinite(batch))[0]
             raise InvalidValueError(
@@ -168,9 +171,14 @@ class Model(ABC):
         return batch, values.ndim == 1
 
 
+def evaluated(model: Model, theta: FloatArray, X: Any) -> FloatArray:
+    """Evaluate a family at θ (T, d), whatever it does with what it is given: shape (T, n)."""
+    return model.evaluate(read_only(theta), read_only(X))
+
+
 def as_matrix(X: Any, names: tuple[str, ...] | None = None) -> FloatArray:
     """Read inputs as an (n, d) matrix; columns of a frame go by name where names are known."""
-    if isinstance(X, np.ndarray) and X.dtype == np.float64 and bool(np.isfinite(X).all()):
+    if isinstance(X, np.ndarray) and X.dtype == np.float64 and len(X) and np.isfinite(X).all():
         matrix = X.reshape(len(X), -1)
     else:
         values, columns = read_inputs(X)
@@ -197,7 +205,10 @@ def check_probabilities(
 
     d is 0 for a fixed candidate. Rows are counted from `first_row` of the user's.
     """
-    P = np.asarray(P, dtype=np.float64)
+    try:
+        P = as_real(P)
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"The model must give real numbers. Got {error} instead.") from error
     if P.shape != (len(theta), n):
         raise ModelError(
             f"The model must give probabilities of shape {(len(theta), n)} (thetas, rows). "

@@ -13,7 +13,7 @@ import numpy as np
 
 from exactregion._typing import FloatArray
 from exactregion.data.sample import Inputs
-from exactregion.models.base import Model
+from exactregion.models.base import Model, evaluated
 
 __all__ = ["clipped_logit", "cover_of", "rows_for", "starting_points"]
 
@@ -117,7 +117,7 @@ def _between(low: float, high: float, share: float) -> float:
 
 def _probabilities(model: Model, theta: FloatArray, X: Any) -> FloatArray:
     with np.errstate(all="ignore"):
-        return np.asarray(model.evaluate(theta, X), dtype=np.float64)
+        return np.asarray(evaluated(model, theta, X), dtype=np.float64)
 
 
 def _standard_steps(model: Model, theta: FloatArray, X: Any, trials: FloatArray) -> FloatArray:

@@ -9,11 +9,11 @@ import numpy as np
 
 from exactregion._typing import FloatArray
 from exactregion.data.frames import as_pandas
-from exactregion.data.reading import from_native, is_number
+from exactregion.data.reading import as_real, from_native, is_number
 from exactregion.errors import InvalidTypeError, InvalidValueError, NotFittedError
 from exactregion.models.base import as_matrix, check_probabilities
 
-__all__ = ["fixed_probabilities", "needs_evaluation"]
+__all__ = ["fixed_probabilities", "needs_evaluation", "own_copy"]
 
 
 def fixed_probabilities(
@@ -46,6 +46,7 @@ def fixed_probabilities(
     array([0.1, 0.5])
     """
     _check_usable(candidate)
+    X = own_copy(X) if needs_evaluation(candidate) else X
     if hasattr(candidate, "predict_proba"):
         values = _by_classifier(candidate, X, classes)
     elif hasattr(candidate, "predict"):
@@ -53,7 +54,13 @@ def fixed_probabilities(
     else:
         values = candidate(X) if callable(candidate) else candidate
     row = _as_row(values, n)[None]
-    return np.asarray(check_probabilities(row, np.empty((1, 0)), n=n, first_row=first_row)[0])
+    return np.array(check_probabilities(row, np.empty((1, 0)), n=n, first_row=first_row)[0])
+
+
+def own_copy(X: Any) -> Any:
+    """Return a copy of an array, a frame or a list: a user's function may change it."""
+    copy = getattr(X, "copy", None) or getattr(X, "clone", None)  # of polars
+    return X if copy is None else copy()
 
 
 def needs_evaluation(candidate: Any) -> bool:
@@ -100,7 +107,7 @@ def _as_row(values: Any, n: int) -> FloatArray:
     if hasattr(values, "detach"):  # a tensor of PyTorch, on any device, with its gradient
         values = values.detach().cpu().numpy()
     try:
-        row = np.asarray(values, dtype=np.float64)
+        row = as_real(values)
     except (TypeError, ValueError) as error:
         raise InvalidTypeError(
             "must be an array of probabilities, a fitted classifier, "

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from exactregion._typing import FloatArray
+from exactregion.data.reading import as_real
 from exactregion.errors import InvalidTypeError, InvalidValueError, ModelError
 from exactregion.models.base import Bounds, Model
 
@@ -21,7 +22,8 @@ class Function(Model):
     ----------
     f : callable (theta (d,), X) -> (n,)
         Probabilities of the positive class in each row of X. In a region X is a float array of
-        shape (n,) or (n, d), in the order of your rows, also where fit was given a frame.
+        shape (n,) or (n, d), in the order of your rows, also where fit was given a frame. Arrays
+        are read-only: copy what is to be changed.
     names : sequence of str
         A name for each parameter.
     bounds : sequence of (low, high), optional
@@ -96,9 +98,9 @@ class Function(Model):
     def _call(self, theta: FloatArray, X: Any) -> FloatArray:
         values = self.f(theta, X)
         try:
-            return np.asarray(values, dtype=np.float64)
+            return as_real(values)
         except (TypeError, ValueError) as error:
             raise ModelError(
-                "The 'f' parameter of Function must give numbers. "
+                "The 'f' parameter of Function must give real numbers. "
                 f"Got {type(values).__name__} instead."
             ) from error

@@ -13,7 +13,8 @@ from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.data.reading import numeric, read_inputs
 from exactregion.errors import InvalidValueError
 from exactregion.models import LinearModel, Model
-from exactregion.models.fixed import fixed_probabilities
+from exactregion.models.base import evaluated
+from exactregion.models.fixed import fixed_probabilities, own_copy
 from exactregion.region.bounds import focused_bounds, joint_bounds, number_bounds
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.natural import natural_region
@@ -178,7 +179,7 @@ def risk_at(fitted: FittedRegion, X: Any, classifier: Any = None) -> Risk:
         return np.where(decided > 0, 1 - P, P)
 
     def mean_error(theta: FloatArray) -> FloatArray:
-        errors = error(fitted.model.evaluate(theta, band.X))
+        errors = error(evaluated(fitted.model, theta, band.X))
         return np.asarray(errors.mean(axis=1, keepdims=True))
 
     at_ends = np.stack([error(band.lower), error(band.upper)])
@@ -290,7 +291,7 @@ class _Scale:
         return focused_bounds(fitted, one._values, gradient)
 
     def _values(self, theta: FloatArray) -> FloatArray:
-        P = self.model.evaluate(theta, self.inputs)
+        P = evaluated(self.model, theta, self.inputs)
         with np.errstate(divide="ignore"):
             return np.asarray(np.clip(np.log(P) - np.log1p(-P), -LOGIT_END, LOGIT_END))
 
@@ -300,7 +301,7 @@ def _decisions(classifier: Any, X: Any, n: int, fitted: FittedRegion) -> IntArra
     classes = fitted.sample.classes
     if hasattr(classifier, "predict_proba"):
         return np.where(fixed_probabilities(classifier, X, n, classes) > 0.5, 1, -1)
-    labels = np.asarray(classifier(X) if callable(classifier) else classifier)
+    labels = np.asarray(classifier(own_copy(X)) if callable(classifier) else classifier)
     positive = labels == (classes[1] if classes is not None else 1)
     if labels.shape != (n,) or (classes is None and not np.isin(labels, (-1, 0, 1)).all()):
         raise InvalidValueError(

@@ -9,7 +9,7 @@ import numpy as np
 
 from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.region.rays import FAR, TOLERANCE, trace
-from exactregion.region.window import Membership, Window
+from exactregion.region.window import Membership, Window, lengths_of
 
 __all__ = ["Extremes", "Functionals", "largest"]
 
@@ -115,7 +115,7 @@ class _Ascents:
         self.value = self.origin_value.copy()
         # what one radius is worth at the most compatible point, in the functional's unit; a share
         # of its value where the gradient vanishes
-        slope = np.linalg.norm(self.gradient(self.best), axis=1)
+        slope = lengths_of(self.gradient(self.best))
         self.unit = np.maximum(slope * radius, 1e-3 * np.abs(self.origin_value) + 1e-300)
 
     def values(self, z: FloatArray) -> FloatArray:
@@ -138,7 +138,7 @@ class _Ascents:
     def uphill(self, z: FloatArray) -> FloatArray:
         """Return unit gradients of functional g at z[g]."""
         gradient = self.gradient(z)
-        length = np.linalg.norm(gradient, axis=-1, keepdims=True)
+        length = lengths_of(gradient)[:, None]
         return np.asarray(gradient / np.where(length > 0, length, 1.0))
 
     def start(self, members: FloatArray | None, rng: np.random.Generator) -> None:

@@ -15,11 +15,12 @@ import numpy.typing as npt
 
 from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.data.sample import Sample
+from exactregion.data.sources import number_of_workers
 from exactregion.engine import Paths, PreparedStatistic, check_batch, statistics_of_many
 from exactregion.engine.progress import advance
-from exactregion.errors import InvalidTypeError
+from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.models import Model, as_model
-from exactregion.models.base import check_probabilities
+from exactregion.models.base import check_probabilities, evaluated
 from exactregion.ranking import AcceptedRanks, pvalue_of, rank_of
 from exactregion.region.window import RankFunction
 from exactregion.resampling import Resampling, blocks, check_n_resamples
@@ -95,9 +96,16 @@ class FittedRegion:
         n_resamples = check_n_resamples(settings["n_resamples"])
         accepted = _accepted_ranks(settings, n_resamples + 1)
         check_batch(settings["batch"])
+        number_of_workers(settings["n_jobs"])
         statistic = as_statistic(settings["statistic"])
         model = as_model(settings["model"]).bind(sample.inputs.names)
         model.check_inputs(sample.inputs.user_rows)
+        names = model.parameter_names
+        if len(set(names)) < len(names):
+            raise InvalidValueError(
+                "The parameters of a model must have different names. "
+                f"Got {list(names)} instead: rename the column of X."
+            )
         return cls(
             model,
             sample,
@@ -121,14 +129,16 @@ class FittedRegion:
     def candidates(self, theta: FloatArray) -> Candidates:
         """Evaluate the family at θ (T, d), with rows in canonical order."""
         inputs = self.sample.inputs
-        P = check_probabilities(self.model.evaluate(theta, inputs.user_rows), theta, n=len(inputs))
+        P = check_probabilities(
+            evaluated(self.model, theta, inputs.user_rows), theta, n=len(inputs)
+        )
         ordered = np.ascontiguousarray(P[:, inputs.order])
         return Candidates(inputs, ordered, self.sample.is_counts, self.model, theta)
 
     def is_defined(self, theta: FloatArray) -> BoolArray:
         """Return at which θ (T, d) the family gives probabilities: far out it may overflow."""
         with np.errstate(all="ignore"):
-            P = np.asarray(self.model.evaluate(theta, self.sample.inputs.user_rows))
+            P = np.asarray(evaluated(self.model, theta, self.sample.inputs.user_rows))
             return np.asarray(((P >= 0) & (P <= 1)).all(axis=1))
 
     def statistics(

@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from numbers import Integral
+from typing import Any, cast
 
 import numpy as np
 from scipy import ndimage
 
 from exactregion._typing import BoolArray, FloatArray, IntArray
+from exactregion.data.reading import as_real
 from exactregion.errors import InvalidValueError
 from exactregion.ranking import AcceptedRanks
 from exactregion.region.fitted import FittedRegion
@@ -87,16 +89,34 @@ def grid_of(
             f"A grid needs a family with one or two parameters. Got {d} instead: use intervals() "
             "or band()."
         )
-    ends = box_around(outline_of(fitted)) if box is None else np.asarray(box, dtype=np.float64)
-    if ends.shape != (d, 2) or not (ends[:, 0] < ends[:, 1]).all():
+    counts = points if isinstance(points, Sequence) else (points,) * d
+    if points is not None and not (len(counts) == d and all(_is_whole(n, 2) for n in counts)):
         raise InvalidValueError(
-            f"must have a (low, high) with low < high for each of the {d} "
+            f"must be an integer of 2 or more, or {d} of them. Got {points!r} instead.",
+            parameter="points",
+        )
+    if levels is not None and not _is_whole(levels, 0):
+        raise InvalidValueError(
+            f"must be an integer of 0 or more. Got {levels!r} instead.", parameter="levels"
+        )
+    try:
+        ends = box_around(outline_of(fitted)) if box is None else as_real(box)
+    except (TypeError, ValueError):
+        ends = np.empty(0)
+    if not np.isfinite(ends).all() or ends.shape != (d, 2) or not (ends[:, 0] < ends[:, 1]).all():
+        raise InvalidValueError(
+            f"must have a finite (low, high) with low < high for each of the {d} "
             f"parameters. Got {box!r} instead.",
             parameter="box",
         )
     return evaluate_grid(
         fitted.rank_function(), fitted.accepted, ends, points=points, levels=levels
     )
+
+
+def _is_whole(number: object, least: int) -> bool:
+    is_integer = isinstance(number, Integral) and not isinstance(number, bool)
+    return is_integer and int(cast(int, number)) >= least
 
 
 def box_around(outline: Outline, margin: float = 0.2) -> FloatArray:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from exactregion._typing import FloatArray
+from exactregion.data.reading import as_real, read_only
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.region.bounds import focused_bounds, joint_bounds, number_bounds
 from exactregion.region.extremes import Functionals
@@ -122,7 +123,15 @@ def functional_interval(
     if number is None and not callable(g):
         number = _number(g, fitted.n_parameters)
     values = _vectorised(g) if number is None else number
-    at_estimate = values(outline_of(fitted).estimate[None])[0, 0]
+    outline = outline_of(fitted)
+    at_estimate = values(outline.estimate[None])[0, 0]
+    at_members = values(outline.window.theta(outline.members()))
+    if len(at_members) and np.isnan(at_members).all():
+        raise InvalidValueError(
+            "must give a number for members of the region. "
+            f"Got NaN for all {len(at_members)} that were tried instead.",
+            parameter="g",
+        )
     if joint:
         bounds = joint_bounds(fitted, values, 1, numbers=number, certify=certify)
     elif number is not None and (number.denominator is None or certify):
@@ -138,7 +147,7 @@ def functional_interval(
 def _number(coefficients: Any, d: int) -> LinearRatios:
     """Read coefficients (d,), or (2, d) of a ratio."""
     try:
-        values = np.asarray(coefficients, dtype=np.float64)
+        values = as_real(coefficients)
     except (TypeError, ValueError):
         values = np.empty(0)
     if values.shape not in ((d,), (2, d)) or not np.isfinite(values).all():
@@ -157,9 +166,9 @@ def _vectorised(g: Callable[[FloatArray], Any]) -> Functionals:
     """Return a function of many θ, which checks that g returns one number each."""
 
     def values(theta: FloatArray) -> FloatArray:
-        results = [g(one) for one in theta]
+        results = [g(one) for one in read_only(theta)]
         try:
-            return np.asarray(results, dtype=np.float64).reshape(len(theta), 1)
+            return as_real(results).reshape(len(theta), 1)
         except (TypeError, ValueError) as error:
             shape = np.shape(results[0])
             got = f"shape {shape}" if shape else type(results[0]).__name__

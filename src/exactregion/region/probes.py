@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from exactregion._typing import FloatArray
-from exactregion.region.window import Window
+from exactregion.region.window import Window, lengths_of
 
 __all__ = ["draw_probes"]
 
@@ -81,7 +81,7 @@ def _beyond(
 def _over_range(window: Window, number: int, rng: np.random.Generator) -> FloatArray:
     """Draw each parameter over its own range: uniformly, by a factor, or around the estimate."""
     columns = []
-    error = np.linalg.norm(window.axes, axis=1)
+    error = lengths_of(window.axes)
     for estimate, own_error, (low, high) in zip(window.origin, error, window.bounds, strict=True):
         if np.isfinite(low) and np.isfinite(high):
             column = rng.uniform(low, high, size=number)

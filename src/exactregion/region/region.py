@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -352,7 +353,7 @@ class ConfidenceRegion:
         >>> paving.pieces >= 1 and 0.8 * largest <= smallest <= largest
         True
         """
-        if not 0 < tolerance < 1:
+        if not (isinstance(tolerance, Real) and 0 < tolerance < 1):
             raise InvalidValueError(
                 f"must be between 0 and 1. Got {tolerance!r} instead.", parameter="tolerance"
             )

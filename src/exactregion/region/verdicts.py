@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 
-from exactregion.engine.compiled import compiled, inlined
+from exactregion.features.compilation import compiled, compiled_with, inlined
 from exactregion.region.enclosure import ABOVE, BELOW, OVERHEAD
 
 __all__ = ["judge"]
@@ -76,7 +75,7 @@ def _compare_labels(uniforms: Any, low: Any, high: Any, observed: Any, changes: 
 
 
 # columns are on a dyadic grid, so that their sums are exact in any order
-@numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "nsz"})
+@compiled_with(fastmath={"reassoc", "nsz"})
 def _sum_columns(columns: Any, changes: Any, sums: Any) -> None:
     """Add up each column (r, k) times the changes (k,)."""
     for a in range(len(columns)):

@@ -14,8 +14,8 @@ import numpy as np
 
 from exactregion._typing import FloatArray, IntArray
 from exactregion.data.sample import Sample
-from exactregion.engine.information import information_of
-from exactregion.models.base import Model
+from exactregion.engine.information import information_of, scale_for
+from exactregion.models.base import Model, evaluated
 from exactregion.models.cover import starting_points
 from exactregion.statistics import Candidates
 
@@ -24,6 +24,7 @@ __all__ = [
     "RankFunction",
     "Window",
     "information_at",
+    "lengths_of",
     "likely_parameters",
     "maximum_likelihood",
     "window_at",
@@ -48,6 +49,9 @@ likelihood increases for ever. At one standard error from its maximum it is lowe
 LAST_GAIN, CONVERGED = 1e-12, 1e-4
 """The same for an estimate that is shown, and how far the score may be from zero there, in standard
 errors: about half its digits are exact."""
+
+EXTREME = 256
+"""Gradients beyond 2²⁵⁶, or below 2⁻²⁵⁶, are worked on in other units: squares would overflow."""
 
 RANDOM_STARTS = 8
 """Further starting points for families with bounds, whose likelihood may have several maxima."""
@@ -94,8 +98,15 @@ class Window:
 
 def window_at(model: Model, sample: Sample, origin: FloatArray) -> Window:
     """Return coordinates around θ from the Fisher information there."""
-    bounds = np.array(model.bounds, dtype=np.float64)
-    return Window(origin, axes_from(information_at(model, sample, origin)), bounds)
+    bounds, units = np.array(model.bounds, dtype=np.float64), _units(model, sample)
+    axes = axes_from(information_at(model, sample, origin, units))
+    return Window(origin, units[:, None] * axes, bounds)
+
+
+def lengths_of(rows: FloatArray) -> FloatArray:
+    """Return the length of each row, without squares that overflow or vanish."""
+    unit = np.ldexp(1.0, np.frexp(np.abs(rows).max(axis=1, initial=0.0))[1])
+    return np.asarray(np.linalg.norm(rows / unit[:, None], axis=1) * unit)
 
 
 def axes_from(information: FloatArray) -> FloatArray:
@@ -108,10 +119,15 @@ def axes_from(information: FloatArray) -> FloatArray:
     return np.asarray((unit[:, None] * vectors) / np.sqrt(np.maximum(values, smallest)))
 
 
-def information_at(model: Model, sample: Sample, theta: FloatArray) -> FloatArray:
-    """Return the Fisher information at one θ, kept above `MIN_INFORMATION`: shape (d, d)."""
+def information_at(
+    model: Model, sample: Sample, theta: FloatArray, units: FloatArray | float = 1.0
+) -> FloatArray:
+    """Return the Fisher information at one θ, kept above `MIN_INFORMATION`: shape (d, d).
+
+    That of parameters in these units (d,).
+    """
     information, *elsewhere = (
-        _gradient_and_information(_candidates(model, sample, at))[1]
+        _gradient_and_information(_candidates(model, sample, at), units)[1]
         for at in [theta, *starting_points(model, RANDOM_STARTS)]
     )
     least = MIN_INFORMATION * np.max([np.diag(one) for one in elsewhere], axis=0)
@@ -139,7 +155,7 @@ def maximum_likelihood(model: Model, sample: Sample) -> FloatArray | None:
     start = likely_parameters(model, sample)
     value, theta = _maximise(model, sample, start, added=0, least_gain=LAST_GAIN)
     candidates = _candidates(model, sample, theta)
-    gradient, information = _gradient_and_information(candidates)
+    gradient, information = _gradient_and_information(candidates, _units(model, sample))
     score = gradient @ (sample.successes - sample.inputs.trials * candidates.probabilities[0])
     low, high = np.array(model.bounds).T
     inside = (theta > low) & (theta < high)
@@ -151,13 +167,23 @@ def maximum_likelihood(model: Model, sample: Sample) -> FloatArray | None:
 
 def _candidates(model: Model, sample: Sample, theta: FloatArray) -> Candidates:
     batch = theta[None]
-    P = np.asarray(model.evaluate(batch, sample.inputs.X), dtype=np.float64)
+    P = np.asarray(evaluated(model, batch, sample.inputs.X), dtype=np.float64)
     return Candidates(sample.inputs, P, sample.is_counts, model, batch)
 
 
-def _gradient_and_information(candidates: Candidates) -> tuple[FloatArray, FloatArray]:
+def _units(model: Model, sample: Sample) -> FloatArray:
+    """Return units of the parameters, powers of two (d,): other than 1 for extreme inputs only."""
+    start = starting_points(model, 0)[0]
+    largest = np.abs(_candidates(model, sample, start).logit_gradient[0]).max(axis=0)
+    is_extreme = np.abs(np.frexp(largest)[1]) > EXTREME
+    return np.where(is_extreme, scale_for(largest), 1.0)
+
+
+def _gradient_and_information(
+    candidates: Candidates, units: FloatArray | float
+) -> tuple[FloatArray, FloatArray]:
     """Return the gradient of the logit at the first candidate, (d, n), and its information."""
-    gradient = np.ascontiguousarray(np.moveaxis(candidates.logit_gradient, -1, 1))
+    gradient = np.ascontiguousarray(np.moveaxis(candidates.logit_gradient * units, -1, 1))
     information = information_of(gradient, candidates.probabilities, candidates.inputs)
     return gradient[0], information[0]
 
@@ -171,6 +197,7 @@ def _maximise(
     """
     inputs = sample.inputs
     low, high = np.array(model.bounds).T
+    units = _units(model, sample)
     extra = inputs.trials * (added / inputs.total)
     successes, trials = sample.successes + extra / 2, inputs.trials + extra
 
@@ -184,7 +211,7 @@ def _maximise(
     highest, damping = log_likelihood(theta), 1e-3
     for _ in range(MAX_STEPS):
         candidates = _candidates(model, sample, theta)
-        gradient, information = _gradient_and_information(candidates)
+        gradient, information = _gradient_and_information(candidates, units)
         score = gradient @ (successes - trials * candidates.probabilities[0])
         size = np.diag(information) + 1e-12 * max(float(np.diag(information).max()), 1e-12)
         # at a bound that the score points past, a parameter stays: its share of the step is cut
@@ -193,7 +220,7 @@ def _maximise(
         damped[held], damped[:, held] = 0.0, 0.0
         damped[held, held] = 1.0
         step = np.linalg.solve(damped, np.where(held, 0.0, score))
-        proposal = np.clip(theta + step, low, high)
+        proposal = np.clip(theta + units * step, low, high)
         value = log_likelihood(proposal)
         if value > highest:
             gain, theta, highest, damping = value - highest, proposal, value, damping / 5

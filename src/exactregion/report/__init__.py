@@ -7,11 +7,12 @@ not before.
 
 from __future__ import annotations
 
+from os import PathLike
 from pathlib import Path
 
 from exactregion.calibration import CalibrationBelt
 from exactregion.data.files import write_whole
-from exactregion.errors import optional_module
+from exactregion.errors import InvalidTypeError, optional_module
 from exactregion.region import ConfidenceRegion
 from exactregion.testing.result import ExactTestResult
 
@@ -47,6 +48,10 @@ def write_report(
     >>> result = er.model_test([1 / 3] * 23, flights[["temp"]], flights["y"], rng=0)
     >>> write_report(result, "test.html")  # doctest: +SKIP
     """
+    if not isinstance(path, str | PathLike):
+        raise InvalidTypeError(
+            f"must be a path. Got {type(path).__name__} instead.", parameter="path"
+        )
     for package in ("bokeh", "jinja2"):
         optional_module(package, "A report", "report")
     from exactregion.report.belts import page_of_belt

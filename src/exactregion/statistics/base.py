@@ -19,6 +19,7 @@ import numpy as np
 from scipy import sparse
 
 from exactregion._typing import FloatArray
+from exactregion.data.reading import read_only
 from exactregion.data.sample import Inputs
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.features.landmarks import InputSummary, Landmarks
@@ -61,6 +62,11 @@ class Candidates:
     is_counts: bool = False
     model: Model | None = None
     theta: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        """Protect the arrays, which columns of users are computed from."""
+        object.__setattr__(self, "probabilities", read_only(self.probabilities))
+        object.__setattr__(self, "theta", read_only(self.theta))
 
     def __len__(self) -> int:
         """Return the number of candidates, T."""
@@ -243,7 +249,8 @@ class Custom(Statistic):
     ----------
     function : callable (labels (m, n), probabilities (n,), X) -> Z (m,)
         Labels are -1/+1; for counts they are numbers of successes. The function must treat all rows
-        alike, or the rank is not exact. Columns, probabilities and X are in the order of your rows.
+        alike, or the rank is not exact. Columns, probabilities and X are in the order of your rows;
+        X is read-only.
 
     Examples
     --------

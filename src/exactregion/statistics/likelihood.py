@@ -15,7 +15,7 @@ from exactregion.data.sample import Inputs, blocks
 from exactregion.errors import InvalidValueError
 from exactregion.features.landmarks import InputSummary
 from exactregion.features.threads import single_thread
-from exactregion.models.base import Model
+from exactregion.models.base import Model, evaluated
 from exactregion.models.cover import clipped_logit, cover_of, rows_for
 from exactregion.statistics.base import Candidates, Statistic, Term
 from exactregion.statistics.kernel import Discrepancy
@@ -160,7 +160,7 @@ class _Members:
         """The members θ (K, d), and U (K, r) and s (r,) of the decomposition of their logits."""
         theta = cover_of(self._bound, self.inputs, self.size)
         X, trials = rows_for(self.inputs)
-        logits = clipped_logit(self._bound.evaluate(theta, X), self.inputs.total)
+        logits = clipped_logit(evaluated(self._bound, theta, X), self.inputs.total)
         with single_thread():  # last bits must not depend on the number of threads
             U, s, _ = np.linalg.svd(logits * np.sqrt(trials), full_matrices=False)
         # Σ_j t_j p (1 - p) δ_j² is at most a quarter of what columns left out add to Σ_j t_j η_j²
@@ -176,7 +176,7 @@ class _Members:
         with single_thread():
             for start in range(0, len(theta), AT_ONCE):
                 part = slice(start, start + AT_ONCE)
-                P = np.asarray(self._bound.evaluate(theta[part], self.inputs.X))
+                P = np.asarray(evaluated(self._bound, theta[part], self.inputs.X))
                 basis += clipped_logit(P, self.inputs.total).T @ (U[part] / s)
         return basis
 

@@ -163,7 +163,8 @@ class Neighborhood(Statistic, name="neighborhood"):
         if self.domain is None:
             box = np.column_stack([points.min(axis=0), points.max(axis=0)])
             flat = box[:, 0] == box[:, 1]
-            return box + np.outer(flat, [-0.5, 0.5])
+            half = np.maximum(0.5, np.spacing(np.abs(box[:, 0])))  # 0.5 is nothing beside 1e17
+            return box + np.outer(flat * half, [-1, 1])
         try:
             box = np.asarray(self.domain, dtype=np.float64)
         except (TypeError, ValueError):

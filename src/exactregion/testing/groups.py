@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from exactregion._typing import FloatArray, IntArray
+from exactregion.data.reading import place_of
 from exactregion.data.sample import CHUNK_ROWS
 from exactregion.data.sources import Rows
-from exactregion.errors import InvalidValueError
+from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.testing.result import ExactTestResult
 
 if TYPE_CHECKING:
@@ -68,19 +69,12 @@ def name_of_groups(by: Any) -> str:
 
 def rows_of_groups(by: Any, n: int) -> dict[Any, IntArray]:
     """Return the row numbers of each group, groups sorted where they can be."""
-    import pandas as pd
-
-    values = by.to_pandas() if hasattr(by, "to_pandas") else by
-    if np.shape(values) != (n,):
+    if np.shape(by) != (n,):
         raise InvalidValueError(
-            f"must have one group per row, shape ({n},). Got {np.shape(values)} instead.",
+            f"must have one group per row, shape ({n},). Got {np.shape(by)} instead.",
             parameter="by",
         )
-    column = pd.Series(values, dtype=object) if isinstance(values, list) else pd.Series(values)
-    column = column.reset_index(drop=True).infer_objects()
-    missing = np.flatnonzero(column.isna())
-    if len(missing):
-        raise _missing_group(missing[0], f" ({len(missing)} such in all)")
+    column = _column_of_groups(by)
     try:
         found = column.groupby(column, observed=True, sort=True).indices
     except TypeError:  # names and numbers mixed have no order
@@ -90,18 +84,34 @@ def rows_of_groups(by: Any, n: int) -> dict[Any, IntArray]:
 
 def count_groups(index: int, rows: Rows) -> dict[Any, int]:
     """Count the rows of each group in a chunk."""
-    import pandas as pd
-
-    column = pd.Series(rows.by).reset_index(drop=True)
-    missing = np.flatnonzero(column.isna())
-    if len(missing):
-        raise _missing_group(index * CHUNK_ROWS + missing[0], "")
+    column = _column_of_groups(rows.by, index * CHUNK_ROWS)
     return {group: int(number) for group, number in column.value_counts(sort=False).items()}
 
 
-def _missing_group(row: int, such: str) -> InvalidValueError:
-    return InvalidValueError(
-        f"must not hold missing values. Got one in row {row} instead{such}: "
-        "give these rows a group of their own.",
-        parameter="by",
-    )
+def _column_of_groups(by: Any, first_row: int | None = None) -> pd.Series[Any]:
+    """Check groups, those of a chunk where it has a first row."""
+    import pandas as pd
+
+    if np.ndim(by) != 1:
+        raise InvalidValueError(
+            f"must have one group per row, shape (n,). Got {np.shape(by)} instead.", parameter="by"
+        )
+    values = by.to_pandas() if hasattr(by, "to_pandas") else by
+    column = pd.Series(values, dtype=object) if isinstance(values, list) else pd.Series(values)
+    column = column.reset_index(drop=True).infer_objects()
+    missing = np.flatnonzero(column.isna())
+    if len(missing):
+        raise InvalidValueError(
+            f"must not hold missing values. Got one "
+            f"{place_of(missing[0], len(missing), first_row)}: "
+            "give these rows a group of their own.",
+            parameter="by",
+        )
+    wrong = [] if column.dtype != object else [v for v in column if not isinstance(v, Hashable)]
+    if wrong:
+        raise InvalidTypeError(
+            "must hold groups that can be told apart: numbers, text or the like. "
+            f"Got {type(wrong[0]).__name__} instead.",
+            parameter="by",
+        )
+    return column

@@ -22,7 +22,7 @@ from exactregion.data.counts import COUNTED, collapsed, sample_of
 from exactregion.data.frames import encode_text
 from exactregion.data.reading import check_total, no_trials_error, read_predictions
 from exactregion.data.sample import CHUNK_ROWS, Inputs, Sample, Shared
-from exactregion.data.sources import Rows, Source, map_in_order
+from exactregion.data.sources import Rows, Source, map_in_order, number_of_workers
 from exactregion.engine.blocks import statistics_of
 from exactregion.engine.chunks import Chunk, ChunkPlan, ChunkSums, sums_of_chunk
 from exactregion.engine.progress import advance, showing
@@ -54,6 +54,10 @@ class CandidateTest:
     n_jobs: int | None = None  # threads that work on chunks
     progress: bool = False
     _prepared: list[tuple[Inputs, PreparedStatistic]] = field(default_factory=list, repr=False)
+
+    def __post_init__(self) -> None:
+        """Check the number of threads before any work."""
+        number_of_workers(self.n_jobs)
 
     def run(self, rows: Rows | Source) -> ExactTestResult:
         """Test the candidate on all rows."""
@@ -131,7 +135,8 @@ class CandidateTest:
             self._prepared[:] = [(inputs, prepared)]
         model, theta = self._family
         candidates = Candidates(inputs, p[None], sample.is_counts, model, theta)
-        resampling = Resampling(sample, self.draws.n_resamples, self.draws.entropy)
+        # used once: there is no need to keep uniforms
+        resampling = Resampling(sample, self.draws.n_resamples, self.draws.entropy, cache_bytes=0)
         Z: FloatArray = statistics_of(candidates, resampling, self._prepared[0][1])[0]
         return Z
 

@@ -148,6 +148,17 @@ def test_groups(files, tmp_path):
     assert calibration(y, p, by=ARM)["statistic"].tolist() == in_memory["statistic"].tolist()
 
 
+def test_lists_and_series_beside_memory_maps(tmp_path, expected):
+    (p,) = mapped(tmp_path, p=P)
+    counted_by_halves = np.arange(N) / 2  # pandas 2 takes slices of such an index by label
+    assert same(calibration(Y.tolist(), p), expected[0])
+    assert same(calibration(pd.Series(Y, counted_by_halves), p), expected[0])
+    assert same(model(p, X.tolist(), pl.Series(Y)), expected[1])
+    groups = calibration(Y, P, by=ARM)["statistic"].tolist()
+    for by in (ARM.tolist(), pd.Series(ARM, counted_by_halves), pl.Series(ARM)):
+        assert calibration(Y.tolist(), p, by=by)["statistic"].tolist() == groups
+
+
 def test_a_column_that_pandas_saved_as_its_index(tmp_path):
     few = FRAME[:500].set_index("p")
     few.to_parquet(tmp_path / "few.parquet")
@@ -292,6 +303,20 @@ def test_lengths_that_differ(tmp_path):
     y, p = mapped(tmp_path, y=Y[:-1], p=P)
     with pytest.raises(InvalidValueError, match=rf"same number of rows. Got {N} and {N - 1}"):
         calibration(y, p)
+
+
+@pytest.mark.parametrize("n", [300, N])
+def test_groups_of_another_kind(tmp_path, n):
+    y, p = mapped(tmp_path, y=Y[:n], p=P[:n])
+    for rows in ((y, p), (Y[:n], P[:n])):
+        with pytest.raises(InvalidValueError, match=r"'by'"):
+            calibration(*rows, by=ARM[: n - 1])
+        with pytest.raises(InvalidValueError, match=r"'by'.*one group per row"):
+            calibration(*rows, by=ARM[:n, None])
+        with pytest.raises((InvalidTypeError, InvalidValueError), match=r"'by'.*per row"):
+            calibration(*rows, by=iter(ARM))
+        with pytest.raises(InvalidTypeError, match=r"'by'.*told apart.*Got dict"):
+            calibration(*rows, by=[{}] * n)
 
 
 def test_zero_counts(tmp_path):

@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 from exactregion.data.sample import Sample
-from exactregion.engine import PreparedStatistic, check_batch, statistics_of, statistics_of_many
+from exactregion.engine import (
+    PreparedStatistic,
+    blocks,
+    check_batch,
+    statistics_of,
+    statistics_of_many,
+)
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.models import Logistic, Probit
 from exactregion.resampling import BLOCK_ROWS, Resampling
@@ -80,6 +86,20 @@ def test_batches_change_nothing_where_rows_come_in_blocks(statistic):
     setup = Setup(BLOCK_ROWS + 77, statistic, m=5)
     theta = thetas(4)
     np.testing.assert_array_equal(setup.many(theta, batch=1), setup.many(theta))
+
+
+@pytest.mark.parametrize("statistic", STATISTICS, ids=IDS)
+@pytest.mark.parametrize("counts", [False, True])
+@pytest.mark.parametrize("cache_bytes", [0, 2**30])
+def test_parts_of_the_data_sets(monkeypatch, statistic, counts, cache_bytes):
+    """Uniforms that are kept, and those that are drawn part by part."""
+    setup = Setup(60, statistic, counts=counts)
+    theta = np.vstack([thetas(3), [[-800.0, 0.0, 0.0]]])  # the last one is certain of failures
+    whole = setup.many(theta)
+    setup.resampling = Resampling(setup.sample, 19, entropy=1, cache_bytes=cache_bytes)
+    for most in (1, 60 * 4 * 7):
+        monkeypatch.setattr(blocks, "MOST_LABELS", most)
+        np.testing.assert_array_equal(setup.many(theta), whole)
 
 
 def test_blocks_give_the_same_labels_as_the_resampling():

@@ -39,6 +39,26 @@ def test_100_000_rows_stay_under_2_gib(statistic):
     assert peak < 2 * 2**30
 
 
+MANY_DATA_SETS = """
+import resource
+import numpy as np
+import exactregion as er
+
+rng = np.random.default_rng(0)
+x = rng.normal(size=332)
+p = 1 / (1 + np.exp(-x))
+er.model_test(p, x, rng.random(332) < p, n_resamples=2**18 - 1, rng=0)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss has other units elsewhere")
+def test_262_144_data_sets_stay_under_1_gib():
+    command = [sys.executable, "-c", MANY_DATA_SETS]
+    done = subprocess.run(command, capture_output=True, check=True, text=True)
+    assert int(done.stdout) < 2**30
+
+
 def test_2_000_rows_have_the_exact_factor():
     x = np.random.default_rng(1).normal(size=(2000, 2))
     inputs = Sample.from_data(x, np.arange(2000) % 2).inputs

@@ -77,3 +77,18 @@ def test_the_estimate_of_near_step_data_is_modest(seed):
     assert np.abs(region.estimate_).max() < 1e4
     assert 0 <= region.estimate_[2] <= 1
     assert region.status_ in ("unbounded", "disconnected")  # a step fits: never "bounded"
+
+
+@pytest.mark.parametrize("power", [-900, -560, 560, 900])
+def test_inputs_in_extreme_units(power):
+    """Their squares overflow or vanish; a search must find what it finds in usual units."""
+    rng = np.random.default_rng(0)
+    x, unit = rng.normal(size=60), 2.0**power
+    y = rng.random(60) < 1 / (1 + np.exp(-x))
+    settings = {"n_resamples": 19, "confidence_level": 0.9, "rng": 0}
+    usual = er.ConfidenceRegion("logistic", **settings).fit(x, y)
+    other = er.ConfidenceRegion("logistic", **settings).fit(x * unit, y)
+    np.testing.assert_allclose(other.estimate_ * [1, unit], usual.estimate_, rtol=1e-9)
+    expected = usual.intervals(certify=False)[["lower", "upper"]].to_numpy()
+    found = other.intervals(certify=False)[["lower", "upper"]].to_numpy() * [[1], [unit]]
+    np.testing.assert_allclose(found, expected, atol=0.5)
