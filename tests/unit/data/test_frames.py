@@ -165,7 +165,7 @@ def test_two_levels_count_just_as_much_as_0_and_1(statistic):
 def test_the_candidate_is_given_the_frame_as_it_is():
     seen = []
     by_frame = run(candidate=lambda X: seen.append(X) or P)
-    assert seen[0] is FRAME
+    pd.testing.assert_frame_equal(seen[0], FRAME)
     assert by_frame == run()
     table = er.compare({"p": lambda X: np.where(X["sex"] == "male", P, P)}, FRAME, Y, rng=0)
     assert table.loc["p", "pvalue"] == er.model_test(P, FRAME, Y, rng=0).pvalue

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import exactregion as er
-from exactregion.errors import MissingDependencyError
+from exactregion.errors import FileAccessError, MissingDependencyError
 from exactregion.plotting import wording
 from exactregion.report import write_report
 
@@ -189,7 +189,7 @@ def test_a_page_is_written_whole_or_not_at_all(tested, tmp_path, monkeypatch):
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
     monkeypatch.undo()
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileAccessError, match=r"No such file or directory"):
         tested.report(tmp_path / "nowhere" / "page.html")
 
 

@@ -421,6 +421,7 @@ def test_classes_of_other_kinds_are_refused(negative, positive, kind, tmp_path):
 
 
 def test_columns_named_alike_are_refused(tmp_path):
-    fitted = region().fit(pd.DataFrame(X, columns=[1, "1"]), Y)
+    model = er.models.Function(lambda theta, x: np.full(len(x), 0.5), ["a"])
+    fitted = region(model=model, statistic="discrepancy").fit(pd.DataFrame(X, columns=[1, "1"]), Y)
     with pytest.raises(InvalidValueError, match=r"different names.*Got \['1', '1'\]"):
         fitted.save(tmp_path / "region.npz")
