@@ -322,7 +322,7 @@ def test_a_failure_leaves_the_old_file_and_no_part_of_a_new_one(tmp_path, monkey
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Path, "replace", fail)
-    with pytest.raises(FileAccessError, match=r"can be written.*No space left on device"):
+    with pytest.raises(FileAccessError, match="cannot be written: No space left on device"):
         region(rng=1).fit(X, Y).save(path)
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
@@ -330,7 +330,7 @@ def test_a_failure_leaves_the_old_file_and_no_part_of_a_new_one(tmp_path, monkey
 
 @pytest.mark.parametrize("place", ["missing/region.npz", ".", "a\0b"])
 def test_where_nothing_can_be_written(place, tmp_path):
-    with pytest.raises(FileAccessError, match="'path' parameter must be a file that can be wri"):
+    with pytest.raises(FileAccessError, match="can(not)? be written"):
         region().fit(X, Y).save(f"{tmp_path}{os.sep}{place}")
     assert list(tmp_path.iterdir()) == []
 
