@@ -40,6 +40,10 @@ from exactregion.statistics.focused import focused_on
 
 __all__ = ["Hypothesis", "HypothesisTest", "hypothesis_test", "read_hypothesis"]
 
+MOST_LABELS = 2**20
+"""Rows times data sets up to which parameters are refitted to each of these: a tenth of a second
+for each θ. With more rows the score at θ hardly depends on the others any more."""
+
 SAME = 1e-9
 """Hypotheses hold up to this share of the largest summand: bounds of a family may keep θ from
 satisfying one."""
@@ -113,11 +117,11 @@ def hypothesis_test(
     spent = ranks_spent(m)
     origin, axes = _parametrisation(fitted, hypothesis)
     window = _window_on(fitted, origin, axes)
-    statistic: Any = focused_statistic(
-        fitted, focused_on(hypothesis.matrix[0] if r == 1 else hypothesis.matrix), alone=False
-    )
+    is_linear = has_known_link(fitted)
+    focused = focused_on(hypothesis.matrix[0] if r == 1 else hypothesis.matrix)
+    statistic: Any = focused_statistic(fitted, focused, alone=is_linear)
     effort = USUAL
-    if has_known_link(fitted):
+    if is_linear and m * len(fitted.sample) <= MOST_LABELS:
         inputs, link = fitted.sample.inputs, curved_link(fitted.model)
         design: Any = fitted.model.linear_design(inputs.X)
         trials = inputs.trials.astype(np.float64)

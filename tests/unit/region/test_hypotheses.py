@@ -184,3 +184,14 @@ def test_formulas_that_are_not_nested_are_an_error(small, large, message):
 def test_a_region_needs_a_term_besides_the_intercept(formula):
     with pytest.raises(er.ExactRegionError, match="a term besides the intercept"):
         er.ConfidenceRegion.from_formula(formula, frame())
+
+
+def test_many_rows_are_ranked_by_the_score_alone(monkeypatch):
+    x, y = data(4, n=40)
+    region = er.ConfidenceRegion("logistic", n_resamples=99, rng=0).fit(x, y)
+    refitted = region.test("x = 0")
+    monkeypatch.setattr("exactregion.region.hypotheses.MOST_LABELS", 0)
+    found = region.test("x = 0")
+    assert not found.certified
+    assert found.theta[1] == 0
+    assert abs(found.pvalue - refitted.pvalue) < 0.1

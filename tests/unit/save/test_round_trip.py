@@ -330,7 +330,7 @@ def test_a_failure_leaves_the_old_file_and_no_part_of_a_new_one(tmp_path, monkey
 
 @pytest.mark.parametrize("place", ["missing/region.npz", ".", "a\0b"])
 def test_where_nothing_can_be_written(place, tmp_path):
-    with pytest.raises(FileAccessError, match="can(not)? be written"):
+    with pytest.raises(FileAccessError, match=r"can(not)? be written"):
         region().fit(X, Y).save(f"{tmp_path}{os.sep}{place}")
     assert list(tmp_path.iterdir()) == []
 
