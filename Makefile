@@ -52,11 +52,11 @@ browser: ## Install Chromium for the browser tests, where that is possible
 	            chromium > /dev/null; } \
 	  || echo 'There is no chromium on this machine: the browser tests will be skipped.'
 
-# A file stays with one worker: else both wait for the site, and both make what a file shares.
-# In the order of the folders the site, the longest file, comes early and short ones come last.
+# Each worker has half of the tests in their order, and takes from the other's end when it is done:
+# dealt out one by one, both would wait for the site, and both would make what a file shares.
 .PHONY: test
 test: venv browser lint types ## Check style and types, then run the tests
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -q
+	$(BIN)/python -m pytest -n 2 --dist worksteal -q
 
 .PHONY: audit
 audit: venv ## Run the long validity studies

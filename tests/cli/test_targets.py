@@ -112,7 +112,7 @@ def test_a_picture_that_fails_leaves_the_old_file(run, here, monkeypatch):
     monkeypatch.setattr("matplotlib.figure.Figure.savefig", fail)
     done = run(*TEST, "--plot", "a.png", "--force")
     assert done.code == 2
-    assert done.err == "Error: 'a.png': No space left on device.\n"
+    assert done.err == "Error: The file 'a.png' cannot be written: No space left on device.\n"
     assert sorted(path.name for path in here.iterdir()) == ["a.png", "oring.csv"]
     assert (here / "a.png").read_bytes() == b"old"
 

@@ -100,6 +100,7 @@ QUICK = {
     "belts": {"n": 50},
     "misfit": {"n": 50, "inputs": 2},
     "goodness": {"n": 30},
+    "hypotheses": {"n": 20, "inputs": "binary"},
     "defaults": {"n": 50},
     "seeds": {"resamples": 99},
     "areas": {},

@@ -95,7 +95,7 @@ def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
     true = frame["slope"] == 0
     by = ["slope", "inputs", "df", "n", "outcomes"]
     size = size_table(frame[true], by, _asked).drop(columns="slope")
-    found = {"size": size}
+    found = {"size": size, "size_by_n": size_table(frame[true], ["n"], lambda _: TESTS)}
     if (~true).any():
         power = power_table(frame[~true], by, _asked, size, lambda _: OURS)
         found |= {"power": power, "losses": losses(power, TESTS)}

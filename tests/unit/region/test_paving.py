@@ -153,7 +153,9 @@ def test_separated_data_have_no_domain():
     assert domain_of(region.fitted_) is None
     table = region.intervals(joint=True)
     assert table.loc["intercept", ["lower", "upper"]].tolist() == [-np.inf, np.inf]
-    assert table["certified"].tolist() == [True, False]  # both ends are known, or only one
+    # both ends are open; one is open, and the other proven
+    assert table["certified"].tolist() == [True, True]
+    assert table.loc["x", "status"] == "unbounded above"
 
 
 def test_members_lie_within_the_domain():
