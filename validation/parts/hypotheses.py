@@ -95,7 +95,12 @@ def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
     true = frame["slope"] == 0
     by = ["slope", "inputs", "df", "n", "outcomes"]
     size = size_table(frame[true], by, _asked).drop(columns="slope")
-    found = {"size": size, "size_by_n": size_table(frame[true], ["n"], lambda _: TESTS)}
+    tables = frame[true & (frame["inputs"] == "binary")]
+    by_n = [
+        size_table(frame[true], ["n"], lambda _: TESTS[:3]),
+        size_table(tables, ["n"], lambda _: TESTS[3:]),
+    ]
+    found = {"size": size, "size_by_n": pd.concat(by_n, ignore_index=True)}
     if (~true).any():
         power = power_table(frame[~true], by, _asked, size, lambda _: OURS)
         found |= {"power": power, "losses": losses(power, TESTS)}
