@@ -248,6 +248,9 @@ def _segments(
 def _nearest(points: FloatArray, counts: FloatArray, nodes: FloatArray, k: int) -> sparse.csr_array:
     """Weights of the k nearest trials at each node: shape (u, nodes)."""
     rows, columns, weights = [], [], []
+    # in units in which no square overflows; a power of two changes no ratio of distances
+    power = -int(np.frexp(max(float(np.abs(points).max()), float(np.abs(nodes).max())))[1])
+    points, nodes = np.ldexp(points, power), np.ldexp(nodes, power)
     for column, node in enumerate(nodes):
         distance = _rounded(cdist(points, node[None])[:, 0])
         last = min(k, len(distance)) - 1
