@@ -141,9 +141,12 @@ def test_threads_with_nystroem_features():
 
 @every_statistic
 @few
-@given(seed=seeds, power=st.integers(-1000, 1000))
+@given(seed=seeds, power=st.integers(-950, 1000))
 def test_units_of_the_inputs(statistic, seed, power):
-    """Standardised inputs: a power of two as unit changes not even the last bit."""
+    """Standardised inputs: a power of two as unit changes not even the last bit.
+
+    Below 2⁻⁹⁵⁰ some inputs would be subnormal, and lose bits themselves.
+    """
     X, y, thetas, _ = data(seed)
     scaled = thetas / [1, 2.0**power, 2.0**power]
     before, after = region(X, y, statistic), region(X * 2.0**power, y, statistic)
@@ -151,7 +154,7 @@ def test_units_of_the_inputs(statistic, seed, power):
 
 
 @settings(max_examples=8, deadline=None)
-@given(power=st.integers(-1000, 1000))
+@given(power=st.integers(-950, 1000))
 @pytest.mark.parametrize("statistic", ["score", "combined"])
 def test_units_of_many_inputs(statistic, power):
     """Sums of many rows are made in single precision, which ends at 2⁻¹²⁶ and 2¹²⁸."""
