@@ -45,7 +45,8 @@ def inputs_of(region: ConfidenceRegion) -> pd.DataFrame:
     if region.design_ is not None:
         return region.design_.data[list(region.design_.columns)]
     inputs = region.fitted_.sample.inputs
-    return pd.DataFrame(inputs.matrix, columns=list(inputs.names))
+    # a copy: medians of pandas before 2.2 fail on arrays that cannot be written to
+    return pd.DataFrame(inputs.matrix.copy(), columns=list(inputs.names))
 
 
 def values_text(values: dict[str, Any]) -> str:
