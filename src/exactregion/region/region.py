@@ -491,11 +491,12 @@ class ConfidenceRegion:
         """Test a linear hypothesis about the parameters, exactly at every n.
 
         The p-value is the largest of any θ that satisfies the hypothesis, within the joint region
-        at level 1 - β, plus β, β = 0.001; where the hypothesis holds, it is at most α with
-        probability at most α. Data sets are ranked by the score for what the hypothesis is about;
-        in families with a linear predictor the other parameters are refitted to each data set. For
-        a two-by-two table this is near Boschloo's and Fisher's test. The test is often more
-        powerful than focused intervals, which may hold a value that it rejects.
+        at level 1 - β, plus β, which is 0.001, or 1 / (n_resamples + 1) if that is more. Where the
+        hypothesis holds, it is at most α with probability at most α. Data sets are ranked by the
+        score for what the hypothesis is about; in families with a linear predictor the other
+        parameters are refitted to each data set. For a two-by-two table this is near Boschloo's and
+        Fisher's test. The test is often more powerful than focused intervals, which may hold a
+        value that it rejects.
 
         Parameters
         ----------

@@ -24,6 +24,12 @@ __all__ = ["Summary", "likelihood_estimate", "summarise", "zero_tests"]
 
 WIDTH = 80
 
+UNUSUAL = {
+    "empty": "no value fits, which is evidence against the model.",
+    "unsettled": "the interval may be longer, since a search kept missing members.",
+}
+"""What is said of intervals that are not what they seem."""
+
 QUICK = 2
 """Parameters up to which p-values are given unasked in the command and in reports."""
 
@@ -143,7 +149,7 @@ def likelihood_estimate(fitted: FittedRegion) -> FloatArray | None:
 def zero_tests(
     fitted: FittedRegion, *, certify: bool | None = None, only_quick: bool = False
 ) -> list[HypothesisTest | None]:
-    """Test of each parameter whether it is zero; None where its bounds exclude that.
+    """Test of each parameter whether it is zero; None where that is not within its bounds.
 
     With `only_quick` there are tests in linear families with up to two parameters alone, which take
     a second; others are searched for longer.
@@ -158,7 +164,7 @@ def zero_tests(
             for name, row in zip(names, np.eye(len(names)), strict=True)
         ]
         return [
-            hypothesis_test(fitted, hypothesis, certify) if low <= 0 <= high else None
+            hypothesis_test(fitted, hypothesis, certify) if low < 0 < high else None
             for hypothesis, (low, high) in zip(hypotheses, bounds, strict=True)
         ]
 
@@ -226,15 +232,23 @@ def _notes(
     coverage = f"{fitted.accepted.coverage:.4g}"
     notes.append(
         f"Intervals: each covers its own parameter with at least {coverage}, at every sample size; "
-        + _how(fitted, [interval.certified for interval in intervals], "no member lies outside")
+        + _how({each.name: each.certified for each in intervals}, "no member lies outside")
     )
-    done = [test for test in tests if test is not None]
+    for status, text in UNUSUAL.items():
+        names = [interval.name for interval in intervals if interval.status == status]
+        if names:
+            notes.append(f"{', '.join(names)}: {text}")
+    done = {
+        name: test
+        for name, test in zip(fitted.model.parameter_names, tests, strict=True)
+        if test is not None
+    }
     if done:
+        least = max(1 / fitted.accepted.m, *(test.spent for test in done.values()))
         notes.append(
             'p-values: of "= 0", exact at every sample size, each for one parameter alone; '
-            + _how(fitted, [test.certified for test in done], "none is larger")
-            + f" None can be less than {done[0].spent + 1 / fitted.accepted.m:.2g}: more resamples "
-            "(n_resamples) allow smaller ones."
+            + _how({name: test.certified for name, test in done.items()}, "none is larger")
+            + f" None can be less than {least:.2g}; more resamples (n_resamples) allow less."
         )
     far = joint_far_members(fitted)
     if far is not None and far.members:
@@ -243,19 +257,20 @@ def _notes(
     return notes
 
 
-def _how(fitted: FittedRegion, certified: list[bool], what: str) -> str:
-    if all(certified):
+def _how(certified: dict[str, bool], what: str) -> str:
+    """Say of which parameters something is proven."""
+    if all(certified.values()):
         return f"it is proven that {what}."
-    if not any(certified):
+    if not any(certified.values()):
         return "they were searched."
-    names = [n for n, yes in zip(fitted.model.parameter_names, certified, strict=False) if yes]
-    return f"proven for {', '.join(names)}, else searched."
+    proven = ", ".join(name for name, is_proven in certified.items() if is_proven)
+    return f"proven for {proven}, else searched."
 
 
 def _number(value: float, is_pvalue: bool) -> str:
     """Write a number in at most eight characters."""
     if np.isnan(value):
-        return ""
+        return "" if is_pvalue else "none"
     if np.isinf(value):
         return "∞" if value > 0 else "-∞"
     if is_pvalue:

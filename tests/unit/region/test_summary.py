@@ -90,4 +90,27 @@ def test_only_logistic_families_have_odds_ratios():
     model = er.models.Psychometric(guess=0.2, lapse="free")
     summary = er.ConfidenceRegion(model, n_resamples=39, rng=0).fit(x, y).summary()
     assert "odds_ratio" not in summary.table
-    assert summary.table["pvalue"].notna().all()
+    # a rate at its bound of zero is no usual hypothesis
+    assert summary.table["pvalue"].notna().tolist() == [True, True, False]
+
+
+def test_no_pvalue_is_less_than_the_notes_say():
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=80)
+    summary = er.ConfidenceRegion("logistic", n_resamples=39, rng=0).fit(
+        x, x + rng.normal(size=80) > 3
+    )
+    found = summary.summary()
+    (note,) = [note for note in found.notes if note.startswith("p-values")]
+    least = float(note.split("less than ")[1].split(";")[0])
+    assert (found.table["pvalue"] >= least).all()
+    assert found.table["pvalue"].min() == least
+
+
+def test_intervals_without_a_value_say_so():
+    x, y = np.repeat([0.0, 1.0, 2.0], 40), np.repeat([0, 1, 0], 40)
+    region = er.ConfidenceRegion("logistic", statistic="discrepancy", n_resamples=99, rng=0)
+    found = region.fit(x, y).summary()
+    assert region.intervals()["status"].tolist() == ["empty", "empty"]
+    assert "intercept, x: no value fits" in " ".join(found.notes)
+    assert "none" in str(found)
