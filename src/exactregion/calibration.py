@@ -11,13 +11,15 @@ import numpy as np
 from scipy.special import logit
 
 from exactregion._typing import FloatArray, IntArray
+from exactregion.data.digest import seed_of
 from exactregion.data.reading import read_outcomes, read_predictions
+from exactregion.data.sources import Rows
 from exactregion.errors import InvalidValueError
 from exactregion.models import Recalibration
 from exactregion.region import Band, ConfidenceRegion
 from exactregion.region.bands import LOGIT_END, positive_ranges, probability_at
 from exactregion.region.window import Window
-from exactregion.resampling import RNGLike, fresh_entropy, integer_seed
+from exactregion.resampling import RNGLike, fresh_entropy, integer_seed, seeded
 from exactregion.statistics import Statistic
 from exactregion.testing import calibration_test
 from exactregion.testing.result import ExactTestResult
@@ -175,8 +177,8 @@ def calibration_belt(
         The positive class of y_true.
     n_resamples, n_jobs : int
         Number of alternatives, and of joblib workers.
-    rng : int, Generator, SeedSequence or None
-        Seed; the same seed gives the same result.
+    rng : int, "data", Generator, SeedSequence or None
+        Seed; the same seed gives the same result. "data" makes the seed from the data.
     progress : bool
         Show on stderr how far the search is.
 
@@ -198,6 +200,7 @@ def calibration_belt(
     >>> [departure.side for departure in belt.departures]
     ['above']
     """
+    rng = seeded(rng, lambda: seed_of(Rows(None, y_true, y_prob)))
     if integer_seed(rng) is None and not isinstance(rng, np.random.SeedSequence):
         # a generator would give the test and the region different draws
         rng = np.random.SeedSequence(fresh_entropy(rng))

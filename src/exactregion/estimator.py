@@ -40,7 +40,7 @@ class RegionClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Level required.
     n_resamples, n_jobs : int
         Number of alternatives, and of joblib workers.
-    random_state : int, RandomState, Generator, SeedSequence or None
+    random_state : int, "data", RandomState, Generator, SeedSequence or None
         What `ConfidenceRegion` calls `rng`: the same data and integer give the same region. A
         RandomState or Generator is advanced by each fit. None draws a new seed, independent of
         NumPy's global state.
@@ -207,12 +207,15 @@ def _as_rng(random_state: RNGLike | np.random.RandomState) -> RNGLike:
     """Convert random_state, as scikit-learn calls it, to rng, as NumPy does."""
     if isinstance(random_state, np.random.RandomState):
         return int.from_bytes(random_state.bytes(16), "little")
+    if isinstance(random_state, str) and random_state == "data":
+        return "data"
     try:
-        np.random.default_rng(random_state)
+        np.random.default_rng(random_state)  # type: ignore[arg-type]
     except (TypeError, ValueError) as error:
         kind = InvalidTypeError if isinstance(error, TypeError) else InvalidValueError
         raise kind(
-            "The 'random_state' parameter must be None, a non-negative integer, a RandomState, a "
-            f"SeedSequence or a numpy.random.Generator. Got {random_state!r} instead."
+            "The 'random_state' parameter must be None, a non-negative integer, 'data', a "
+            "RandomState, a SeedSequence or a numpy.random.Generator. "
+            f"Got {random_state!r} instead."
         ) from error
     return random_state

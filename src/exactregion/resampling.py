@@ -8,10 +8,11 @@ binomial quantile. A label is the case t = 1: positive where U < P_θ(+1 | x).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TypeAlias
+from hashlib import blake2b
+from typing import Literal, TypeAlias
 
 import numpy as np
 from scipy.special import betainc
@@ -31,6 +32,7 @@ __all__ = [
     "fresh_entropy",
     "integer_seed",
     "place_successes",
+    "seeded",
 ]
 
 MAX_RESAMPLES = 2**20 - 1
@@ -43,8 +45,14 @@ TABLE_SIZE = 2**20
 """Most thresholds at a time, so that candidates with many trials stay within memory."""
 
 RNGLike: TypeAlias = (
-    int | np.random.Generator | np.random.BitGenerator | np.random.SeedSequence | None
+    int
+    | np.random.Generator
+    | np.random.BitGenerator
+    | np.random.SeedSequence
+    | Literal["data"]
+    | None
 )
+"""What draws may come from; "data" is a seed made from the data."""
 
 
 def check_n_resamples(n_resamples: object) -> int:
@@ -62,17 +70,22 @@ def check_n_resamples(n_resamples: object) -> int:
     return int(n_resamples)
 
 
+def seeded(rng: RNGLike, seed_of_data: Callable[[], int]) -> RNGLike:
+    """Replace "data" by the seed of the data; anything else is returned as it is."""
+    return seed_of_data() if isinstance(rng, str) and rng == "data" else rng
+
+
 def fresh_entropy(rng: RNGLike) -> int:
     """Turn whatever the user gave as `rng` into 128 bits of seed.
 
     An integer gives the same bits each time; a generator is advanced.
     """
     message = (
-        "The 'rng' parameter must be None, a non-negative integer, a SeedSequence or a "
+        "The 'rng' parameter must be None, a non-negative integer, 'data', a SeedSequence or a "
         f"numpy.random.Generator. Got {rng!r} instead."
     )
     try:
-        generator = np.random.default_rng(rng)
+        generator = np.random.default_rng(rng)  # type: ignore[arg-type]
     except TypeError as error:
         raise InvalidTypeError(message) from error
     except ValueError as error:
@@ -113,6 +126,11 @@ class Draws:
     def of_block(self, block: int) -> np.random.Generator:
         """Give the generator of a block, which draws uniforms alternative by alternative."""
         return self._generator(1, block)
+
+    def of_group(self, group: object) -> Draws:
+        """Return draws for one group of rows, independent of those of a group of another name."""
+        name = int.from_bytes(blake2b(str(group).encode(), digest_size=4).digest(), "little")
+        return replace(self, entropy=int.from_bytes(self._generator(3, name).bytes(16), "little"))
 
     def _generator(self, *key: int) -> np.random.Generator:
         seed = np.random.SeedSequence(self.entropy, spawn_key=key)

@@ -37,7 +37,7 @@ from exactregion.errors import (
 from exactregion.region import ConfidenceRegion
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.window import likely_parameters
-from exactregion.resampling import fresh_entropy, integer_seed
+from exactregion.resampling import fresh_entropy
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -155,7 +155,7 @@ def _describe(fitted: FittedRegion) -> tuple[dict[str, Any], Arrays]:
         name: _encode_named(f"The {name!r} parameter", fitted.settings[name], name, arrays)
         for name in PLAIN_SETTINGS
     }
-    settings["rng"] = integer_seed(fitted.settings["rng"])
+    settings["rng"] = fitted.seed
     functions = False
     for name in ("model", "statistic"):
         try:

@@ -12,7 +12,7 @@ from exactregion.cli.options import Family
 from exactregion.data import formula
 from exactregion.data.files import finite
 
-FEW = ("--resamples", "39")
+FEW = ("--resamples", "39", "--seed", "0")
 FLIGHTS = er.datasets.oring()
 
 
@@ -64,13 +64,13 @@ def test_test_of_one_column(run, save, sites):
 def test_test_of_several_columns(run, save, sites):
     path = save(sites.to_csv(index=False))
     ask = ("test", path, "--outcome", "y", "--probability", "p", "--probability", "q")
-    ask = (*ask, "--inputs", "p, x", "--seed", "3", "--statistic", "embedding", *FEW)
+    ask = (*ask, "--inputs", "p, x", "--statistic", "embedding", *FEW)
     table = er.compare(
         {"p": sites["p"], "q": sites["q"]},
         *(sites[["p", "x"]], sites["y"]),
         statistic="embedding",
         n_resamples=39,
-        rng=3,
+        rng=0,
     )
     found = parsed(run(*ask, "--json"))
     assert [one["pvalue"] for one in found["candidates"]] == table["pvalue"].tolist()
@@ -337,7 +337,9 @@ def test_confidence_has_three_spellings(run, data):
 
 def test_same_file_same_answer(run, data):
     ask = ("fit", data / "oring.csv", "--outcome", "y", "--inputs", "temp", "--resamples", "39")
-    first, again, other = (run(*ask, *seed).out for seed in ((), ("--seed", "0"), ("--seed", "1")))
-    assert first == again
-    assert first != other
+    first = run(*ask).out
+    made = re.search(r"seed (\d+)", first)
+    assert made is not None
+    assert run(*ask, "--seed", made.group(1)).out == first
+    assert run(*ask, "--seed", "1").out != first
     assert run(*ask, "--jobs", "2").out == first

@@ -28,7 +28,7 @@ def parts(tmp_path_factory):
 @pytest.fixture(scope="module")
 def expected(parts):
     frame = pd.concat([pd.read_parquet(file) for file in parts], ignore_index=True)
-    return er.calibration_test(frame["y"], frame["p"], n_resamples=19, rng=0)
+    return er.calibration_test(frame["y"], frame["p"], n_resamples=19, rng="data")
 
 
 def test_several_files_have_the_result_of_memory(run, parts, expected):

@@ -12,6 +12,7 @@ PARTS = (
     "hypotheses",
     "defaults",
     "seeds",
+    "fixed_seeds",
     "areas",
     "consistency",
     "references",

@@ -160,14 +160,17 @@ class Draws:
         complete=offer(names_of_statistics()),
     )
     resamples: int = option(METHOD, "NUMBER", "Number of data sets drawn.", 999)
-    seed: int = option(
-        METHOD, "NUMBER", "Of the draws: the same file and seed give the same answer.", 0
+    seed: int | None = option(
+        METHOD,
+        "NUMBER",
+        "Of the draws. By default it is made from the data: the same data give the same answer, "
+        "and fresh data have fresh draws.",
     )
 
     def __post_init__(self) -> None:
         """Check the values before any work."""
         check_n_resamples(self.resamples)
-        if self.seed < 0:
+        if self.seed is not None and self.seed < 0:
             raise InvalidValueError(
                 f"--seed must be a whole number, 0 or more. Got {self.seed} instead."
             )
@@ -177,7 +180,7 @@ class Draws:
     @property
     def settings(self) -> dict[str, Any]:
         """The arguments of the library."""
-        return {"n_resamples": self.resamples, "rng": self.seed}
+        return {"n_resamples": self.resamples, "rng": "data" if self.seed is None else self.seed}
 
 
 @dataclass(frozen=True)

@@ -153,12 +153,11 @@ def interval_records(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 def settings_record(tested: Any) -> dict[str, Any]:
     """Describe statistic and draws of a region, or of a test, for programs."""
-    seed = tested.rng if hasattr(tested, "rng") else tested.question.seed
     written = str(getattr(tested, "question", tested).statistic)
     return {
         "statistic": written.partition("(")[0].lower(),
         "resamples": tested.n_resamples,
-        "seed": seed if isinstance(seed, int) else None,
+        "seed": tested.fitted_.seed if hasattr(tested, "fitted_") else tested.question.seed,
     }
 
 

@@ -104,7 +104,7 @@ def _test_member(
         kind="model",
         statistic=str(region.statistic),
         inputs=sample.inputs.names,
-        seed=draws.seed,
+        seed=region.fitted_.seed,
         probabilities=evaluation.probabilities,
         successes=successes,
         trials=trials,

@@ -23,7 +23,7 @@ from exactregion.models import Model, as_model
 from exactregion.models.base import check_probabilities, evaluated
 from exactregion.ranking import AcceptedRanks, pvalue_of, rank_of
 from exactregion.region.window import RankFunction
-from exactregion.resampling import Resampling, blocks, check_n_resamples
+from exactregion.resampling import Resampling, blocks, check_n_resamples, integer_seed
 from exactregion.statistics import Candidates, Statistic, as_statistic
 
 if TYPE_CHECKING:
@@ -116,6 +116,11 @@ class FittedRegion:
             design,
             PreparedStatistic.of(statistic, sample.inputs, n_resamples + 1),
         )
+
+    @property
+    def seed(self) -> int | None:
+        """The integer that makes the same draws again; None for a generator."""
+        return integer_seed(self.settings["rng"])
 
     @property
     def n_parameters(self) -> int:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from exactregion._typing import FloatArray, IntArray
 from exactregion.data.design import Design
+from exactregion.data.digest import seed_of_columns
 from exactregion.data.reading import read_outcomes
 from exactregion.data.sample import Sample
 from exactregion.engine import DEFAULT_BATCH
@@ -32,7 +33,7 @@ from exactregion.region.outline import Outline, outline_of
 from exactregion.region.paving import Paving
 from exactregion.region.status import Status, status_of
 from exactregion.region.summary import Summary, likelihood_estimate, summarise
-from exactregion.resampling import RNGLike, fresh_entropy
+from exactregion.resampling import RNGLike, fresh_entropy, seeded
 from exactregion.statistics import Statistic
 
 if TYPE_CHECKING:
@@ -61,8 +62,8 @@ class ConfidenceRegion:
         Level required; the region has the least q/m at or above it.
     n_resamples : int
         Number of alternatives, m - 1.
-    rng : int, Generator, SeedSequence or None
-        Seed; the same data and seed give the same region.
+    rng : int, "data", Generator, SeedSequence or None
+        Seed; the same data and seed give the same region. "data" makes the seed from the data.
     accepted_ranks : (int, int), optional
         Accept ranks low..high instead of the q lowest; `confidence_level` is then not used.
     pos_label : object, optional
@@ -603,7 +604,8 @@ class ConfidenceRegion:
     def _fit(self, X: Any, y: Any, design: Design | None = None) -> Self:
         settings = {name: value for name, value in vars(self).items() if not name.startswith("_")}
         sample = Sample.from_data(X, y, pos_label=self.pos_label)
-        self._fitted = FittedRegion.fit(settings, sample, fresh_entropy(self.rng), design)
+        settings["rng"] = seeded(self.rng, lambda: _seed_of(sample))
+        self._fitted = FittedRegion.fit(settings, sample, fresh_entropy(settings["rng"]), design)
         return self
 
     def _ranks(self, theta: npt.ArrayLike) -> tuple[IntArray, bool]:
@@ -612,6 +614,12 @@ class ConfidenceRegion:
 
     def _progress(self, label: str) -> AbstractContextManager[None]:
         return showing(label, show=self.progress)
+
+
+def _seed_of(sample: Sample) -> int:
+    """Make a seed from the data; of objects that are not numbers, from their outcomes alone."""
+    X = () if isinstance(sample.inputs.X, tuple) else (sample.inputs.matrix,)
+    return seed_of_columns(*X, sample.successes, sample.inputs.trials)
 
 
 def model_of(model: Model, design: Design) -> Model:

@@ -204,7 +204,6 @@ def _settings(fitted: FittedRegion) -> dict[str, Any]:
     sample, status = fitted.sample, status_of(fitted)
     total, events = sample.inputs.total, int(sample.successes.sum())
     rows = f"{len(sample.inputs):,}" + (f" ({total:,} trials)" if sample.is_counts else "")
-    seed = fitted.settings["rng"]
     model = type(fitted.model).__name__
     return {
         "model": model,
@@ -213,7 +212,7 @@ def _settings(fitted: FittedRegion) -> dict[str, Any]:
         "level": f"{fitted.accepted.coverage:g}",
         "statistic": type(fitted.statistic).__name__.lower(),
         "data sets": f"{fitted.accepted.m:,}",
-        "seed": str(seed) if isinstance(seed, int) else "random",
+        "seed": "random" if fitted.seed is None else str(fitted.seed),
         "region": f"{status.kind} ({'proven' if status.certified else 'searched'})",
     }
 

@@ -11,7 +11,6 @@ from exactregion.models.linear import LinearModel
 from exactregion.plotting import wording
 from exactregion.plotting.wording import shortened
 from exactregion.region import ConfidenceRegion
-from exactregion.resampling import integer_seed
 from exactregion.statistics import as_statistic, names_of_statistics
 from exactregion.testing.result import ExactTestResult
 
@@ -46,7 +45,7 @@ def region_facts(region: ConfidenceRegion) -> Facts:
         ("Parameters", _listed(region.parameter_names_)),
         ("Level", _level(region)),
         ("Statistic", _statistic(repr(as_statistic(region.statistic)))),
-        *_draw_facts(state.resampling.n_resamples, integer_seed(region.rng)),
+        *_draw_facts(state.resampling.n_resamples, state.seed),
     ]
 
 
@@ -123,7 +122,7 @@ def code_of(result: ExactTestResult | ConfidenceRegion | CalibrationBelt) -> str
     if isinstance(result, CalibrationBelt):
         settings = _settings(result.region, seed=result.test.question.seed)
         return _code("belt", f"er.calibration_belt(y_true, y_prob, {settings})")
-    settings = _settings(result, seed=integer_seed(result.rng))
+    settings = _settings(result, seed=result.fitted_.seed)
     design, model = result.fitted_.design, _model_code(result)
     if design is not None:
         call = f"from_formula({design.formula!r}, data, model={model}, {settings})"

@@ -82,7 +82,7 @@ class CandidateTest:
                     f"that of row {group_rows[0]}: leave it out.",
                     parameter=self.names.by,
                 )
-            results[group] = self.on_sample(part, p[group_rows])
+            results[group] = self._of_group(group).on_sample(part, p[group_rows])
         return table_of(results, name_of_groups(known.by))
 
     def in_memory(self, rows: Rows | Source) -> tuple[Sample, FloatArray]:
@@ -199,7 +199,11 @@ class CandidateTest:
             groups.sort()
         for group in groups:
             part = source.of_group(group, [count.get(group, 0) for count in counts])
-            yield group, self.run(part)
+            yield group, self._of_group(group).run(part)
+
+    def _of_group(self, group: Any) -> CandidateTest:
+        """Return the test with draws of its own: groups with one seat would err together."""
+        return replace(self, draws=self.draws.of_group(group))
 
     def _needs_all_rows_error(self) -> InvalidTypeError:
         if not self.statistic.needs_all_rows:

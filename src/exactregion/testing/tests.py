@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, overload
 
+from exactregion.data.digest import seed_of
 from exactregion.data.frames import encode_text
 from exactregion.data.sample import Sample
 from exactregion.data.sources import Rows, open_rows
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.models import fixed_probabilities, needs_evaluation
-from exactregion.resampling import Draws, RNGLike, check_n_resamples, fresh_entropy, integer_seed
+from exactregion.resampling import (
+    Draws,
+    RNGLike,
+    check_n_resamples,
+    fresh_entropy,
+    integer_seed,
+    seeded,
+)
 from exactregion.statistics import Statistic, as_statistic
 from exactregion.testing.result import ExactTestResult
 from exactregion.testing.runner import CandidateTest
@@ -57,8 +65,9 @@ def model_test(
         `exactregion.statistics`.
     n_resamples : int
         Number of alternatives.
-    rng : int, Generator, SeedSequence or None
-        Seed; the same seed gives the same result.
+    rng : int, "data", Generator, SeedSequence or None
+        Seed; the same seed gives the same result. "data" makes the seed from the data: repeatable,
+        and another one for other data, as a test that is run again and again needs.
     pos_label : object, optional
         The positive class of y.
     n_jobs : int, optional
@@ -96,17 +105,20 @@ def model_test(
     0.001
     """
     evaluated = needs_evaluation(candidate)
+    names = Rows("X", "y", "candidate")
+    rows = open_rows(Rows(X, y, None if evaluated else candidate), data, names)
+    rng = seeded(rng, lambda: seed_of(rows))
     test = CandidateTest(
         as_statistic(statistic),
         Draws(check_n_resamples(n_resamples), fresh_entropy(rng)),
-        Rows("X", "y", "candidate"),
+        names,
         integer_seed(rng),
         candidate=candidate if evaluated else None,
         pos_label=pos_label,
         n_jobs=n_jobs,
         progress=progress,
     )
-    return test.run(open_rows(Rows(X, y, None if evaluated else candidate), data, test.names))
+    return test.run(rows)
 
 
 def compare(
@@ -159,6 +171,7 @@ def compare(
         raise InvalidValueError(
             "must have at least one candidate. Got none instead.", parameter="candidates"
         )
+    rng = seeded(rng, lambda: seed_of(Rows(X, y, None)))
     test = CandidateTest(
         as_statistic(statistic),
         Draws(check_n_resamples(n_resamples), fresh_entropy(rng)),
@@ -242,8 +255,9 @@ def calibration_test(
         "omnibus" where None, or another as in `model_test`.
     n_resamples : int
         Number of alternatives.
-    rng : int, Generator, SeedSequence or None
-        Seed; the same seed gives the same result.
+    rng : int, "data", Generator, SeedSequence or None
+        Seed; the same seed gives the same result. "data" makes the seed from the data: repeatable,
+        and another one for other data, as a test that is run again and again needs.
     pos_label : object, optional
         The positive class of y_true.
     n_jobs : int, optional
@@ -255,9 +269,9 @@ def calibration_test(
     -------
     ExactTestResult, or DataFrame with `by`
         The table has one row per group: n (trials), the observed and the mean predicted share,
-        pvalue (what this test gives for these rows alone), pvalue_holm (valid for all groups
-        together: under calibration in all groups, one or more is ≤ α with probability
-        at most α), rank and statistic.
+        pvalue (that of these rows alone, with draws of their own), pvalue_holm (valid for all
+        groups together: under calibration in all groups, one or more is ≤ α with probability at
+        most α), rank and statistic.
 
     Examples
     --------
@@ -275,15 +289,17 @@ def calibration_test(
     >>> table["pvalue_holm"].round(3).to_dict()
     {'new': 0.002, 'old': 0.072}
     """
+    names = Rows(None, "y_true", "y_prob", "by")
+    rows = open_rows(Rows(None, y_true, y_prob, by), data, names)
+    rng = seeded(rng, lambda: seed_of(rows))
     test = CandidateTest(
         as_statistic("omnibus" if statistic is None else statistic),
         Draws(check_n_resamples(n_resamples), fresh_entropy(rng)),
-        Rows(None, "y_true", "y_prob", "by"),
+        names,
         integer_seed(rng),
         calibration=True,
         pos_label=pos_label,
         n_jobs=n_jobs,
         progress=progress,
     )
-    rows = open_rows(Rows(None, y_true, y_prob, by), data, test.names)
     return test.run(rows) if by is None else test.run_by_group(rows, by)
