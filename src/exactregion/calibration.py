@@ -66,7 +66,7 @@ class CalibrationBelt:
     grid : ndarray of shape (k,)
         Predicted probabilities, ascending, over the range of those that are not 0 or 1.
     lower, upper, estimate : ndarrays of shape (k,)
-        Bounds of the calibration curve, all at once, and the most compatible curve.
+        Bounds of the calibration curve, all at once, and the estimate.
     coverage : float
         P(the whole true curve is within the belt), at least, if it is of the form
         expit(a + b logit p).

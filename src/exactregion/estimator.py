@@ -23,7 +23,7 @@ __all__ = ["RegionClassifier"]
 class RegionClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier with exact confidence intervals for its probabilities, at every n.
 
-    `predict` and `predict_proba` are those of the most compatible member of a `ConfidenceRegion`;
+    `predict` and `predict_proba` are those of the estimate of a `ConfidenceRegion`;
     `predict_proba_interval` and `predict_set` are over all members. If the truth belongs to the
     family, then with probability ``region_.coverage_`` at least all intervals contain the true
     P(Y=1|x), and all sets the likelier class, for all x at once. That probability is over all data,
@@ -119,18 +119,18 @@ class RegionClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Return the likelier class by the most compatible member."""
+        """Return the likelier class by the estimate."""
         positive = self.decision_function(X) > 0
         return np.asarray(self.classes_[positive.astype(np.intp)])
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Return the probability of each of `classes_` by the most compatible member: (n, 2)."""
+        """Return the probability of each of `classes_` by the estimate: (n, 2)."""
         inputs = self._inputs(X)
         P = self.region_.model_.probabilities(self.region_.estimate_, inputs)
         return np.column_stack([1 - P, P])
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Compute f(x) = 2 P(Y=1|x) - 1 of the most compatible member, from -1 to 1."""
+        """Compute f(x) = 2 P(Y=1|x) - 1 of the estimate, from -1 to 1."""
         return np.asarray(2 * self.predict_proba(X)[:, 1] - 1)
 
     def predict_proba_interval(self, X: Any, *, joint: bool = True) -> FloatArray:

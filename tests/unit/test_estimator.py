@@ -219,7 +219,7 @@ def test_workers_change_nothing(monkeypatch):
 # --- answers ------------------------------------------------------------------------------------
 
 
-def test_predictions_are_those_of_the_most_compatible_member(fitted):
+def test_predictions_are_those_of_the_estimate(fitted):
     theta = fitted.region_.estimate_
     P = 1 / (1 + np.exp(-(theta[0] + X @ theta[1:])))
     assert fitted.region_.contains(theta)

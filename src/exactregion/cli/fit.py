@@ -162,7 +162,7 @@ def _describe(
     places, given, others = read_places(region, wanted.at or ())
     thresholds = [read_threshold(region, text) for text in wanted.ed50 or ()]
     with showing("region", show=results.output.progress):
-        pvalue = float(region.pvalue(region.estimate_))
+        pvalue = float(region.pvalue(region.most_compatible_))
         intervals = region.intervals()
         joint = region.intervals(joint=True) if wanted.joint else None
         tests = zero_tests(region.fitted_, only_quick=not wanted.pvalues)

@@ -41,7 +41,7 @@ class BandDisplay(canvas.Display):
     x : ndarray of shape (k,)
         Values of the input, in ascending order.
     lower, upper, estimate : ndarrays of shape (k,)
-        Bounds, and the value at the most compatible parameter.
+        Bounds, and the value at the estimate.
     coverage : float
         P(the true curve is within the bounds), at least.
     joint : bool

@@ -33,7 +33,7 @@ class BeltDisplay(canvas.Display):
     grid : ndarray of shape (k,)
         Predicted probabilities, in ascending order.
     lower, upper, estimate : ndarrays of shape (k,)
-        Bounds of the calibration curve, and the most compatible one.
+        Bounds of the calibration curve, and the estimate.
     coverage : float
         P(the whole true curve is within the bounds), at least.
     pvalue : float
@@ -54,7 +54,7 @@ class BeltDisplay(canvas.Display):
     band_ : matplotlib PolyCollection
         The belt.
     line_ : matplotlib Line2D
-        The most compatible curve.
+        The estimate.
 
     Examples
     --------
@@ -179,7 +179,7 @@ class BeltDisplay(canvas.Display):
     def _draw_belt(self, **kwargs: Any) -> None:
         style = {**canvas.BAND_STYLE, "label": f"{wording.percent(self.coverage)} belt", **kwargs}
         self.band_ = self.ax_.fill_between(self.grid, self.lower, self.upper, **style)
-        look: dict[str, Any] = {"color": canvas.BLUE, "linewidth": 1.6, "label": "most compatible"}
+        look: dict[str, Any] = {"color": canvas.BLUE, "linewidth": 1.6, "label": "estimate"}
         (self.line_,) = self.ax_.plot(self.grid, self.estimate, **look)
 
     def _draw_departures(self) -> None:

@@ -91,7 +91,7 @@ class RegionDisplay(Display):
     """Names of the parameters."""
 
     estimate: FloatArray
-    """The most compatible point found, of shape (d,)."""
+    """`ConfidenceRegion.estimate_`, of shape (d,)."""
 
     coverage: float
     """P(the region contains the true parameters), exactly."""

@@ -62,7 +62,7 @@ def shortened(text: str, longest: int = 48) -> str:
 
 def estimate_name(is_empty: bool) -> str:
     """Name the estimate: in an empty region it is not a member."""
-    return "least incompatible" if is_empty else "most compatible"
+    return "estimate, not a member" if is_empty else "estimate"
 
 
 def region_note(status: str, detail: str = "") -> str:
@@ -145,8 +145,8 @@ def answer_of_region(region: ConfidenceRegion) -> str:
         f"{name} = {number(value)}" for name, value in zip(names, region.estimate_, strict=True)
     )
     return (
-        f"The outcomes are most compatible with {best}; the {level} region contains all that they "
-        "do not reject."
+        f"The estimate ({region.estimate_kind_}) is {best}; the {level} region contains all values "
+        "that the outcomes do not reject."
     )
 
 

@@ -16,9 +16,9 @@ from exactregion.models import LinearModel, Model
 from exactregion.models.base import evaluated
 from exactregion.models.fixed import fixed_probabilities, own_copy
 from exactregion.region.bounds import focused_bounds, joint_bounds, number_bounds
+from exactregion.region.estimate import estimate_of
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.natural import natural_region
-from exactregion.region.outline import outline_of
 from exactregion.region.ratios import LinearRatios
 from exactregion.region.search import Bounds
 from exactregion.region.status import status_of
@@ -51,7 +51,7 @@ class Band:
     X : ndarray of shape (n,) or (n, d)
         The inputs.
     lower, upper, estimate : ndarrays of shape (n,)
-        Bounds, and the value at the most compatible θ.
+        Bounds, and the value at the estimate.
     coverage, joint : float and bool
         P(the true curve is within the bounds), at least: at all inputs at once if `joint`, else at
         each of them.
@@ -130,7 +130,6 @@ def band_at(
 ) -> Band:
     """Find bounds of P(Y=1|x); see `ConfidenceRegion.band`."""
     inputs = _new_inputs(fitted, X)
-    outline = outline_of(fitted)
     digest = hashlib.sha256(np.ascontiguousarray(inputs).tobytes()).digest()
     space = natural_region(fitted, certify) or fitted
     scale = _Scale.of(space, inputs)
@@ -143,7 +142,7 @@ def band_at(
         inputs,
         scale.probabilities(bounds.lower),
         scale.probabilities(bounds.upper),
-        fitted.model.probabilities(outline.estimate, inputs),
+        fitted.model.probabilities(estimate_of(fitted)[0], inputs),
         fitted.accepted.coverage,
         joint,
         _status(fitted, bounds),

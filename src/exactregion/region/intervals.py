@@ -12,6 +12,7 @@ from exactregion._typing import FloatArray
 from exactregion.data.reading import as_real, read_only
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.region.bounds import focused_bounds, joint_bounds, number_bounds
+from exactregion.region.estimate import estimate_of
 from exactregion.region.extremes import Functionals
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.natural import from_natural, natural_region
@@ -34,7 +35,7 @@ class Interval:
     name : str
         What it is.
     estimate : float
-        g at the most compatible θ.
+        g at the estimate, `ConfidenceRegion.estimate_`.
     lower, upper : float
         The ends. Infinite where there is no end.
     status : str
@@ -85,7 +86,7 @@ def parameter_intervals(
     """Find the interval of each parameter, cut at the parameter's bounds; once per fit."""
 
     def find() -> tuple[Interval, ...]:
-        estimate = outline_of(fitted).estimate
+        estimate, _ = estimate_of(fitted)
         each = np.eye(len(estimate))
         natural = natural_region(fitted, certify)
         space = natural or fitted
@@ -124,7 +125,7 @@ def functional_interval(
         number = _number(g, fitted.n_parameters)
     values = _vectorised(g) if number is None else number
     outline = outline_of(fitted)
-    at_estimate = values(outline.estimate[None])[0, 0]
+    at_estimate = values(estimate_of(fitted)[0][None])[0, 0]
     at_members = values(outline.window.theta(outline.members()))
     if len(at_members) and np.isnan(at_members).all():
         raise InvalidValueError(

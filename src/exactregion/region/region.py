@@ -24,6 +24,7 @@ from exactregion.models import Function, LinearModel, Model, Psychometric, as_mo
 from exactregion.ranking import AcceptedRanks, pvalue_of
 from exactregion.region.bands import Band, Risk, band_at, decisions_at, risk_at
 from exactregion.region.bounds import paving_of
+from exactregion.region.estimate import estimate_of, likelihood_estimate
 from exactregion.region.fitted import Evaluation, FittedRegion
 from exactregion.region.goodness import GoodnessOfFit, goodness_of_fit
 from exactregion.region.grid import Grid, grid_of
@@ -32,7 +33,7 @@ from exactregion.region.intervals import Interval, functional_interval, interval
 from exactregion.region.outline import Outline, outline_of
 from exactregion.region.paving import Paving
 from exactregion.region.status import Status, status_of
-from exactregion.region.summary import Summary, likelihood_estimate, summarise
+from exactregion.region.summary import Summary, summarise
 from exactregion.resampling import RNGLike, fresh_entropy, seeded
 from exactregion.statistics import Statistic
 
@@ -265,13 +266,18 @@ class ConfidenceRegion:
 
     @property
     def estimate_(self) -> FloatArray:
-        """The most compatible θ found: largest p-value, ties by Z."""
-        return self.outline().estimate.copy()
+        """The θ of maximum likelihood where it is finite, else `most_compatible_`."""
+        return estimate_of(self.fitted_)[0].copy()
+
+    @property
+    def estimate_kind_(self) -> str:
+        """What `estimate_` is: "maximum likelihood" or "most compatible"."""
+        return estimate_of(self.fitted_)[1]
 
     @property
     def most_compatible_(self) -> FloatArray:
-        """The same as `estimate_`."""
-        return self.estimate_
+        """The θ with the largest p-value that was found, ties by Z; it moves with the seed."""
+        return self.outline().estimate.copy()
 
     @property
     def maximum_likelihood_(self) -> FloatArray | None:
@@ -467,7 +473,7 @@ class ConfidenceRegion:
     def summary(self, *, certify: bool | None = None) -> Summary:
         """Summarise the coefficients: estimates, intervals, exact p-values of "= 0".
 
-        Estimates are those of maximum likelihood where it is finite, else `most_compatible_`.
+        Estimates are `estimate_`.
         Intervals are focused ones, as of `intervals`, and p-values those of `test`. For logistic
         families the table has odds ratios as well.
 

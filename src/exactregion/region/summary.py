@@ -8,19 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from exactregion._typing import FloatArray
 from exactregion.models import LinearModel, Logistic
+from exactregion.region.estimate import MAXIMUM_LIKELIHOOD, estimate_of
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.hypotheses import Hypothesis, HypothesisTest, hypothesis_test
 from exactregion.region.intervals import Interval, parameter_intervals
-from exactregion.region.outline import joint_far_members, outline_of
+from exactregion.region.outline import joint_far_members
 from exactregion.region.status import status_of
-from exactregion.region.window import maximum_likelihood
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Summary", "likelihood_estimate", "summarise", "zero_tests"]
+__all__ = ["Summary", "summarise", "zero_tests"]
 
 WIDTH = 80
 
@@ -134,18 +133,6 @@ class Summary:
         return f"<p>{settings}</p><table><tr>{head}</tr>{body}</table>{notes}"
 
 
-def likelihood_estimate(fitted: FittedRegion) -> FloatArray | None:
-    """Return the maximum-likelihood θ, once per fit; None where it is not finite."""
-
-    def find() -> FloatArray | None:
-        far = joint_far_members(fitted)
-        if far is not None and far.separation is not None:
-            return None
-        return maximum_likelihood(fitted.model, fitted.sample)
-
-    return fitted.cached("likelihood estimate", find)
-
-
 def zero_tests(
     fitted: FittedRegion, *, certify: bool | None = None, only_quick: bool = False
 ) -> list[HypothesisTest | None]:
@@ -176,8 +163,7 @@ def summarise(fitted: FittedRegion, *, certify: bool | None = None) -> Summary:
     import pandas as pd
 
     names = fitted.model.parameter_names
-    likely = likelihood_estimate(fitted)
-    estimate = outline_of(fitted).estimate if likely is None else likely
+    estimate, kind = estimate_of(fitted)
     intervals = parameter_intervals(fitted, certify=certify)
     tests = zero_tests(fitted, certify=certify)
     table = pd.DataFrame(
@@ -196,7 +182,7 @@ def summarise(fitted: FittedRegion, *, certify: bool | None = None) -> Summary:
     table["interval_certified"] = [interval.certified for interval in intervals]
     table["pvalue_certified"] = [test is not None and test.certified for test in tests]
     return Summary(
-        _settings(fitted), table, tuple(_notes(fitted, likely is not None, intervals, tests))
+        _settings(fitted), table, tuple(_notes(fitted, kind, intervals, tests))
     )
 
 
@@ -219,14 +205,13 @@ def _settings(fitted: FittedRegion) -> dict[str, Any]:
 
 def _notes(
     fitted: FittedRegion,
-    is_likely: bool,
+    kind: str,
     intervals: tuple[Interval, ...],
     tests: list[HypothesisTest | None],
 ) -> list[str]:
     """Say what the numbers are, and what they assume."""
-    kind = "maximum likelihood" if is_likely else "the most compatible parameters"
     notes = [f"Estimates: {kind}."]
-    if not is_likely:
+    if kind != MAXIMUM_LIKELIHOOD:
         notes[0] += " The maximum of the likelihood is not finite."
     coverage = f"{fitted.accepted.coverage:.4g}"
     notes.append(

@@ -95,7 +95,7 @@ def _figure(display: BeltDisplay) -> Figure:
         nothing: dict[str, Any] = {"x0": [], "x1": [], "y0": [], "y1": []}
         add_glyph(top, "segment", nothing, {"line_color": "ink"}, name="mark", line_width=2)
         pointers = [_pointer(display), bars]
-        keys = [Key("area-blue", f"{level} belt"), Key("line-blue", "most compatible curve")]
+        keys = [Key("area-blue", f"{level} belt"), Key("line-blue", "estimate")]
     add_diagonal(top)
     keys.append(Key("dash-muted", "calibrated"))
     if display.departures:

@@ -270,7 +270,7 @@ def _band_figure(
         add_line(plot, [], [], "vermilion", name="curve", line_width=3)
     keys.append(Key("dot-vermilion" if few else "line-vermilion", "pointed at"))
     reading = (
-        "No curve of the family fits; the dashed one is the least incompatible that was found."
+        "No curve of the family fits; the dashed one is the estimate."
         if display.status == "empty"
         else "If the family is right, the whole true curve lies within the band with a probability "
         f"of at least {wording.percent(display.coverage)}."

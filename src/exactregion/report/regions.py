@@ -81,13 +81,13 @@ def _remarks(region: ConfidenceRegion, curves: int) -> list[str]:
     status = region.status_
     if status == "empty":
         remarks.append(
-            "The search found no member. The least incompatible setting has a p-value of "
-            f"{region.pvalue(region.estimate_):.4g}."
+            "The search found no member. The largest p-value found is "
+            f"{region.pvalue(region.most_compatible_):.4g}."
         )
     if status == "unbounded":
         remarks.append(
             "The region is unbounded: it goes on past the edge of the figure, which shows the part "
-            "around the most compatible setting."
+            "around the estimate."
         )
     if status == "unsettled":
         remarks.append(

@@ -48,7 +48,7 @@ def test_band_and_estimate_are_drawn():
 @pytest.mark.parametrize(("joint", "word"), [(True, "simultaneous"), (False, "individual")])
 def test_the_legend_names_the_kind_and_its_coverage(joint, word):
     ax = band(joint=joint, coverage=0.9).plot().ax_
-    assert legend_texts(ax)[:2] == [f"90% {word} band", "most compatible"]
+    assert legend_texts(ax)[:2] == [f"90% {word} band", "estimate"]
 
 
 def test_undecided_zone_is_where_the_band_holds_a_half():
@@ -112,7 +112,7 @@ def test_unusual_regions_are_said(status):
 def test_empty_region_has_no_band(bent):
     display = bent.band(np.linspace(-2, 2, 5)).plot()
     assert spans(display.ax_) == []
-    assert legend_texts(display.ax_) == ["least incompatible"]
+    assert legend_texts(display.ax_) == ["estimate, not a member"]
 
 
 def test_of_a_region(oring):

@@ -26,7 +26,7 @@ def shifted():
 
 def test_belt_and_histogram(belt):
     display = belt.plot()
-    assert legend_texts(display.ax_) == ["calibrated", "95% belt", "most compatible"]
+    assert legend_texts(display.ax_) == ["calibrated", "95% belt", "estimate"]
     assert display.ax_.get_title(loc="left") == (
         f"Calibration: exact p-value {belt.pvalue:.4g} (n = 90)"
     )

@@ -55,7 +55,7 @@ def test_estimate_and_truth_are_in_every_panel():
         estimate, truth = display.ax_[row, column].lines
         np.testing.assert_array_equal(estimate.get_xydata(), [display.estimate[[column, row]]])
         np.testing.assert_array_equal(truth.get_xydata(), [display.truth[[column, row]]])
-    assert legend_texts(display) == ["projection", "joint interval", "most compatible", "truth"]
+    assert legend_texts(display) == ["projection", "joint interval", "estimate", "truth"]
 
 
 def test_intervals_are_on_the_diagonal():
@@ -81,7 +81,7 @@ def test_title_and_status():
 def test_empty_has_no_hull_and_no_interval():
     nothing = {"members": np.empty((0, 3)), "intervals": np.full((3, 2), np.nan)}
     display = corner(**nothing, status="empty").plot()
-    assert legend_texts(display) == ["least incompatible", "empty:\nno member of the family fits"]
+    assert legend_texts(display) == ["estimate, not a member", "empty:\nno member of the family fits"]
     assert [len(display.ax_[row, column].patches) for row, column in ((1, 0), (2, 1))] == [0, 0]
     assert notes(display.ax_[0, 0]) == ["a"]
     assert display.ax_[1, 0].lines[0].get_marker() == "x"

@@ -34,7 +34,7 @@ def test_function_level_set_and_ends_are_drawn():
     assert spans(ax) == [(2.0, 6.0)]
     assert notes(ax) == ["2.00", "6.00"]
     legend = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert legend == ["p-value", "level 0.1", "90% set", "most compatible"]
+    assert legend == ["p-value", "level 0.1", "90% set", "estimate"]
     level = next(line for line in ax.lines if line.get_label() == "level 0.1")
     assert set(level.get_ydata()) == {0.1}
 
@@ -42,7 +42,7 @@ def test_function_level_set_and_ends_are_drawn():
 def test_estimate_and_truth_lie_on_the_function():
     ax = curve(truth=np.array([5.0])).ax_
     drawn = {line.get_label(): line.get_xydata()[0] for line in ax.lines}
-    np.testing.assert_allclose(drawn["most compatible"], (4.0, 1.0))
+    np.testing.assert_allclose(drawn["estimate"], (4.0, 1.0))
     np.testing.assert_allclose(drawn["truth"], (5.0, np.exp(-1)))
 
 
@@ -62,7 +62,7 @@ def test_empty_is_said():
     display = curve(pvalues=np.full(101, 0.02), ends=np.empty((0, 2)), status="empty")
     assert spans(display.ax_) == []
     assert notes(display.ax_) == ["empty: no member of the family fits, p ≤ 0.02 at all points"]
-    assert "least incompatible" in [line.get_label() for line in display.ax_.lines]
+    assert "estimate, not a member" in [line.get_label() for line in display.ax_.lines]
 
 
 def test_arrays_are_those_of_the_region(slope):

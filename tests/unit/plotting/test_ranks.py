@@ -60,16 +60,16 @@ def test_labels_title_and_colour_bar(display):
 
 def test_estimate_and_truth_are_marked(display):
     display.plot()
-    assert legend_texts(display.ax_) == ["95% region", "most compatible", "truth"]
+    assert legend_texts(display.ax_) == ["95% region", "estimate", "truth"]
     drawn = {line.get_label(): line.get_xydata()[0] for line in display.ax_.lines}
-    np.testing.assert_array_equal(drawn["most compatible"], display.estimate)
+    np.testing.assert_array_equal(drawn["estimate"], display.estimate)
     np.testing.assert_array_equal(drawn["truth"], (15.0, -0.23))
 
 
 def test_truth_is_optional_and_the_axes_may_be_given(display, ax):
     display.truth = None
     assert display.plot(ax, cmap="viridis").ax_ is ax
-    assert legend_texts(ax) == ["95% region", "most compatible"]
+    assert legend_texts(ax) == ["95% region", "estimate"]
     assert display.image_.get_cmap().name == "viridis"
 
 
@@ -97,7 +97,7 @@ def test_empty_is_said_and_has_no_contour(bent):
     assert display.contour_ is None
     (note,) = notes(display.ax_)
     assert note.startswith("empty: no member of the family fits, p ≤ 0.025")
-    assert legend_texts(display.ax_) == ["least incompatible"]
+    assert legend_texts(display.ax_) == ["estimate, not a member"]
     assert display.ax_.lines[0].get_marker() == "x"
 
 

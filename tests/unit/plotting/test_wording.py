@@ -89,7 +89,7 @@ def test_regions():
     y = RNG.random(40) < expit(x)
     region = er.ConfidenceRegion("logistic", n_resamples=39, rng=0).fit(x, y)
     assert wording.answer_of_region(region).startswith(
-        "The outcomes are most compatible with intercept = "
+        "The estimate (maximum likelihood) is intercept = "
     )
     assert "95%" in wording.guarantee_of_region(region)
     assert "with 40 rows" in wording.guarantee_of_region(region)

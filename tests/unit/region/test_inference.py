@@ -40,9 +40,24 @@ def empty():
     return er.ConfidenceRegion(coin, statistic="discrepancy", n_resamples=99, rng=0).fit(x, x > 0)
 
 
-def test_estimate_is_a_member_with_a_high_pvalue(oring):
+def test_the_estimate_is_the_maximum_of_the_likelihood(oring):
+    np.testing.assert_allclose(oring.estimate_, [15.0429, -0.2322], atol=5e-5)
+    assert oring.estimate_kind_ == "maximum likelihood"
+    np.testing.assert_array_equal(oring.estimate_, oring.maximum_likelihood_)
+    np.testing.assert_array_equal(oring.intervals()["estimate"], oring.estimate_)
     assert oring.contains(oring.estimate_)
-    assert oring.pvalue(oring.estimate_) > 0.95
+
+
+def test_the_estimate_of_separated_data_is_the_most_compatible():
+    x = np.arange(12.0)
+    region = er.ConfidenceRegion("logistic", n_resamples=39, rng=0).fit(x, x > 5)
+    assert region.estimate_kind_ == "most compatible"
+    assert region.maximum_likelihood_ is None
+    np.testing.assert_array_equal(region.estimate_, region.most_compatible_)
+
+
+def test_the_most_compatible_parameters_have_a_high_pvalue(oring):
+    assert oring.pvalue(oring.most_compatible_) > 0.95
     assert oring.status_ == "bounded"
     assert not oring.is_empty_
 

@@ -93,8 +93,8 @@ def test_an_empty_region_shows_the_least_incompatible(empty):
     assert page.verdict == "against"
     assert "The search found no member" in texts(page)
     (explorer,) = parts(page, Explorer)
-    assert "least incompatible" in [key.text for key in explorer.plane.keys]
-    assert "least incompatible" in [key.text for key in explorer.bands[0].keys]
+    assert "estimate, not a member" in [key.text for key in explorer.plane.keys]
+    assert "estimate, not a member" in [key.text for key in explorer.bands[0].keys]
     assert not any("band" in key.text for key in explorer.bands[0].keys)
     cells = [cell for table in parts(page, Table) for row in table.rows for cell in row]
     assert any(cell.endswith(", empty") for cell in cells)
