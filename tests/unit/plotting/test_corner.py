@@ -81,7 +81,8 @@ def test_title_and_status():
 def test_empty_has_no_hull_and_no_interval():
     nothing = {"members": np.empty((0, 3)), "intervals": np.full((3, 2), np.nan)}
     display = corner(**nothing, status="empty").plot()
-    assert legend_texts(display) == ["estimate, not a member", "empty:\nno member of the family fits"]
+    said = ["estimate, not a member", "empty:\nno member of the family fits"]
+    assert legend_texts(display) == said
     assert [len(display.ax_[row, column].patches) for row, column in ((1, 0), (2, 1))] == [0, 0]
     assert notes(display.ax_[0, 0]) == ["a"]
     assert display.ax_[1, 0].lines[0].get_marker() == "x"
