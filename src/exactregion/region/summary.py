@@ -181,9 +181,7 @@ def summarise(fitted: FittedRegion, *, certify: bool | None = None) -> Summary:
         table[["odds_ratio", "odds_lower", "odds_upper"]] = odds
     table["interval_certified"] = [interval.certified for interval in intervals]
     table["pvalue_certified"] = [test is not None and test.certified for test in tests]
-    return Summary(
-        _settings(fitted), table, tuple(_notes(fitted, kind, intervals, tests))
-    )
+    return Summary(_settings(fitted), table, tuple(_notes(fitted, kind, intervals, tests)))
 
 
 def _settings(fitted: FittedRegion) -> dict[str, Any]:
