@@ -10,6 +10,7 @@ PARTS = (
     "misfit",
     "goodness",
     "hypotheses",
+    "coefficients",
     "defaults",
     "seeds",
     "fixed_seeds",

@@ -232,11 +232,31 @@ def _notes(
             + _how({name: test.certified for name, test in done.items()}, "none is larger")
             + f" None can be less than {least:.2g}; more resamples (n_resamples) allow less."
         )
+    apart = _disagreements(fitted, intervals, done)
+    if apart:
+        notes.append(
+            f"{', '.join(apart)}: interval and p-value disagree about zero, which can happen near "
+            "the limit: they rank data sets by different statistics, and each is exact on its own."
+        )
     far = joint_far_members(fitted)
     if far is not None and far.members:
         notes.append("The data are separated: in some directions they set no limit.")
     notes.append("All of it assumes independent rows, and that the model holds the truth.")
     return notes
+
+
+def _disagreements(
+    fitted: FittedRegion, intervals: tuple[Interval, ...], tests: dict[str, HypothesisTest]
+) -> list[str]:
+    """Name the parameters whose interval holds zero although it is rejected, or the reverse."""
+    alpha = 1 - fitted.accepted.coverage
+    return [
+        each.name
+        for each in intervals
+        if each.name in tests
+        and each.status != "empty"
+        and (each.lower <= 0 <= each.upper) == (tests[each.name].pvalue <= alpha)
+    ]
 
 
 def _how(certified: dict[str, bool], what: str) -> str:

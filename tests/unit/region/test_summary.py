@@ -114,3 +114,14 @@ def test_intervals_without_a_value_say_so():
     assert region.intervals()["status"].tolist() == ["empty", "empty"]
     assert "intercept, x: no value fits" in " ".join(found.notes)
     assert "none" in str(found)
+
+
+def test_an_interval_that_holds_a_rejected_zero_is_explained(summary):
+    counts = np.array([[6, 14], [0, 20]])
+    region = er.ConfidenceRegion("logistic", n_resamples=499, rng=1).fit([[1.0], [0.0]], counts)
+    found = region.summary()
+    row = found.table.loc["x"]
+    assert row["lower"] < 0 < row["upper"]
+    assert row["pvalue"] < 0.05
+    assert any(note.startswith("x: interval and p-value disagree") for note in found.notes)
+    assert not any("disagree" in note for note in summary.notes)
