@@ -1,0 +1,13 @@
+"""Write the transcripts again; pictures and pages go to the folder that is given."""
+
+import sys
+from pathlib import Path
+
+from tests.journeys import HERE, performed
+
+target = Path(sys.argv[1] if len(sys.argv) > 1 else "build/journeys")
+for transcript in sorted(HERE.glob("*.txt")):
+    folder = target / transcript.stem
+    folder.mkdir(parents=True, exist_ok=True)
+    transcript.write_text(performed(transcript, folder), encoding="utf8")
+    print(f"{transcript.name}: {', '.join(sorted(path.name for path in folder.iterdir()))}")
