@@ -12,8 +12,10 @@ from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.models import fixed_probabilities, needs_evaluation
 from exactregion.resampling import Draws, RNGLike, check_n_resamples, fresh_entropy, integer_seed
 from exactregion.statistics import Statistic, as_statistic
+from exactregion.testing.groups import holm, name_of_groups, table_of
 from exactregion.testing.result import ExactTestResult
 from exactregion.testing.runner import CandidateTest
+from exactregion.testing.several import groupings_of, models_of, of_model
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -122,7 +124,8 @@ def compare(
     """Test several candidates on the same data with the same draws.
 
     Each row is what `model_test` gives for that candidate with this seed. Each p-value is exact on
-    its own; they are not adjusted for the number of candidates.
+    its own; pvalue_holm is adjusted for the number of candidates by Holm's method, which holds
+    although all are tested on the same outcomes and draws.
 
     Parameters
     ----------
@@ -134,7 +137,7 @@ def compare(
     Returns
     -------
     pandas.DataFrame
-        One row per candidate, with pvalue, rank and statistic.
+        One row per candidate, with pvalue, pvalue_holm, rank and statistic.
 
     Examples
     --------
@@ -173,9 +176,14 @@ def compare(
     results = {name: test.on_sample(sample, p) for name, p in probabilities.items()}
     rows = {name: (r.pvalue, r.rank, r.statistic) for name, r in results.items()}
     table = pd.DataFrame.from_dict(rows, orient="index", columns=["pvalue", "rank", "statistic"])
+    table.insert(1, "pvalue_holm", holm(table["pvalue"]))
     return table.rename_axis("candidate")
 
 
+@overload
+def calibration_test(
+    y_true: Any, y_prob: Mapping[str, Any] | pd.DataFrame, **settings: Any
+) -> pd.DataFrame: ...
 @overload
 def calibration_test(
     y_true: Any,
@@ -230,14 +238,16 @@ def calibration_test(
     ----------
     y_true : array-like of shape (n,) or (n, 2)
         Labels, or successes and failures; **held out**, not used to fit what predicts.
-    y_prob : array-like of shape (n,)
-        Predicted probabilities of the positive class.
+    y_prob : array-like of shape (n,), mapping or frame
+        Predicted probabilities of the positive class. A mapping of names to such arrays, or a frame
+        with one column per model, has each model tested, with the same draws.
     data : frame, path, pattern, list of paths, or pyarrow data set, optional
-        A table. y_true, y_prob and by are then names of its columns. Files are Parquet; rows that
-        are not in memory are read in chunks, as are memory maps and Dask collections.
-    by : array-like of shape (n,), optional
+        A table. y_true, y_prob and by are then names of its columns, or lists of names. Files are
+        Parquet; rows that are not in memory are read in chunks, as are memory maps and Dask
+        collections.
+    by : array-like of shape (n,), mapping or frame, optional
         The group of each row. Each group is then tested on its own. Groups must not be made from
-        the outcomes.
+        the outcomes. A mapping or frame has the groups of each of its columns tested.
     statistic : str, Statistic or callable
         "omnibus" where None, or another as in `model_test`.
     n_resamples : int
@@ -253,11 +263,11 @@ def calibration_test(
 
     Returns
     -------
-    ExactTestResult, or DataFrame with `by`
-        The table has one row per group: n (trials), the observed and the mean predicted share,
-        pvalue (what this test gives for these rows alone), pvalue_holm (valid for all groups
-        together: under calibration in all groups, one or more is ≤ α with probability
-        at most α), rank and statistic.
+    ExactTestResult, or DataFrame with several models or `by`
+        The table has one row per model, group, or group of a model: n (trials), the observed and
+        the mean predicted share, pvalue (what this test gives for this model and these rows alone),
+        pvalue_holm (valid for all rows of the table together: of those that are calibrated,
+        one or more is ≤ α with probability at most α), rank and statistic.
 
     Examples
     --------
@@ -274,6 +284,12 @@ def calibration_test(
     >>> table = er.calibration_test(y, np.where(group == "old", p, p**3), by=group, rng=0)
     >>> table["pvalue_holm"].round(3).to_dict()
     {'new': 0.002, 'old': 0.072}
+
+    Several models at once:
+
+    >>> table = er.calibration_test(y, {"as made": p, "cubed": p**3}, rng=0)
+    >>> table["pvalue_holm"].round(3).to_dict()
+    {'as made': 0.075, 'cubed': 0.002}
     """
     test = CandidateTest(
         as_statistic("omnibus" if statistic is None else statistic),
@@ -285,5 +301,17 @@ def calibration_test(
         n_jobs=n_jobs,
         progress=progress,
     )
-    rows = open_rows(Rows(None, y_true, y_prob, by), data, test.names)
-    return test.run(rows) if by is None else test.run_by_group(rows, by)
+    models, groupings = models_of(y_prob, data), groupings_of(by, data)
+    if models is None and by is None:
+        return test.run(open_rows(Rows(None, y_true, y_prob), data, test.names))
+    results: dict[Any, ExactTestResult] = {}
+    for model, p in ({"": y_prob} if models is None else models).items():
+        for column, groups in ({"": by} if groupings is None else groupings).items():
+            rows = open_rows(Rows(None, y_true, p, groups), data, test.names)
+            with of_model(model):
+                found = {"": test.run(rows)} if by is None else test.run_by_group(rows)
+            results |= {(model, column, group): result for group, result in found.items()}
+    last = name_of_groups(by) if groupings is None else "group"
+    unused = [models is None, groupings is None, by is None]
+    table = table_of(results, "model", "by", last)
+    return table.droplevel([level for level, drop in enumerate(unused) if drop])
