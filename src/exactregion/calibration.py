@@ -131,7 +131,7 @@ class CalibrationBelt:
 
     def plot(self, **kwargs: Any) -> BeltDisplay:
         """Draw the belt by `BeltDisplay.from_belt`: needs ``pip install exactregion[plot]``."""
-        from exactregion.plotting import BeltDisplay, BeltsDisplay
+        from exactregion.plotting import BeltDisplay
 
         return BeltDisplay.from_belt(self, **kwargs)
 

@@ -36,6 +36,25 @@ def number(value: float, width: float | None = None) -> str:
     return text.replace("-", "−")
 
 
+def probability(value: float, digits: int = 2) -> str:
+    """Write a probability with two decimals, or with as many digits as keep it from 0 and 1.
+
+    Examples
+    --------
+    >>> [probability(p) for p in (0, 0.00042, 0.5, 0.9996, 1)]
+    ['0', '0.00042', '0.50', '0.9996', '1']
+    """
+    distance = min(value, 1 - value)
+    if value in (0, 1) or not np.isfinite(value):
+        return f"{value:g}"
+    if distance >= 10.0**-digits:
+        return f"{value:.{digits}f}"
+    if value < 0.5:
+        return f"{value:.{digits}g}"
+    decimals = digits - 1 - int(np.floor(np.log10(distance)))
+    return f"{value:.{min(decimals, 15)}f}".rstrip("0")
+
+
 def interval_text(lower: float, upper: float, width: float) -> str:
     """Write an interval, open where it has no end."""
     left, right = "[" if np.isfinite(lower) else "(", "]" if np.isfinite(upper) else ")"
@@ -210,7 +229,7 @@ def _exact_pvalue(trials: int) -> str:
 
 def departure_text(departure: Departure) -> str:
     """Say where predictions are off, and to which side."""
-    low, high = f"{departure.start:.2f}", f"{departure.stop:.2f}"
+    low, high = probability(departure.start), probability(departure.stop)
     where = f"around {low}" if low == high else f"from {low} to {high}"
     side = "low" if departure.side == "above" else "high"
     return f"predictions {where} are too {side}"
