@@ -135,11 +135,11 @@ class CalibrationBelt:
 
         return BeltDisplay.from_belt(self, **kwargs)
 
-    def report(self, path: str | Path, *, title: str | None = None) -> Path:
+    def report(self, path: str | Path, *, title: str | None = None, **more: Any) -> Path:
         """Write one HTML page, as `ConfidenceRegion.report` does: needs the same packages."""
         from exactregion.report import write_report
 
-        return write_report(self, path, title=title)
+        return write_report(self, path, title=title, **more)
 
 
 class CalibrationBelts(dict[str, CalibrationBelt]):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import shlex
 import sys
 import traceback
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ import typer
 
 from exactregion._version import __version__
 from exactregion.cli import calibrate, examples, fit, test
-from exactregion.cli.output import plain_streams, printable
+from exactregion.cli.output import COMMAND, plain_streams, printable
 from exactregion.errors import ArgumentError, ExactRegionError
 
 BAD_INPUT = 2
@@ -96,10 +97,12 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """Run a command line, the one of the process by default, and return its exit code."""
     os.environ["MPLBACKEND"] = "Agg"  # pictures go to files, never to windows
     command = typer.main.get_command(app)
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    COMMAND.set(shlex.join(["exactregion", *words]))
     try:
         plain_streams()
         code = command.main(
-            args=None if arguments is None else list(arguments),
+            args=words,
             prog_name="exactregion",
             standalone_mode=False,
         )

@@ -14,7 +14,7 @@ from exactregion.plotting.bands import BandDisplay
 from exactregion.plotting.belt import BeltDisplay
 from exactregion.plotting.belts import BeltsDisplay
 from exactregion.plotting.corner import CornerDisplay
-from exactregion.plotting.null import NullDisplay
+from exactregion.plotting.null import NullDisplay, NullsDisplay
 from exactregion.plotting.pvalues import PValueDisplay
 from exactregion.plotting.ranks import RankDisplay
 from exactregion.plotting.reliability import reliability
@@ -26,6 +26,7 @@ __all__ = [
     "BeltsDisplay",
     "CornerDisplay",
     "NullDisplay",
+    "NullsDisplay",
     "PValueDisplay",
     "RankDisplay",
     "display_region",

@@ -276,7 +276,8 @@ def draw_points(
     inside = (y >= up.low) & (y <= up.high)
     ax.plot(x[inside], y[inside], marker="o", markersize=4, label=label, **style)
     for outside, edge, marker in ((y < up.low, up.low, 11), (y > up.high, up.high, 10)):
-        ax.plot(x[outside], np.full(outside.sum(), edge), marker=marker, markersize=5, **style)
+        if outside.any():
+            ax.plot(x[outside], np.full(outside.sum(), edge), marker=marker, markersize=5, **style)
 
 
 def ends_of_points(points: pd.DataFrame) -> FloatArray:

@@ -38,8 +38,10 @@ def reliability(
 ) -> pd.DataFrame:
     """Divide outcomes into groups of about equal size; equal predictions stay together.
 
-    Which group a row is in depends on the predictions alone. The limits are those of Clopper and
-    Pearson for a binomial share, each at the level on its own.
+    Where 19 of 20 predictions are within 0.1 of 0, or of 1, the groups have about equal Σ p(1-p)
+    instead: most groups of equal size would have no event. Which group a row is in depends on the
+    predictions alone. The limits are those of Clopper and Pearson for a binomial share, each at the
+    level on its own.
 
     Parameters
     ----------
@@ -72,9 +74,14 @@ def reliability(
 
     rows = pd.DataFrame({"p": probabilities, "successes": successes, "trials": trials})
     rows = rows[rows["trials"] > 0].assign(expected=lambda rows: rows["p"] * rows["trials"])
-    totals = rows.groupby("p")["trials"].sum()
-    middles = totals.cumsum() - totals / 2
-    group_of_value = (most * middles / totals.sum()).astype(int).clip(upper=most - 1)
+    weights = rows.groupby("p")["trials"].sum().astype(float)
+    if (
+        scale_for(rows["p"].to_numpy()) == "logit"
+        and ((weights.index > 0) & (weights.index < 1)).any()
+    ):
+        weights *= weights.index * (1 - weights.index)
+    middles = weights.cumsum() - weights / 2
+    group_of_value = (most * middles / weights.sum()).astype(int).clip(upper=most - 1)
     grouped = rows.groupby(rows["p"].map(group_of_value))
     sums, p = grouped[["expected", "successes", "trials"]].sum(), grouped["p"]
     limits = [

@@ -134,6 +134,43 @@ def answer_of_test(result: ExactTestResult) -> str:
     return f"{found} (p = {result.pvalue:.4g}): {reason}."
 
 
+def answer_of_several(adjusted: Mapping[str, float], *, calibration: bool) -> str:
+    """Say which of several models are rejected, by p-values adjusted for their number."""
+    against = "evidence of miscalibration" if calibration else "evidence against the probabilities"
+    found = tuple(shortened(name) for name, pvalue in adjusted.items() if pvalue <= SURPRISE)
+    if not found:
+        smallest = min(adjusted.values())
+        return (
+            f"No {against} of any of the {len(adjusted)} models: the smallest adjusted p-value is "
+            f"{smallest:.4g}."
+        )
+    others = len(adjusted) - len(found)
+    rest = f", none of the other {others}" if others > 1 else ", none of the other" * others
+    return (
+        f"There is {against} of {listed(found)}{rest}, at the level {SURPRISE:g} for "
+        f"{'both' if len(adjusted) == 2 else f'all {len(adjusted)}'} models together."
+    )
+
+
+def guarantee_of_several(trials: int, coverage: float | None = None) -> str:
+    """Say what is certain of the p-values of several models, and of their belts if they have some.
+
+    `coverage` is that of each belt.
+    """
+    belts = ""
+    if coverage is not None:
+        belts = (
+            f" Each belt contains its model's whole true curve with probability "
+            f"{percent(coverage)} if that curve is a {RECALIBRATION} of the predictions."
+        )
+    return (
+        f"Each p-value is exact with {trials:,} {_plural('outcome', trials)}, as with any number. "
+        "The adjusted ones (Holm) hold together: one or more of the models that are right is "
+        f"rejected at the level 0.05 at most 5 times in 100.{belts} This assumes independent rows, "
+        "and that nothing was fitted to these outcomes."
+    )
+
+
 def guarantee_of_test(result: ExactTestResult) -> str:
     """Say what is certain of a test's p-value."""
     return (

@@ -569,7 +569,7 @@ class ConfidenceRegion:
         with self._progress("picture"):
             return display_region(self, kind, **kwargs)
 
-    def report(self, path: str | Path, *, title: str | None = None) -> Path:
+    def report(self, path: str | Path, *, title: str | None = None, **more: Any) -> Path:
         """Write one self-contained HTML page: needs Bokeh, ``pip install exactregion[report]``.
 
         Parameters
@@ -578,10 +578,12 @@ class ConfidenceRegion:
             Where the page goes; an old one is replaced when the new one is complete.
         title : str, optional
             Heading of the page.
+        **more
+            For `exactregion.report.write_report`: ``about`` and ``command``.
         """
         from exactregion.report import write_report
 
-        return write_report(self, path, title=title)
+        return write_report(self, path, title=title, **more)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Save the fitted region to a file, without pickle: `exactregion.load` reads it.
