@@ -191,10 +191,30 @@ class CalibrationBelts(dict[str, CalibrationBelt]):
 
 @overload
 def calibration_belt(
-    y_true: Any, y_prob: Mapping[str, Any] | pd.DataFrame, **settings: Any
+    y_true: Any,
+    y_prob: Mapping[str, Any] | pd.DataFrame,
+    *,
+    confidence_level: float = 0.95,
+    statistic: str | Statistic | Any = "combined",
+    n_resamples: int = 999,
+    rng: RNGLike = None,
+    pos_label: object = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
 ) -> CalibrationBelts: ...
 @overload
-def calibration_belt(y_true: Any, y_prob: Any, **settings: Any) -> CalibrationBelt: ...
+def calibration_belt(
+    y_true: Any,
+    y_prob: Any,
+    *,
+    confidence_level: float = 0.95,
+    statistic: str | Statistic | Any = "combined",
+    n_resamples: int = 999,
+    rng: RNGLike = None,
+    pos_label: object = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> CalibrationBelt: ...
 def calibration_belt(
     y_true: Any,
     y_prob: Any,

@@ -122,7 +122,7 @@ def calibrate(
         "probability": names[0] if one else names,
         "by": found.by[0] if len(found.by) == 1 else found.by or None,
         **settings_record(first),
-        **(_record(first, belts and belts[names[0]]) if one else {}),
+        **(_record(names[0], found) if one else {}),
         "models": None if one else _model_records(table, found),
         "groups": None if groups is None else group_records(groups),
     }
@@ -148,7 +148,8 @@ def calibrate(
     if not one:
         total = int(first.question.trials.sum())
         page.paragraph(wording.answer_of_several(table["pvalue_holm"].to_dict(), calibration=True))
-        page.paragraph(wording.guarantee_of_several(total, belts and belts[names[0]].coverage))
+        coverage = None if belts is None else belts[names[0]].coverage
+        page.paragraph(wording.guarantee_of_several(total, coverage))
     elif belts is None:
         page.paragraph(wording.answer_of_test(first), wording.guarantee_of_test(first))
     else:
@@ -176,7 +177,7 @@ def _test_file(
         )
     level = opt.read_level(search.confidence)
     columns = opt.Columns(predictions.outcome, predictions.trials, predictions.positive)
-    named = {"numbers": predictions.probability, "groups": predictions.by or ()}
+    named: dict[str, Any] = {"numbers": predictions.probability, "groups": predictions.by or ()}
     data = read_data(file, columns, reading, **named, quiet=output.quiet)
     for name in data.numbers:
         check_probabilities(data, name)
@@ -205,8 +206,8 @@ def _test_file(
         tests = {name: er.calibration_test(y, p, **settings) for name, p in models.items()}
     if data.groups:
         by: Any = data.frame[data.groups if len(data.groups) > 1 else data.groups[0]]
-        p = models if len(models) > 1 else models[data.numbers[0]]
-        groups = er.calibration_test(y, p, by=by, **settings)
+        several: Any = models if len(models) > 1 else models[data.numbers[0]]
+        groups = er.calibration_test(y, several, by=by, **settings)
     head = data.to_dict()
     del head["inputs"], head["formula"]
     return Found(head, tests, data.groups, belts, groups)
@@ -285,8 +286,9 @@ def _connect(address: str) -> Any:
         ) from error
 
 
-def _record(test: er.ExactTestResult, belt: er.CalibrationBelt | None) -> dict[str, Any]:
+def _record(name: str, found: Found) -> dict[str, Any]:
     """Describe test and belt of one model for programs."""
+    test, belt = found.tests[name], None if found.belts is None else found.belts[name]
     return {
         "pvalue": test.pvalue,
         "rank": test.rank,
@@ -301,9 +303,9 @@ def _model_records(table: pd.DataFrame, found: Found) -> list[dict[str, Any]]:
         {
             "probability": name,
             "pvalue_holm": table.loc[name, "pvalue_holm"],
-            **_record(test, found.belts and found.belts[name]),
+            **_record(name, found),
         }
-        for name, test in found.tests.items()
+        for name in found.tests
     ]
 
 

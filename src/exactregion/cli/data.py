@@ -95,7 +95,7 @@ def facts_of(
             facts["inputs"] += f" (all other columns{without})"
     if predictions:
         names = ", ".join(predictions)
-        facts["left out"] = f"{names}: look like predictions; --inputs would name them"
+        facts["left out"] = f"{names} (look like predictions; --inputs takes them)"
     return facts
 
 

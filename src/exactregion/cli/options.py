@@ -16,7 +16,7 @@ from dataclasses import Field, dataclass, field, fields, is_dataclass
 from fractions import Fraction
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from types import UnionType
+from types import GenericAlias, UnionType
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
@@ -261,8 +261,7 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
             name,
             Parameter.KEYWORD_ONLY,
             annotation=Annotated[
-                list[_without_none(hints[name])] | None if name in once else hints[name],
-                one.metadata["typer"],
+                _listed(hints[name]) if name in once else hints[name], one.metadata["typer"]
             ],
             default=_default_of(one, name in once),
         )
@@ -293,6 +292,11 @@ def _takes_one_value(one: Field[Any], hint: Any) -> bool:
 def _without_none(hint: Any) -> Any:
     """Return T of ``T | None``."""
     return next((part for part in get_args(hint) if get_origin(hint) is UnionType), hint)
+
+
+def _listed(hint: Any) -> Any:
+    """Return ``list[T] | None`` for T and for ``T | None``."""
+    return GenericAlias(list, (_without_none(hint),)) | None
 
 
 def _default_of(one: Field[Any], listed: bool) -> Any:

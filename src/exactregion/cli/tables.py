@@ -39,19 +39,13 @@ def group_records(groups: pd.DataFrame) -> list[dict[str, Any]]:
 def show_groups(groups: pd.DataFrame, page: Page) -> None:
     """Put groups on the page: one table per model and column of groups."""
     *outer, last = range(groups.index.nlevels)
-    parts = groups.groupby(level=outer, sort=False) if outer else [((), groups)]
+    parts: Any = groups.groupby(level=outer, sort=False) if outer else [((), groups)]
     has_model, has_column = (level in groups.index.names for level in ("model", "by"))
     for key, part in parts:
         column = key[-1] if has_column else str(groups.index.names[last])
+        name = f"{column} ({key[0]})" if has_model else column
         page.table(
-            [
-                f"{column} ({key[0]})" if has_model else column,
-                "n",
-                "observed",
-                "predicted",
-                "p-value",
-                "adjusted",
-            ],
+            [name, "n", "observed", "predicted", "p-value", "adjusted"],
             [
                 (
                     str(group),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import exactregion as er
 from exactregion.cli import options as opt
@@ -53,7 +53,7 @@ def run_test(
     """
     _check_candidates(probability or [], parameters, family)
     results = Results(output, output.alpha(draws.resamples))
-    named = {"numbers": probability or (), "all_inputs": True}
+    named: dict[str, Any] = {"numbers": probability or (), "all_inputs": True}
     data = read_data(file, columns, reading, **named, quiet=output.quiet)
     names = data.numbers
     if not data.inputs:

@@ -149,8 +149,8 @@ class BeltDisplay(canvas.Display):
     @cached_property
     def points(self) -> pd.DataFrame:
         """The reliability diagram, as `plotting.reliability` gives it."""
-        settings = {"confidence_level": self.coverage}
-        return reliability(self.y_prob, self.successes, self.trials, **settings)
+        level = self.coverage
+        return reliability(self.y_prob, self.successes, self.trials, confidence_level=level)
 
     def axes(self, scale: str | None = None) -> tuple[ProbabilityAxis, ProbabilityAxis]:
         """Return the axes of predicted and of observed probabilities."""

@@ -61,7 +61,8 @@ class BeltsDisplay(canvas.Display):
             For `plot`.
         """
         parts = {name: BeltDisplay.from_belt(belt, draw=False) for name, belt in belts.items()}
-        display = cls(parts, belts.table["pvalue_holm"].to_dict())
+        adjusted = dict(zip(belts, belts.table["pvalue_holm"], strict=True))
+        display = cls(parts, adjusted)
         return display.plot(ax, **kwargs) if draw else display
 
     def axes(self, scale: str | None = None) -> tuple[ProbabilityAxis, ProbabilityAxis]:
@@ -109,8 +110,6 @@ class BeltsDisplay(canvas.Display):
         n = int(next(iter(self.belts.values())).trials.sum())
         level = wording.percent(next(iter(self.belts.values())).coverage)
         canvas.add_note(ax, f"Calibration of {len(self.belts)} models (n = {n:,})", "")
-        ax.annotate(
-            f"{level} belts; points: observed shares in groups",
-            **{"xy": (1, 0), "xycoords": "axes fraction", "xytext": (-4, 4), "ha": "right"},
-            **{"textcoords": "offset points", "fontsize": "small", "color": canvas.GREY},
-        )
+        style: dict[str, Any] = {"ha": "right", "fontsize": "small", "color": canvas.GREY}
+        note = f"{level} belts; points: observed shares in groups"
+        ax.text(0.99, 0.015, note, transform=ax.transAxes, **style)

@@ -155,8 +155,8 @@ class NullDisplay(canvas.Display):
         if not self.is_long:
             return _equal_bins(low, high, self.statistic, number)
         low = max(low, SHORTEST * float(np.median(values)))
-        ends = np.log10([low, high, self.statistic])
-        return np.asarray(10.0 ** _equal_bins(*ends.tolist(), number))
+        start, stop, observed = np.log10([low, high, self.statistic]).tolist()
+        return np.asarray(10.0 ** _equal_bins(start, stop, observed, number))
 
     def _draw_observed(self, ax: Axes) -> None:
         text = f"observed: {wording.number(self.statistic)}"

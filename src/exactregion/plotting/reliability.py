@@ -166,7 +166,8 @@ class ProbabilityAxis:
 
     def bins(self, number: int) -> FloatArray:
         """Return the edges of bins that look equally wide, as probabilities."""
-        edges = np.linspace(*self.place([self.low, self.high]), number + 1)
+        low, high = self.place([self.low, self.high])
+        edges = np.linspace(low, high, number + 1)
         return np.asarray(expit(edges) if self.scale == "logit" else edges)
 
     def apply_to(self, ax: Any, name: str) -> None:

@@ -134,7 +134,7 @@ def answer_of_test(result: ExactTestResult) -> str:
     return f"{found} (p = {result.pvalue:.4g}): {reason}."
 
 
-def answer_of_several(adjusted: Mapping[str, float], *, calibration: bool) -> str:
+def answer_of_several(adjusted: Mapping[Any, float], *, calibration: bool) -> str:
     """Say which of several models are rejected, by p-values adjusted for their number."""
     against = "evidence of miscalibration" if calibration else "evidence against the probabilities"
     found = tuple(shortened(name) for name, pvalue in adjusted.items() if pvalue <= SURPRISE)

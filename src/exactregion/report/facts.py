@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 
 from exactregion._typing import IntArray
 from exactregion._version import __version__
@@ -136,7 +137,7 @@ def code_of(result: ExactTestResult | ConfidenceRegion | CalibrationBelt) -> str
 
 def code_of_several(results: CalibrationBelts | Mapping[str, ExactTestResult]) -> str:
     """Write the lines of Python that make a table of several models again."""
-    first = next(iter(results.values()))
+    first: Any = next(iter(results.values()))
     models = "{" + ", ".join(f"{name!r}: …" for name in results) + "}"
     if isinstance(first, CalibrationBelt):
         settings = _settings(first.region, seed=first.test.question.seed)

@@ -36,7 +36,9 @@ def page_of_several(
 ) -> Page:
     """Gather the page of several models: one table, one picture, then each model."""
     belts = results if isinstance(results, CalibrationBelts) else None
-    tests = {name: one.test for name, one in belts.items()} if belts else dict(results)
+    tests: dict[str, Any] = dict(results)
+    if belts is not None:
+        tests = {name: belt.test for name, belt in belts.items()}
     table, first = table_of(tests, "model"), next(iter(tests.values()))
     calibration = first.question.kind == "calibration"
     facts = result_facts(first) if belts is None else belt_facts(next(iter(belts.values())))
@@ -61,7 +63,8 @@ def page_of_several(
         question="Which of these models can be right?",
         answer=wording.answer_of_several(table["pvalue_holm"].to_dict(), calibration=calibration),
         guarantee=wording.guarantee_of_several(
-            int(first.question.trials.sum()), belts and next(iter(belts.values())).coverage
+            int(first.question.trials.sum()),
+            None if belts is None else next(iter(belts.values())).coverage,
         ),
         verdict="against" if table["pvalue_holm"].min() <= wording.SURPRISE else "fits",
         facts=[fact for fact in facts if fact[0] not in OF_EACH],
@@ -82,9 +85,9 @@ def _table_of_models(table: pd.DataFrame, belts: Mapping[str, CalibrationBelt] |
     rows = []
     for name, row in table.iterrows():
         cells = [wording.shortened(str(name), 120), *_cells_of(row)]
-        for parameter in () if belts is None else ("intercept", "slope"):
-            found = belts[str(name)].intervals.loc[parameter]  # type: ignore[index]
-            cells.append(" ".join(wording.estimate_and_interval(found)))
+        if belts is not None:
+            found = belts[str(name)].intervals.iterrows()
+            cells += [" ".join(wording.estimate_and_interval(each)) for _, each in found]
         rows.append(cells)
     heads = ["Model", *HEADS]
     return Table("The models in numbers", heads + (["Intercept", "Slope"] if belts else []), rows)

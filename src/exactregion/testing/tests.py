@@ -182,7 +182,17 @@ def compare(
 
 @overload
 def calibration_test(
-    y_true: Any, y_prob: Mapping[str, Any] | pd.DataFrame, **settings: Any
+    y_true: Any,
+    y_prob: Mapping[str, Any] | pd.DataFrame,
+    *,
+    data: Any = None,
+    by: Any = None,
+    statistic: str | Statistic | Any | None = None,
+    n_resamples: int = 999,
+    rng: RNGLike = None,
+    pos_label: object = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
 ) -> pd.DataFrame: ...
 @overload
 def calibration_test(
