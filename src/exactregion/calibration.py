@@ -13,7 +13,7 @@ from scipy.special import logit
 
 from exactregion._typing import FloatArray, IntArray
 from exactregion.data.reading import read_outcomes, read_predictions
-from exactregion.errors import InvalidValueError
+from exactregion.errors import InvalidValueError, with_named_seed
 from exactregion.models import Recalibration
 from exactregion.region import Band, ConfidenceRegion
 from exactregion.region.bands import LOGIT_END, positive_ranges, probability_at
@@ -215,6 +215,7 @@ def calibration_belt(
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> CalibrationBelt: ...
+@with_named_seed
 def calibration_belt(
     y_true: Any,
     y_prob: Any,

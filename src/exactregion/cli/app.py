@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 import shlex
 import sys
 import traceback
@@ -25,6 +26,10 @@ PIPE_CLOSED = 141
 
 OPTIONS = {
     "X": "--inputs",
+    "by": "--by",
+    "candidate": "--probability",
+    "y_prob": "--probability",
+    "y_true": "--outcome",
     "confidence_level": "--confidence",
     "n_jobs": "--jobs",
     "n_resamples": "--resamples",
@@ -128,10 +133,16 @@ def run(arguments: Sequence[str] | None = None) -> int:
     return int(code or 0)
 
 
+def _next_row(found: re.Match[str]) -> str:
+    return f"in row {int(found[1]) + 1} instead"
+
+
 def message_of(error: Exception) -> str | None:
     """Return the message for an error of the user or the machine; None for a defect."""
     if isinstance(error, ArgumentError) and error.parameter in OPTIONS:
-        return f"{OPTIONS[error.parameter]} {error.requirement}"
+        # Python counts rows from 0, and files from 1
+        text = re.sub(r"in row (\d+) instead", _next_row, error.requirement)
+        return f"{OPTIONS[error.parameter]} {text}"
     if isinstance(error, ExactRegionError):
         return str(error)
     if isinstance(error, UsageError):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from exactregion.cli.options import Columns, Outcome, Reading
 from exactregion.cli.output import note
 from exactregion.data.design import Design
 from exactregion.data.formula import columns_of_terms, parse_formula
-from exactregion.data.reading import read_outcomes
+from exactregion.data.reading import percent_hint, read_outcomes
 from exactregion.data.table import Column, Table, read_table
 from exactregion.errors import ArgumentError, InvalidValueError
 
@@ -148,9 +149,24 @@ def read_data(
         note(f"Left out {dropped} with missing values; {kept} stay.", quiet=quiet)
     design = None
     if sides is not None:
-        design = Design.from_formula(str(columns.formula), frame, sides)
+        with _rows_of(table, frame):
+            design = Design.from_formula(str(columns.formula), frame, sides)
     outcomes = _read_outcomes(table, frame, columns, design)
     return Data(table, frame, inputs, unused, predictions, numbers, groups, design, *outcomes)
+
+
+@contextmanager
+def _rows_of(table: Table, frame: pd.DataFrame) -> Iterator[None]:
+    """Name rows in errors about terms as the file counts them, also where rows were left out."""
+    try:
+        yield
+    except ArgumentError as error:
+        text = re.sub(
+            r"in row (\d+) of",
+            lambda found: f"in {table.where(frame.index[int(found[1])])} of",
+            error.requirement,
+        )
+        raise type(error)(text, parameter=error.parameter) from error
 
 
 def read_value(text: str, column: pd.Series[Any]) -> object:
@@ -179,9 +195,8 @@ def check_outcome(outcome: Outcome, others: Iterable[str | None]) -> None:
 def check_probabilities(data: Data, name: str) -> None:
     """Check that a column holds probabilities."""
     values = data.frame[name]
-    percentages = values.min() >= 0 and 1 < values.max() <= 100
-    hint = " If these are percentages, divide them by 100." if percentages else ""
     wrong = (values < 0) | (values > 1)
+    hint = percent_hint(values.to_numpy())
     _refuse_first(data.table, values, wrong, "hold probabilities between 0 and 1", hint)
 
 

@@ -176,7 +176,7 @@ def settings_text(tested: Any) -> str:
 def facts_of_test(result: ExactTestResult) -> dict[str, str]:
     """Describe a test in words."""
     rank = f"rank {result.rank:,} of {result.n_resamples + 1:,}"
-    return {"test": settings_text(result), "p-value": f"{result.pvalue:.4g} ({rank})"}
+    return {"settings": settings_text(result), "p-value": f"{result.pvalue:.4g} ({rank})"}
 
 
 def check_target(option: str, path: Path, *, force: bool) -> None:

@@ -160,7 +160,7 @@ def _page(data: Data, found: dict[str, ExactTestResult], table: pd.DataFrame) ->
         page.facts({**facts, "candidate": name, **facts_of_test(result)})
         page.paragraph(wording.answer_of_test(result), wording.guarantee_of_test(result))
         return page
-    page.facts({**facts, "test": facts_of_test(result)["test"]})
+    page.facts({**facts, "settings": facts_of_test(result)["settings"]})
     show_models(table, None, page)
     page.paragraph(
         wording.answer_of_several(table["pvalue_holm"].to_dict(), calibration=False),

@@ -218,7 +218,7 @@ class BeltDisplay(canvas.Display):
         title = f"Calibration: exact p-value {self.pvalue:.4g} (n = {int(self.trials.sum()):,})"
         note = ""
         if self.status == "empty":
-            note = f"empty: no {wording.RECALIBRATION} of the logits fits"
+            note = f"empty: no {wording.RECALIBRATION} fits"
         elif len(self.departures) == 1:
             note = wording.departure_text(self.departures[0])
         canvas.add_note(ax, title, note)

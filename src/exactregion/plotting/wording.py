@@ -15,8 +15,8 @@ from exactregion.testing.result import ExactTestResult
 SURPRISE = 0.05
 """p-values up to this are called evidence; it changes words only."""
 
-RECALIBRATION = "shift and stretch"
-"""What expit(a + b logit p) does to predictions on the logit scale."""
+RECALIBRATION = "logistic recalibration"
+"""expit(a + b logit p), by an intercept a and a slope b."""
 
 
 def percent(share: float) -> str:
@@ -123,15 +123,17 @@ def pvalue_text(pvalue: float) -> str:
 
 def answer_of_test(result: ExactTestResult) -> str:
     """Say what a test found, to someone who knows no statistics."""
-    often = pvalue_text(result.pvalue)
-    subject = "the predictions" if result.question.kind == "calibration" else "these probabilities"
+    often, calibration = pvalue_text(result.pvalue), result.question.kind == "calibration"
+    evidence = "evidence of miscalibration" if calibration else "evidence against the probabilities"
+    null = "calibration is" if calibration else "they are"
+    what = "the predictions {} calibrated" if calibration else "the probabilities {} right"
     if result.pvalue <= SURPRISE:
-        found = f"The outcomes are evidence against {subject}"
-        reason = f"if {subject} were right, outcomes this unusual would occur only {often}"
+        found = f"There is {evidence}: {null} rejected"
+        reason = f"If {what.format('were')}, outcomes this unusual would occur only {often}"
     else:
-        found = f"The outcomes are compatible with {subject}"
-        reason = f"if {subject} are right, outcomes at least this unusual occur {often}"
-    return f"{found} (p = {result.pvalue:.4g}): {reason}."
+        found = f"There is no {evidence}: {null} not rejected"
+        reason = f"If {what.format('are')}, outcomes at least this unusual occur {often}"
+    return f"{found} at the level {SURPRISE:g} (p = {result.pvalue:.4g}). {reason}."
 
 
 def answer_of_several(adjusted: Mapping[Any, float], *, calibration: bool) -> str:
@@ -239,24 +241,27 @@ def answer_of_belt(belt: CalibrationBelt) -> str:
         )
     answer = answer_of_test(belt.test)
     if belt.status == "empty":
-        return f"{answer} No {RECALIBRATION} of the predictions on the logit scale corrects them."
+        return f"{answer} No {RECALIBRATION}, by intercept and slope, corrects the predictions."
     if belt.departures:
         where = "; ".join(departure_text(departure) for departure in belt.departures)
         if belt.pvalue > SURPRISE:
             return f"{answer} By the belt, however, {where}."
         return f"{answer} {where[0].upper()}{where[1:]}."
     if belt.pvalue <= SURPRISE:
-        return f"{answer} The belt shows no {RECALIBRATION}, however: it contains the diagonal."
+        return (
+            f"{answer} The belt contains the diagonal, however: the miscalibration is of another "
+            f"form than a {RECALIBRATION}."
+        )
     return answer
 
 
 def guarantee_of_belt(belt: CalibrationBelt) -> str:
     """Say what is certain of a calibration belt."""
     return (
-        f"{_exact_pvalue(int(belt.trials.sum()))}. The belt contains the whole true curve with "
-        f"probability {percent(belt.coverage)} if that curve is a {RECALIBRATION} of the "
-        "predictions on the logit scale. Both assume independent rows, and that nothing was fitted "
-        "to these outcomes."
+        f"{_exact_pvalue(int(belt.trials.sum()))}. The belt is simultaneous: it contains the whole "
+        f"true curve with probability {percent(belt.coverage)} if that curve is a {RECALIBRATION} "
+        "of the predictions. Both assume independent rows, and that nothing was fitted to these "
+        "outcomes."
     )
 
 

@@ -18,7 +18,7 @@ from exactregion.data.reading import read_outcomes
 from exactregion.data.sample import Sample
 from exactregion.engine import DEFAULT_BATCH
 from exactregion.engine.progress import showing
-from exactregion.errors import InvalidValueError, NotFittedError
+from exactregion.errors import InvalidValueError, NotFittedError, with_named_seed
 from exactregion.models import Function, LinearModel, Model, Psychometric, as_model
 from exactregion.ranking import AcceptedRanks, pvalue_of
 from exactregion.region.bands import Band, Risk, band_at, decisions_at, risk_at
@@ -87,6 +87,7 @@ class ConfidenceRegion:
     array([ True, False])
     """
 
+    @with_named_seed
     def __init__(
         self,
         model: Model | str,

@@ -42,7 +42,10 @@ def page_of_belt(belt: CalibrationBelt, title: str | None = None, id: str = "") 
                 [
                     _figure(display, id),
                     Words(_departures(belt), listed=True),
-                    interval_table(f"Intercept and slope, {level} each", belt.intervals),
+                    interval_table(
+                        f"{wording.RECALIBRATION.capitalize()}: individual {level} intervals",
+                        belt.intervals,
+                    ),
                     Words(_meaning(belt)),
                 ],
                 beside=True,
@@ -53,7 +56,7 @@ def page_of_belt(belt: CalibrationBelt, title: str | None = None, id: str = "") 
             "Rows are independent of each other.",
             "The predictions were not fitted to these outcomes: the rows were held out.",
             f"For the belt and its intervals: the true curve is a {wording.RECALIBRATION} of the "
-            "predictions on the logit scale. The p-value needs no such form.",
+            "predictions, expit(intercept + slope · logit p). The p-value needs no such form.",
         ],
         code=code_of(belt),
     )

@@ -42,7 +42,7 @@ def page_of_several(
     table, first = table_of(tests, "model"), next(iter(tests.values()))
     calibration = first.question.kind == "calibration"
     facts = result_facts(first) if belts is None else belt_facts(next(iter(belts.values())))
-    parts: list[Any] = [_table_of_models(table, belts)]
+    parts: list[Any] = _tables_of_models(table, belts)
     sections: list[Section] = []
     assumptions = ASSUMPTIONS
     if belts is None:
@@ -81,16 +81,26 @@ ADJUSTED = (
 )
 
 
-def _table_of_models(table: pd.DataFrame, belts: Mapping[str, CalibrationBelt] | None) -> Table:
+def _tables_of_models(
+    table: pd.DataFrame, belts: Mapping[str, CalibrationBelt] | None
+) -> list[Table]:
     rows = []
     for name, row in table.iterrows():
-        cells = [wording.shortened(str(name), 120), *_cells_of(row)]
-        if belts is not None:
-            found = belts[str(name)].intervals.iterrows()
-            cells += [" ".join(wording.estimate_and_interval(each)) for _, each in found]
-        rows.append(cells)
-    heads = ["Model", *HEADS]
-    return Table("The models in numbers", heads + (["Intercept", "Slope"] if belts else []), rows)
+        *_, predicted, pvalue, adjusted = _cells_of(row)
+        rows.append([wording.shortened(str(name), 120), predicted, pvalue, adjusted])
+    tables = [Table("Exact tests", ["Model", "Mean prediction", "p", "p, adjusted"], rows)]
+    if belts is None:
+        return tables
+    level = wording.percent(next(iter(belts.values())).coverage)
+    rows = [
+        [
+            wording.shortened(name, 120),
+            *(" ".join(wording.estimate_and_interval(r)) for _, r in belt.intervals.iterrows()),
+        ]
+        for name, belt in belts.items()
+    ]
+    caption = f"{wording.RECALIBRATION.capitalize()}: individual {level} intervals"
+    return [*tables, Table(caption, ["Model", "Intercept", "Slope"], rows)]
 
 
 HEADS = ["Outcomes", "Observed", "Predicted", "p", "p, adjusted"]

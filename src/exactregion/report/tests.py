@@ -63,7 +63,7 @@ def sections_of_test(result: ExactTestResult, name: str = "", id: str = "") -> l
         question.probabilities, question.successes, question.trials, f"groups{id}"
     )
     return [
-        Section(f"{before}How unusual the outcomes are", [null, _table(result)], beside=True),
+        Section(f"{before}Null distribution", [null, _table(result)], beside=True),
         replace(groups, heading=f"{before}{groups.heading}"),
     ]
 

@@ -75,7 +75,7 @@ class CandidateTest:
             if part.inputs.total == 0:
                 raise InvalidValueError(
                     "must have groups with at least one trial each. Got a group with none instead, "
-                    f"that of row {group_rows[0]}: leave it out.",
+                    f"{group!r}: leave it out.",
                     parameter=self.names.by,
                 )
             results[group] = self.on_sample(part, p[group_rows])

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, overload
 
 from exactregion.data.frames import encode_text
+from exactregion.data.reading import collected
 from exactregion.data.sample import Sample
 from exactregion.data.sources import Rows, open_rows
-from exactregion.errors import InvalidTypeError, InvalidValueError
+from exactregion.errors import InvalidTypeError, InvalidValueError, with_named_seed
 from exactregion.models import fixed_probabilities, needs_evaluation
 from exactregion.resampling import Draws, RNGLike, check_n_resamples, fresh_entropy, integer_seed
 from exactregion.statistics import Statistic, as_statistic
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+@with_named_seed
 def model_test(
     candidate: Any,
     X: Any,
@@ -97,7 +99,7 @@ def model_test(
     >>> er.model_test(np.full(40, 0.5), x, y, rng=0).pvalue
     0.001
     """
-    evaluated = needs_evaluation(candidate)
+    X, evaluated = collected(X), needs_evaluation(candidate)
     test = CandidateTest(
         as_statistic(statistic),
         Draws(check_n_resamples(n_resamples), fresh_entropy(rng)),
@@ -111,6 +113,7 @@ def model_test(
     return test.run(open_rows(Rows(X, y, None if evaluated else candidate), data, test.names))
 
 
+@with_named_seed
 def compare(
     candidates: Mapping[str, Any],
     X: Any,
@@ -167,6 +170,7 @@ def compare(
         Draws(check_n_resamples(n_resamples), fresh_entropy(rng)),
         Rows("X", "y", "candidate"),
     )
+    X = collected(X)
     numbers, shared = encode_text(X)
     sample = Sample.from_data(numbers, y, pos_label=pos_label, shared=shared)
     probabilities = {
@@ -222,6 +226,7 @@ def calibration_test(
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> pd.DataFrame: ...
+@with_named_seed
 def calibration_test(
     y_true: Any,
     y_prob: Any,
