@@ -285,11 +285,11 @@ def calibration_belt(
     if models is not None:
         settings |= {"confidence_level": confidence_level, "statistic": statistic}
         settings |= {"pos_label": pos_label, "n_jobs": n_jobs, "progress": progress}
-        belts = CalibrationBelts()
         for name, p in models.items():
             with of_model(name):
-                belts[name] = calibration_belt(y_true, p, **settings)
-        return belts
+                read_predictions(p)  # an error before the first search
+        belts = {name: calibration_belt(y_true, p, **settings) for name, p in models.items()}
+        return CalibrationBelts(belts)
     test = calibration_test(y_true, y_prob, pos_label=pos_label, **settings)
     # read again: of very many rows the test keeps a summary only
     p = read_predictions(y_prob)
