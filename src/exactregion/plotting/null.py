@@ -22,7 +22,7 @@ FARTHEST = 3.0
 """An observed statistic farther out than this many ranges of the others is shown by an arrow: drawn
 to scale, it would press them into a quarter of the picture."""
 
-LONG = 30.0
+LONG = 15.0
 """Where a statistic is farther from 0 than this many medians, the axis is a log one."""
 
 SHORTEST = 1e-3

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from scipy.special import expit, logit
 
-from exactregion._typing import FloatArray, IntArray
+from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.errors import InvalidValueError
 from exactregion.plotting import wording
 
@@ -163,6 +163,10 @@ class ProbabilityAxis:
         """Return where probabilities are on an axis of plain numbers; those outside at its ends."""
         inside = np.clip(probabilities, self.low, self.high)
         return np.asarray(logit(inside) if self.scale == "logit" else inside)
+
+    def holds(self, probabilities: FloatArray) -> BoolArray:
+        """Return which probabilities are within the limits."""
+        return np.asarray((probabilities >= self.low) & (probabilities <= self.high))
 
     def bins(self, number: int) -> FloatArray:
         """Return the edges of bins that look equally wide, as probabilities."""

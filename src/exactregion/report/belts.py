@@ -100,10 +100,12 @@ def _figure(display: BeltDisplay, id: str = "") -> Figure:
     name_ticks(top.xaxis[0], across)
     name_ticks(top.yaxis[0], up)
     below, bars = _histogram(display, top.x_range, across, f"histogram{id}")
-    grid, level = across.place(display.grid), wording.percent(display.coverage)
+    inside, level = across.holds(display.grid), wording.percent(display.coverage)
+    grid = across.place(display.grid[inside])
     pointers, keys = [bars], []
     if display.status != "empty":
-        lower, upper, estimate = map(up.place, (display.lower, display.upper, display.estimate))
+        curves = (display.lower, display.upper, display.estimate)
+        lower, upper, estimate = (up.place(curve[inside]) for curve in curves)
         area = {"x": grid, "y1": lower, "y2": upper}
         add_glyph(top, "varea", area, {"fill_color": "blue"}, fill_alpha=0.25)
         for bound in (lower, upper):
@@ -119,7 +121,7 @@ def _figure(display: BeltDisplay, id: str = "") -> Figure:
     add_diagonal(top, across, up)
     keys.append(Key("dash-muted", "calibrated"))
     if display.departures:
-        ends = [[departure.start, departure.stop] for departure in display.departures]
+        ends = [np.clip([d.start, d.stop], across.low, across.high) for d in display.departures]
         off = {"xs": [across.place(e).tolist() for e in ends]}
         off, roles = off | {"ys": [up.place(e).tolist() for e in ends]}, {"line_color": "vermilion"}
         add_glyph(top, "multi_line", off, roles, line_width=4, line_cap="round")

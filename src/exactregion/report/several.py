@@ -144,11 +144,12 @@ def _overlay(display: BeltsDisplay) -> Figure:
     keys = [Key("dash-muted", "calibrated")]
     for index, (name, one) in enumerate(display.belts.items()):
         color, dash = f"model{index % len(MODELS)}", DASHES[index // len(MODELS) % len(DASHES)]
-        x = across.place(one.grid)
+        inside = across.holds(one.grid)
         if one.status != "empty":
-            area = {"x": x, "y1": up.place(one.lower), "y2": up.place(one.upper)}
+            x, lower, upper = across.place(one.grid[inside]), one.lower[inside], one.upper[inside]
+            area = {"x": x, "y1": up.place(lower), "y2": up.place(upper)}
             add_glyph(plot, "varea", area, {"fill_color": color}, fill_alpha=0.18)
-            add_line(plot, x, up.place(one.estimate), color, line_width=2, line_dash=dash)
+            add_line(plot, x, up.place(one.estimate[inside]), color, line_width=2, line_dash=dash)
         predicted, observed = one.points[["predicted", "observed"]].to_numpy().T
         points = {"x": across.place(predicted), "y": up.place(observed)}
         add_glyph(plot, "scatter", points, {"line_color": color, "fill_color": color}, size=6)

@@ -184,15 +184,14 @@ def groups_table(groups: pd.DataFrame, level: str = "95%") -> Table:
     cells = [
         [
             _between(row.low, row.high),
-            f"{row.trials:,}",
-            f"{row.successes:,}",
+            f"{row.successes:,} of {row.trials:,}",
             f"{row.predicted * row.trials:.1f}",
             _share(row.observed),
             f"{_share(row.lower)} to {_share(row.upper)}",
         ]
         for row in rows
     ]
-    heads = ["Predictions", "Outcomes", "Positive", "Expected", "Share", f"{level} limits"]
+    heads = ["Predictions", "Positive", "Expected", "Share", f"{level} limits"]
     return Table("Reliability diagram in numbers", heads, cells)
 
 
