@@ -7,7 +7,7 @@ from exactregion._version import __version__
 TYPE_CHECKING = False  # as typing has it, which takes a while to load
 if TYPE_CHECKING:
     from exactregion import datasets, errors, kernels, models, plotting, statistics
-    from exactregion.calibration import CalibrationBelt, calibration_belt
+    from exactregion.calibration import CalibrationBelt, CalibrationBelts, calibration_belt
     from exactregion.errors import ExactRegionError
     from exactregion.estimator import RegionClassifier
     from exactregion.region import (
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Band",
     "CalibrationBelt",
+    "CalibrationBelts",
     "ConfidenceRegion",
     "Evaluation",
     "ExactRegionError",
@@ -54,7 +55,7 @@ __all__ = [
 # Where each name is. NumPy, SciPy and Numba take seconds to load: the command must be able to stop
 # in them as it does anywhere else, and it is loaded by way of this package.
 _PUBLIC = {
-    "calibration": ("CalibrationBelt", "calibration_belt"),
+    "calibration": ("CalibrationBelt", "CalibrationBelts", "calibration_belt"),
     "errors": ("ExactRegionError",),
     "estimator": ("RegionClassifier",),
     "region": (

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from scipy.special import logit
@@ -14,7 +15,7 @@ from exactregion._typing import FloatArray, IntArray
 from exactregion.data.digest import seed_of
 from exactregion.data.reading import read_outcomes, read_predictions
 from exactregion.data.sources import Rows
-from exactregion.errors import InvalidValueError
+from exactregion.errors import InvalidValueError, with_named_seed
 from exactregion.models import Recalibration
 from exactregion.region import Band, ConfidenceRegion
 from exactregion.region.bands import LOGIT_END, positive_ranges, probability_at
@@ -22,14 +23,16 @@ from exactregion.region.window import Window
 from exactregion.resampling import RNGLike, fresh_entropy, integer_seed, seeded
 from exactregion.statistics import Statistic
 from exactregion.testing import calibration_test
+from exactregion.testing.groups import table_of
 from exactregion.testing.result import ExactTestResult
+from exactregion.testing.several import models_of, of_model
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from exactregion.plotting import BeltDisplay
+    from exactregion.plotting import BeltDisplay, BeltsDisplay
 
-__all__ = ["CalibrationBelt", "Departure", "calibration_belt"]
+__all__ = ["CalibrationBelt", "CalibrationBelts", "Departure", "calibration_belt"]
 
 KNOTS = 15
 """Predictions at which the belt is searched. Seen from the region they span 180 degrees at most, 13
@@ -134,13 +137,74 @@ class CalibrationBelt:
 
         return BeltDisplay.from_belt(self, **kwargs)
 
-    def report(self, path: str | Path, *, title: str | None = None) -> Path:
+    def report(self, path: str | Path, *, title: str | None = None, **more: Any) -> Path:
         """Write one HTML page, as `ConfidenceRegion.report` does: needs the same packages."""
         from exactregion.report import write_report
 
-        return write_report(self, path, title=title)
+        return write_report(self, path, title=title, **more)
 
 
+class CalibrationBelts(dict[str, CalibrationBelt]):
+    """Belts of several models on the same outcomes, by the name of the model.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import exactregion as er
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.uniform(size=60)
+    >>> y = rng.uniform(size=60) < p
+    >>> belts = er.calibration_belt(y, {"as made": p, "cubed": p**3}, n_resamples=99, rng=0)
+    >>> belts["cubed"].pvalue
+    0.01
+    >>> belts.table["pvalue_holm"].round(3).to_dict()
+    {'as made': 0.2, 'cubed': 0.02}
+    """
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row per model, as `calibration_test` gives them: pvalue, pvalue_holm and others."""
+        return table_of({name: belt.test for name, belt in self.items()}, "model")
+
+    @property
+    def intervals(self) -> pd.DataFrame:
+        """Intervals for intercept and slope of each model; calibration is 0 and 1."""
+        import pandas as pd
+
+        parts = {name: belt.intervals for name, belt in self.items()}
+        return pd.concat(parts, names=["model", "parameter"])
+
+    def plot(self, **kwargs: Any) -> BeltsDisplay:
+        """Draw all belts in one picture by `BeltsDisplay.from_belts`."""
+        from exactregion.plotting import BeltsDisplay
+
+        return BeltsDisplay.from_belts(self, **kwargs)
+
+    def report(self, path: str | Path, **settings: Any) -> Path:
+        """Write one HTML page about all models, as `CalibrationBelt.report` does about one."""
+        from exactregion.report import write_report
+
+        return write_report(self, path, **settings)
+
+    def __repr__(self) -> str:
+        """Show the table."""
+        return f"{type(self).__name__}\n{self.table}"
+
+
+@overload
+def calibration_belt(
+    y_true: Any,
+    y_prob: Mapping[str, Any] | pd.DataFrame,
+    *,
+    confidence_level: float = 0.95,
+    statistic: str | Statistic | Any = "combined",
+    n_resamples: int = 999,
+    rng: RNGLike = None,
+    pos_label: object = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> CalibrationBelts: ...
+@overload
 def calibration_belt(
     y_true: Any,
     y_prob: Any,
@@ -152,7 +216,20 @@ def calibration_belt(
     pos_label: object = None,
     n_jobs: int | None = None,
     progress: bool = False,
-) -> CalibrationBelt:
+) -> CalibrationBelt: ...
+@with_named_seed
+def calibration_belt(
+    y_true: Any,
+    y_prob: Any,
+    *,
+    confidence_level: float = 0.95,
+    statistic: str | Statistic | Any = "combined",
+    n_resamples: int = 999,
+    rng: RNGLike = None,
+    pos_label: object = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> CalibrationBelt | CalibrationBelts:
     """Bound the calibration curve of predicted probabilities, exactly at every sample size.
 
     The belt contains all curves expit(a + b logit p) that fit the outcomes. If the true calibration
@@ -166,9 +243,11 @@ def calibration_belt(
     ----------
     y_true : array-like of shape (n,) or (n, 2)
         Labels, or successes and failures; **held out**, not used to fit what predicts.
-    y_prob : array-like of shape (n,)
+    y_prob : array-like of shape (n,), mapping or frame
         Predicted probabilities of the positive class. Rows with exactly 0 or 1 take part in the
-        test, not in the belt: no recalibration changes a certainty.
+        test, not in the belt: no recalibration changes a certainty. A mapping of names to such
+        arrays, or a frame with one column per model, gives `CalibrationBelts`: one belt per model,
+        each with the coverage on its own, made with the same draws.
     confidence_level : float
         Level of the belt and of the intervals.
     statistic : str, Statistic or callable
@@ -200,11 +279,21 @@ def calibration_belt(
     >>> [departure.side for departure in belt.departures]
     ['above']
     """
-    rng = seeded(rng, lambda: seed_of(Rows(None, y_true, y_prob)))
+    models = models_of(y_prob)
+    first = y_prob if models is None else next(iter(models.values()))  # all have the same draws
+    rng = seeded(rng, lambda: seed_of(Rows(None, y_true, first)))
     if integer_seed(rng) is None and not isinstance(rng, np.random.SeedSequence):
         # a generator would give the test and the region different draws
         rng = np.random.SeedSequence(fresh_entropy(rng))
     settings: dict[str, Any] = {"n_resamples": n_resamples, "rng": rng}
+    if models is not None:
+        settings |= {"confidence_level": confidence_level, "statistic": statistic}
+        settings |= {"pos_label": pos_label, "n_jobs": n_jobs, "progress": progress}
+        for name, p in models.items():
+            with of_model(name):
+                read_predictions(p)  # an error before the first search
+        belts = {name: calibration_belt(y_true, p, **settings) for name, p in models.items()}
+        return CalibrationBelts(belts)
     test = calibration_test(y_true, y_prob, pos_label=pos_label, **settings)
     # read again: of very many rows the test keeps a summary only
     p = read_predictions(y_prob)

@@ -16,8 +16,11 @@ the built-in exception that fits, so that ``except ValueError`` goes on working:
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from importlib import import_module
-from typing import Any
+from inspect import signature
+from typing import Any, ParamSpec, TypeVar
 
 __all__ = [
     "ArgumentError",
@@ -30,6 +33,12 @@ __all__ = [
     "ModelError",
     "NotFittedError",
 ]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+SEEDS = ("rng", "random_state", "seed")
+"""What libraries call the seed."""
 
 
 class ExactRegionError(Exception):
@@ -85,6 +94,34 @@ class ModelError(ExactRegionError, ValueError):
 
 class NotFittedError(ExactRegionError, ValueError, AttributeError):
     """An object was asked for results before ``fit`` was called."""
+
+
+def with_named_seed(function: Callable[P, R]) -> Callable[P, R]:
+    """Let a function say what it calls its seed where it is given the seed by another name.
+
+    Examples
+    --------
+    >>> @with_named_seed
+    ... def draw(*, rng=None):
+    ...     return rng
+    >>> draw(random_state=0)
+    Traceback (most recent call last):
+    exactregion.errors.InvalidTypeError: The 'random_state' parameter is called 'rng' here: rng=0.
+    """
+    known = signature(function).parameters
+    own = next(name for name in SEEDS if name in known)
+    others = [name for name in SEEDS if name not in known]
+
+    @wraps(function)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+        for name in others:
+            if name in kwargs:
+                raise InvalidTypeError(
+                    f"is called {own!r} here: {own}={kwargs[name]!r}.", parameter=name
+                )
+        return function(*args, **kwargs)
+
+    return checked
 
 
 def optional_module(name: str, what: str, extra: str) -> Any:

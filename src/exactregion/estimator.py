@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from exactregion._typing import BoolArray, FloatArray
-from exactregion.errors import InvalidTypeError, InvalidValueError
+from exactregion.errors import InvalidTypeError, InvalidValueError, with_named_seed
 from exactregion.models import Model
 from exactregion.region import ConfidenceRegion
 from exactregion.resampling import RNGLike
@@ -75,6 +75,7 @@ class RegionClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
            [ True, False]])
     """
 
+    @with_named_seed
     def __init__(
         self,
         model: Model | str = "logistic",

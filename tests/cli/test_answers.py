@@ -43,22 +43,27 @@ def sites():
 def test_test_of_one_column(run, save, sites):
     path = save(sites.to_csv(index=False))
     ask = ("test", path, "--outcome", "y", "--probability", "q", *FEW)
-    expected = er.model_test(
-        sites["q"], sites[["site", "p", "x"]], sites["y"], n_resamples=39, rng=0
-    )
+    expected = er.model_test(sites["q"], sites[["site", "x"]], sites["y"], n_resamples=39, rng=0)
     found = parsed(run(*ask, "--json"))
     assert found["candidates"] == [
-        {"name": "q", "pvalue": expected.pvalue, "rank": expected.rank, "z": expected.statistic}
+        {
+            "name": "q",
+            "pvalue": expected.pvalue,
+            "pvalue_holm": expected.pvalue,
+            "rank": expected.rank,
+            "z": expected.statistic,
+        }
     ]
     assert set(found) == {
         *("version", "command", "file", "n", "dropped", "successes", "trials", "event", "inputs"),
         *("formula", "statistic", "resamples", "seed", "candidates", "fail_below", "rejected"),
     }
     assert (found["version"], found["seed"], found["n"]) == (er.__version__, 0, 100)
-    assert found["inputs"] == ["site", "p", "x"]
+    assert found["inputs"] == ["site", "x"]
     text = run(*ask).out
     assert f"{expected.pvalue:.4g} (rank {expected.rank} of 40)" in text
-    assert "site, p, x (all other columns)" in text
+    assert "site, x (all other columns)" in text
+    assert "p (look like predictions; --inputs takes them)" in text
 
 
 def test_test_of_several_columns(run, save, sites):
@@ -76,9 +81,8 @@ def test_test_of_several_columns(run, save, sites):
     assert [one["pvalue"] for one in found["candidates"]] == table["pvalue"].tolist()
     assert found["statistic"] == "embedding"
     lines = run(*ask).out
-    assert re.search(
-        rf"^ q +{table.loc['q', 'pvalue']:.4g} +{table.loc['q', 'rank']:.0f}$", lines, re.M
-    )
+    pvalue, adjusted = table.loc["q", ["pvalue", "pvalue_holm"]]
+    assert re.search(rf"^ q +{pvalue:.4g} +{adjusted:.4g}$", lines, re.M)
 
 
 def test_test_of_a_published_curve(run, data):
@@ -117,8 +121,9 @@ def test_fail_below(run, save, sites):
     done = run(*ask, "--probability", "p", "--fail-below", "2.5%")
     assert done.code == 0
     assert "Not rejected at the level 0.025 of --fail-below: p = " in " ".join(done.out.split())
-    both = (*ask, "--probability", "p", "--probability", "q", "--fail-below", "0.025", "--json")
-    done = run(*both)
+    both = (*ask, "--probability", "p", "--probability", "q", "--json")
+    assert "can never happen" in run(*both, "--fail-below", "0.025").err  # adjusted: 2/40 at least
+    done = run(*both, "--fail-below", "0.05")
     assert done.code == 1
     assert parsed(done)["rejected"] is True
 

@@ -17,9 +17,29 @@ LINES = {
         ("calibrate", "oring.csv", "--outcome", "y", "--probability", "pressure", "--by", "y"),
         "Column 'y' is the outcome",
     ),
-    "two groups at once": (
-        ("calibrate", "oring.csv", "--outcome", "y", "--probability", "pressure", "--by", "y,temp"),
-        "has no column 'y,temp'",
+    "the outcome among groups": (
+        ("calibrate", "oring.csv", "--outcome", "y", "--probability", "pressure", "--by", "temp,y"),
+        "Column 'y' is the outcome.",
+    ),
+    "two files for one picture": (
+        (*COLUMN, "--plot", "new.png", "--plot", "other.png"),
+        "--plot must be given once. Got it 2 times instead: new.png and other.png.",
+    ),
+    "two formulas": (
+        ("fit", "oring.csv", "--formula", "y ~ temp", "--formula", "y ~ pressure"),
+        "--formula must be given once. Got it 2 times instead: 'y ~ temp' and 'y ~ pressure'.",
+    ),
+    "cbind": (
+        ("fit", "beetle.csv", "--formula", "cbind(killed, n - killed) ~ logdose"),
+        "write killed + I(n - killed) on the left side",
+    ),
+    "a ratio": (
+        ("fit", "beetle.csv", "--formula", "killed/n ~ logdose"),
+        "write killed + I(n - killed) on the left side",
+    ),
+    "rows are counted from one": (
+        ("fit", "oring.csv", "--formula", "y ~ np.log(temp - 66)"),
+        "in row 1 (line 2) of",
     ),
     "no such command": (("tset",), "No such command 'tset'."),
     "no such option": ((*FIT, "--modle", "probit"), "No such option: --modle"),
@@ -74,7 +94,7 @@ LINES = {
         ("fit", "oring.csv", "--outcome", "y", "--inputs", "temp,pressure", "--model", "laplace"),
         "--inputs must have one column",
     ),
-    "no resamples": ((*FIT, "--resamples", "0"), "--resamples must be between 1 and"),
+    "no resamples": ((*FIT[:-2], "--resamples", "0"), "--resamples must be between 1 and"),
     "negative seed": ((*FIT, "--seed", "-1"), "--seed must be a whole number, 0 or more. Got -1"),
     "confidence of 1": ((*FIT, "--confidence", "1"), "--confidence must be a share"),
     "confidence of 2": ((*FIT, "--confidence", "2"), "--confidence must be a share"),
@@ -110,10 +130,6 @@ LINES = {
     ),
     "positive": ((*COLUMN, "--positive", "yes"), "--positive must be a number"),
     "by a number": ((*CALIBRATE, "--by", "p"), "--by must be a column of groups"),
-    "plot of several": (
-        (*COLUMN, "--probability", "y", "--plot", "new.png"),
-        "--plot shows one candidate",
-    ),
     "unknown data set": (("datasets", "orin"), "Did you mean 'oring'?"),
     "paper with a negative seed": (("paper", "--seed", "-3"), "--seed must be"),
     "no region": (

@@ -16,6 +16,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
+TERMINAL = {"COLUMNS": "80", "NO_COLOR": "1", "PYTHONUTF8": "1", "MPLBACKEND": "Agg"}
 LONGEST = 300
 """Seconds that one command may take."""
 
@@ -40,7 +41,7 @@ def run(command: str, folder: Path) -> str:
     done = subprocess.run(
         [*known[program], *arguments],
         cwd=folder,
-        env={**os.environ, "COLUMNS": "80", "NO_COLOR": "1", "PYTHONUTF8": "1", "MPLBACKEND": "Agg"},
+        env={**os.environ, **TERMINAL},
         capture_output=True,
         text=True,
         encoding="utf8",

@@ -10,4 +10,4 @@ for transcript in sorted(HERE.glob("*.txt")):
     folder = target / transcript.stem
     folder.mkdir(parents=True, exist_ok=True)
     transcript.write_text(performed(transcript, folder), encoding="utf8")
-    print(f"{transcript.name}: {', '.join(sorted(path.name for path in folder.iterdir()))}")
+    sys.stdout.write(f"{transcript.name}: {', '.join(sorted(p.name for p in folder.iterdir()))}\n")

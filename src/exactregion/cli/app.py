@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
+import shlex
 import sys
 import traceback
 from collections.abc import Sequence
@@ -13,7 +15,7 @@ import typer
 
 from exactregion._version import __version__
 from exactregion.cli import calibrate, examples, fit, test
-from exactregion.cli.output import plain_streams, printable
+from exactregion.cli.output import COMMAND, plain_streams, printable
 from exactregion.errors import ArgumentError, ExactRegionError
 
 BAD_INPUT = 2
@@ -24,6 +26,10 @@ PIPE_CLOSED = 141
 
 OPTIONS = {
     "X": "--inputs",
+    "by": "--by",
+    "candidate": "--probability",
+    "y_prob": "--probability",
+    "y_true": "--outcome",
     "confidence_level": "--confidence",
     "n_jobs": "--jobs",
     "n_resamples": "--resamples",
@@ -96,10 +102,12 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """Run a command line, the one of the process by default, and return its exit code."""
     os.environ["MPLBACKEND"] = "Agg"  # pictures go to files, never to windows
     command = typer.main.get_command(app)
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    COMMAND.set(shlex.join(["exactregion", *words]))
     try:
         plain_streams()
         code = command.main(
-            args=None if arguments is None else list(arguments),
+            args=words,
             prog_name="exactregion",
             standalone_mode=False,
         )
@@ -125,10 +133,16 @@ def run(arguments: Sequence[str] | None = None) -> int:
     return int(code or 0)
 
 
+def _next_row(found: re.Match[str]) -> str:
+    return f"in row {int(found[1]) + 1} instead"
+
+
 def message_of(error: Exception) -> str | None:
     """Return the message for an error of the user or the machine; None for a defect."""
     if isinstance(error, ArgumentError) and error.parameter in OPTIONS:
-        return f"{OPTIONS[error.parameter]} {error.requirement}"
+        # Python counts rows from 0, and files from 1
+        text = re.sub(r"in row (\d+) instead", _next_row, error.requirement)
+        return f"{OPTIONS[error.parameter]} {text}"
     if isinstance(error, ExactRegionError):
         return str(error)
     if isinstance(error, UsageError):

@@ -9,20 +9,31 @@ from typing import TYPE_CHECKING, Any
 
 import exactregion as er
 from exactregion.cli import options as opt
-from exactregion.cli.data import check_outcome, check_probabilities, facts_of, read_data
-from exactregion.cli.output import Page, Results, facts_of_test, interval_records, settings_record
+from exactregion.cli.data import (
+    Data,
+    check_outcome,
+    check_probabilities,
+    facts_of,
+    read_data,
+    split_names,
+)
+from exactregion.cli.output import (
+    Page,
+    Results,
+    facts_of_test,
+    interval_records,
+    settings_record,
+    shorten,
+)
+from exactregion.cli.tables import group_records, show_groups, show_models
 from exactregion.data.table import check_file
 from exactregion.engine.progress import showing
 from exactregion.errors import InvalidValueError, optional_module
 from exactregion.plotting import wording
+from exactregion.testing.groups import table_of
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    # a description of the data, the test, and the belt and groups if they are wanted
-    Found = tuple[
-        dict[str, Any], er.ExactTestResult, er.CalibrationBelt | None, pd.DataFrame | None
-    ]
 
 EXAMPLES = """
 Examples:
@@ -42,10 +53,29 @@ CLUSTER_TIMEOUT = "20s"
 class Predictions(opt.Outcome):
     """Predictions, outcomes and groups, by column."""
 
-    probability: str = opt.option(
-        opt.COLUMNS, "COLUMN", "Column with the predicted probabilities.", ...
+    probability: list[str] = opt.option(
+        opt.COLUMNS,
+        "COLUMN,…",
+        "Column with the predicted probabilities; several models with commas between them, or the "
+        "option repeated.",
+        ...,
     )
-    by: str | None = opt.option(opt.COLUMNS, "COLUMN", "Test each group of this column too.")
+    by: list[str] | None = opt.option(
+        opt.COLUMNS,
+        "COLUMN,…",
+        "Test each group of this column too; several with commas, or repeated.",
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """A description of the data, the test of each model, and belts and groups if wanted."""
+
+    head: dict[str, Any]
+    tests: dict[str, er.ExactTestResult]
+    by: list[str]
+    belts: er.CalibrationBelts | None = None
+    groups: pd.DataFrame | None = None
 
 
 @opt.with_options
@@ -71,55 +101,64 @@ def calibrate(
 ) -> None:
     """Test whether predicted probabilities are calibrated, and show where they are not.
 
-    The outcomes must be held out: not used to fit what predicts. With --by, --fail-below looks at
-    the p-values of the groups, adjusted for their number.
+    The outcomes must be held out: not used to fit what predicts. With several models, --fail-below
+    looks at their p-values adjusted for their number; with --by, at those of the groups.
     """
-    check_outcome(predictions, [predictions.probability, predictions.by])
+    check_outcome(predictions, [*predictions.probability, *(predictions.by or ())])
     results = Results(output, output.alpha(search.resamples))
     files = [file, *(more or ())]
     if more or cluster is not None:
         found = _test_pieces(files, cluster, predictions, search, output)
     else:
         found = _test_file(file, predictions, search, output, reading, test_only=test_only)
-    head, test, belt, groups = found
+    tests, belts, groups = found.tests, found.belts, found.groups
+    names, first = list(tests), next(iter(tests.values()))
+    one = len(tests) == 1
+    table = table_of(tests, "model")
     content: dict[str, Any] = {
         "command": "calibrate",
         "file": " ".join(files),
-        **head,
-        "probability": predictions.probability,
-        "by": predictions.by,
-        **settings_record(test),
-        "pvalue": test.pvalue,
-        "rank": test.rank,
-        "z": test.statistic,
-        "coverage": None if belt is None else belt.coverage,
-        "belt": None if belt is None else _belt_record(belt),
-        "groups": None,
+        **found.head,
+        "probability": names[0] if one else names,
+        "by": found.by[0] if len(found.by) == 1 else found.by or None,
+        **settings_record(first),
+        **(_record(names[0], found) if one else {}),
+        "models": None if one else _model_records(table, found),
+        "groups": None if groups is None else group_records(groups),
     }
-    facts = facts_of(head)
+    facts = facts_of(found.head)
     if more:
         facts["rows"] += f" in {len(files):,} files"
     page = Page("Are these predictions calibrated?")
-    page.facts({**facts, "predictions": predictions.probability, **facts_of_test(test)})
-    if belt is not None:
-        level = wording.percent(belt.coverage)
-        page.table(
-            ["on the logit scale", "estimate", f"{level} interval", "if calibrated"],
-            [
-                (str(name), *wording.estimate_and_interval(row), CALIBRATED[str(name)])
-                for name, row in belt.intervals.iterrows()
-            ],
-        )
-    pvalue, decided = test.pvalue, "p ="
+    facts |= {"predictions": ", ".join(names), **facts_of_test(first)}
+    if not one:
+        del facts["p-value"]
+    page.facts(facts)
+    if one and belts is not None:
+        _show_intervals(belts[names[0]], page)
+    elif not one:
+        show_models(table, belts, page)
+    pvalue, decided = first.pvalue, "p ="
+    if not one:
+        pvalue, decided = float(table["pvalue_holm"].min()), "the smallest adjusted p-value is"
     if groups is not None:
-        content["groups"] = _show_groups(groups, page)
+        show_groups(groups, page)
         pvalue = float(groups["pvalue_holm"].min())
         decided = "the smallest adjusted p-value of a group is"
-    if belt is None:
-        page.paragraph(wording.answer_of_test(test), wording.guarantee_of_test(test))
+    if not one:
+        total = int(first.question.trials.sum())
+        page.paragraph(wording.answer_of_several(table["pvalue_holm"].to_dict(), calibration=True))
+        coverage = None if belts is None else belts[names[0]].coverage
+        page.paragraph(wording.guarantee_of_several(total, coverage))
+    elif belts is None:
+        page.paragraph(wording.answer_of_test(first), wording.guarantee_of_test(first))
     else:
+        belt = belts[names[0]]
         page.paragraph(wording.answer_of_belt(belt), wording.guarantee_of_belt(belt))
-    results.finish(page, content, belt or test, pvalue, decided)
+    result: Any = tests if belts is None else belts
+    results.finish(
+        page, content, result[names[0]] if one else result, pvalue, decided, groups=groups
+    )
 
 
 def _test_file(
@@ -137,37 +176,55 @@ def _test_file(
             "--statistic goes with --test-only: the belt comes with a test of its own."
         )
     level = opt.read_level(search.confidence)
-    probability, by = predictions.probability, predictions.by
     columns = opt.Columns(predictions.outcome, predictions.trials, predictions.positive)
-    data = read_data(file, columns, reading, numbers=[probability], group=by, quiet=output.quiet)
-    check_probabilities(data, probability)
-    y, p = data.y, data.frame[probability]
+    named: dict[str, Any] = {"numbers": predictions.probability, "groups": predictions.by or ()}
+    data = read_data(file, columns, reading, **named, quiet=output.quiet)
+    for name in data.numbers:
+        check_probabilities(data, name)
+    y, models = data.y, {name: data.frame[name] for name in data.numbers}
     settings = search.settings | {"pos_label": data.positive}
-    belt = groups = None
-    if by is not None:
-        n, n_groups = len(data.frame), int(data.frame[by].nunique())
+    n_groups = _number_of_groups(data)
+    output.alpha(search.resamples, len(models) * max(1, n_groups))
+    belts = groups = None
+    if not test_only:
+        for name, p in models.items():
+            if p.isin([0, 1]).all():
+                raise InvalidValueError(
+                    f"Column {name!r} holds only 0 and 1, which leave no room for a belt. "
+                    "Add --test-only."
+                )
+        belts = er.CalibrationBelts()
+        searched = {"confidence_level": level, "n_jobs": search.jobs, **settings}
+        for name, p in models.items():
+            what = "belt" if len(models) == 1 else f"belt of {shorten(name, 20)}"
+            with showing(what, show=output.progress):
+                belts[name] = er.calibration_belt(y, p, **searched)
+                _ = belts[name].intervals  # searched here, where progress is shown, and kept
+        tests = {name: belt.test for name, belt in belts.items()}
+    settings["statistic"] = search.statistic
+    if belts is None:
+        tests = {name: er.calibration_test(y, p, **settings) for name, p in models.items()}
+    if data.groups:
+        by: Any = data.frame[data.groups if len(data.groups) > 1 else data.groups[0]]
+        several: Any = models if len(models) > 1 else models[data.numbers[0]]
+        groups = er.calibration_test(y, several, by=by, **settings)
+    head = data.to_dict()
+    del head["inputs"], head["formula"]
+    return Found(head, tests, data.groups, belts, groups)
+
+
+def _number_of_groups(data: Data) -> int:
+    """Count groups; an error for a column that has almost as many as rows."""
+    n, total = len(data.frame), 0
+    for by in data.groups:
+        n_groups = int(data.frame[by].nunique())
         if n_groups > max(MANY_GROUPS, n / 2):
             raise InvalidValueError(
                 f"--by must be a column of groups. Column {by!r} has {n_groups:,} different values "
                 f"in {n:,} rows."
             )
-        output.alpha(search.resamples, n_groups)
-    if not test_only:
-        if p.isin([0, 1]).all():
-            raise InvalidValueError(
-                f"Column {probability!r} holds only 0 and 1, which leave no room for a belt. "
-                "Add --test-only."
-            )
-        with showing("belt", show=output.progress):
-            belt = er.calibration_belt(y, p, confidence_level=level, n_jobs=search.jobs, **settings)
-            _ = belt.intervals  # searched here, where progress is shown, and kept
-    settings["statistic"] = search.statistic
-    test = er.calibration_test(y, p, **settings) if belt is None else belt.test
-    if by is not None:
-        groups = er.calibration_test(y, p, by=data.frame[by], **settings)
-    content = data.to_dict()
-    del content["inputs"], content["formula"]
-    return content, test, belt, groups
+        total += n_groups
+    return total
 
 
 def _test_pieces(
@@ -187,7 +244,9 @@ def _test_pieces(
                 f"Several files, or a cluster, must be Parquet files. Got {file!r}: turn it into "
                 "Parquet, or give one CSV file alone."
             )
-    columns: Any = (predictions.outcome, predictions.probability)
+    known = optional_module("pyarrow.parquet", "A Parquet file", "parquet").read_schema(files[0])
+    names = split_names(predictions.probability, known.names)
+    by = split_names(predictions.by or (), known.names)
     settings = search.settings | {"statistic": search.statistic, "pos_label": predictions.positive}
     settings |= {"n_jobs": search.jobs, "progress": output.progress}
     with nullcontext() if cluster is None else _connect(cluster):
@@ -196,19 +255,23 @@ def _test_pieces(
             import dask.dataframe as dd
 
             data = dd.read_parquet(data)
-        test = er.calibration_test(*columns, data=data, **settings)
+        outcome: Any = predictions.outcome
+        tests = {n: er.calibration_test(outcome, n, data=data, **settings) for n in names}
         groups = None
-        if predictions.by is not None:
-            groups = er.calibration_test(*columns, data=data, by=predictions.by, **settings)
-    trials = int(test.question.trials.sum())
-    content = {
+        if by:
+            p: Any = names if len(names) > 1 else names[0]
+            settings["by"] = by if len(by) > 1 else by[0]
+            groups = er.calibration_test(outcome, p, data=data, **settings)
+    question = next(iter(tests.values())).question
+    trials = int(question.trials.sum())
+    head = {
         "n": trials,
         "dropped": 0,
-        "successes": int(test.question.successes.sum()),
+        "successes": int(question.successes.sum()),
         "trials": trials,
         "event": predictions.event,
     }
-    return content, test, None, groups
+    return Found(head, tests, by, None, groups)
 
 
 def _connect(address: str) -> Any:
@@ -223,6 +286,29 @@ def _connect(address: str) -> Any:
         ) from error
 
 
+def _record(name: str, found: Found) -> dict[str, Any]:
+    """Describe test and belt of one model for programs."""
+    test, belt = found.tests[name], None if found.belts is None else found.belts[name]
+    return {
+        "pvalue": test.pvalue,
+        "rank": test.rank,
+        "z": test.statistic,
+        "coverage": None if belt is None else belt.coverage,
+        "belt": None if belt is None else _belt_record(belt),
+    }
+
+
+def _model_records(table: pd.DataFrame, found: Found) -> list[dict[str, Any]]:
+    return [
+        {
+            "probability": name,
+            "pvalue_holm": table.loc[name, "pvalue_holm"],
+            **_record(name, found),
+        }
+        for name in found.tests
+    ]
+
+
 def _belt_record(belt: er.CalibrationBelt) -> dict[str, Any]:
     keys = ("status", "contradicted", "gap", "certified", "grid", "estimate", "lower", "upper")
     return {
@@ -232,24 +318,12 @@ def _belt_record(belt: er.CalibrationBelt) -> dict[str, Any]:
     }
 
 
-def _show_groups(groups: pd.DataFrame, page: Page) -> list[dict[str, Any]]:
-    """Put groups on the page, and return them for programs."""
-    table = groups.rename(columns={"statistic": "z"}).rename_axis("group").reset_index()
-    records: list[Any] = table.to_dict("records")
+def _show_intervals(belt: er.CalibrationBelt, page: Page) -> None:
+    level = wording.percent(belt.coverage)
     page.table(
-        [str(groups.index.name), "n", "observed", "predicted", "p-value", "adjusted"],
+        [wording.RECALIBRATION, "estimate", f"{level} interval, individual", "if calibrated"],
         [
-            (
-                str(row["group"]),
-                f"{int(row['n']):,}",
-                *(f"{row[key]:.3f}" for key in ("observed", "predicted")),
-                *(f"{row[key]:.4g}" for key in ("pvalue", "pvalue_holm")),
-            )
-            for row in records
+            (str(name), *wording.estimate_and_interval(row), CALIBRATED[str(name)])
+            for name, row in belt.intervals.iterrows()
         ],
     )
-    page.paragraph(
-        "Adjusted p-values (Holm) are safe to look at together: if all groups are calibrated, "
-        "one or more is 0.05 or less at most 5 times in 100."
-    )
-    return records

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,8 @@ from exactregion.cli.options import Columns, Outcome, Reading
 from exactregion.cli.output import note
 from exactregion.data.design import Design
 from exactregion.data.formula import columns_of_terms, parse_formula
-from exactregion.data.reading import read_outcomes
-from exactregion.data.table import Table, read_table
+from exactregion.data.reading import percent_hint, read_outcomes
+from exactregion.data.table import Column, Table, read_table
 from exactregion.errors import ArgumentError, InvalidValueError
 
 if TYPE_CHECKING:
@@ -31,7 +32,9 @@ MAX_LEVELS = 20
 class Data:
     """The rows and columns that a command uses, checked; the index of `frame` has the rows.
 
-    `unused` are columns that cannot be inputs, where all others are. `y` has labels, or successes
+    `unused` are columns that cannot be inputs, where all others are, and `predictions` those that
+    look like the predictions of other models; `numbers` and `groups` are columns that options
+    name. `y` has labels, or successes
     and failures; `positive` is None for 0/1, -1/+1 and counts; `event` says what a success is, such
     as "type = Yes".
     """
@@ -40,6 +43,9 @@ class Data:
     frame: pd.DataFrame
     inputs: list[str]
     unused: list[str] | None
+    predictions: list[str]
+    numbers: list[str]
+    groups: list[str]
     design: Design | None
     y: Any
     positive: object
@@ -67,8 +73,13 @@ class Data:
         return Design.of_columns(self.frame, str(outcome.outcome), outcome.trials, self.inputs)
 
 
-def facts_of(content: dict[str, Any], unused: Sequence[str] | None = None) -> dict[str, str]:
-    """Describe data in words; `unused` are columns that cannot be inputs, where all others are."""
+def facts_of(
+    content: dict[str, Any], unused: Sequence[str] | None = None, predictions: Sequence[str] = ()
+) -> dict[str, str]:
+    """Describe data in words; `unused` are columns that cannot be inputs, where all others are.
+
+    `predictions` were left out because they look like those of other models.
+    """
     event = f"{content['event']} in " if "event" in content else ""
     facts = {
         "rows": f"{content['n']:,}",
@@ -83,6 +94,9 @@ def facts_of(content: dict[str, Any], unused: Sequence[str] | None = None) -> di
         if unused is not None:
             without = f", without {', '.join(unused)}" if unused else ""
             facts["inputs"] += f" (all other columns{without})"
+    if predictions:
+        names = ", ".join(predictions)
+        facts["left out"] = f"{names} (look like predictions; --inputs takes them)"
     return facts
 
 
@@ -92,37 +106,39 @@ def read_data(
     reading: Reading,
     *,
     numbers: Sequence[str] = (),
-    group: str | None = None,
+    groups: Sequence[str] = (),
     all_inputs: bool = False,
     quiet: bool,
 ) -> Data:
     """Read the file, and take the columns that the options name.
 
-    `numbers` are further columns that must hold numbers, `group` one of any kind. All other columns
-    are inputs if none are named and `all_inputs` is true.
+    `numbers` are further columns that must hold numbers, `groups` columns of any kind. All other
+    columns are inputs if none are named and `all_inputs` is true.
     """
     if columns.formula is None:
-        check_outcome(columns, [*numbers, group])
+        check_outcome(columns, [*numbers, *groups])
     for name in ("outcome", "inputs", "trials"):
         if columns.formula is not None and getattr(columns, name):
             raise InvalidValueError(
                 f"--{name} must be left out where --formula names outcome and inputs."
             )
     table = _open_table(file, reading)
+    numbers, groups = (split_names(texts, table.columns) for texts in (numbers, groups))
     sides = unused = None
+    predictions: list[str] = []
     if columns.formula is not None:
         names = list(dict.fromkeys(table.columns))
         sides = parse_formula(columns.formula, names)
         left, inputs = (columns_of_terms(side, names) for side in sides)
     else:
         left = [name for name in (columns.outcome, columns.trials) if name is not None]
-        inputs = _split_names(columns.inputs or (), table.columns)
+        inputs = split_names(columns.inputs or (), table.columns)
         if not inputs and all_inputs:
-            inputs, unused = _possible_inputs(table, {*left, *numbers})
-        check_outcome(columns, inputs)
+            inputs, unused, predictions = _possible_inputs(table, {*left, *numbers})
+        check_outcome(columns, [*numbers, *groups, *inputs])
     is_counts = len(left if sides is None else sides[0]) == 2
     frame = table.take(
-        [*left, *numbers, *inputs, *([] if group is None else [group])],
+        [*left, *numbers, *inputs, *groups],
         numbers=[*numbers, *(left if is_counts else ())],
         drop_missing=reading.drop_missing,
     )
@@ -133,9 +149,24 @@ def read_data(
         note(f"Left out {dropped} with missing values; {kept} stay.", quiet=quiet)
     design = None
     if sides is not None:
-        design = Design.from_formula(str(columns.formula), frame, sides)
+        with _rows_of(table, frame):
+            design = Design.from_formula(str(columns.formula), frame, sides)
     outcomes = _read_outcomes(table, frame, columns, design)
-    return Data(table, frame, inputs, unused, design, *outcomes)
+    return Data(table, frame, inputs, unused, predictions, numbers, groups, design, *outcomes)
+
+
+@contextmanager
+def _rows_of(table: Table, frame: pd.DataFrame) -> Iterator[None]:
+    """Name rows in errors about terms as the file counts them, also where rows were left out."""
+    try:
+        yield
+    except ArgumentError as error:
+        text = re.sub(
+            r"in row (\d+) of",
+            lambda found: f"in {table.where(frame.index[int(found[1])])} of",
+            error.requirement,
+        )
+        raise type(error)(text, parameter=error.parameter) from error
 
 
 def read_value(text: str, column: pd.Series[Any]) -> object:
@@ -164,9 +195,8 @@ def check_outcome(outcome: Outcome, others: Iterable[str | None]) -> None:
 def check_probabilities(data: Data, name: str) -> None:
     """Check that a column holds probabilities."""
     values = data.frame[name]
-    percentages = values.min() >= 0 and 1 < values.max() <= 100
-    hint = " If these are percentages, divide them by 100." if percentages else ""
     wrong = (values < 0) | (values > 1)
+    hint = percent_hint(values.to_numpy())
     _refuse_first(data.table, values, wrong, "hold probabilities between 0 and 1", hint)
 
 
@@ -185,7 +215,7 @@ def _open_table(file: str, reading: Reading) -> Table:
     return read_table(file, delimiter=delimiter, decimal=reading.decimal)
 
 
-def _split_names(texts: Iterable[str], columns: Sequence[str]) -> list[str]:
+def split_names(texts: Iterable[str], columns: Sequence[str]) -> list[str]:
     """Split names at commas, except in a text that is a name as it stands."""
     names: list[str] = []
     for text in texts:
@@ -193,8 +223,8 @@ def _split_names(texts: Iterable[str], columns: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(filter(None, names)))
 
 
-def _possible_inputs(table: Table, used: set[str]) -> tuple[list[str], list[str]]:
-    """Return all other columns that can be inputs, and those that cannot."""
+def _possible_inputs(table: Table, used: set[str]) -> tuple[list[str], list[str], list[str]]:
+    """Return all other columns that can be inputs, those that cannot, and predictions."""
 
     def is_possible(name: str) -> bool:
         if table.columns.count(name) > 1 or table.column(name).missing.all():
@@ -205,7 +235,22 @@ def _possible_inputs(table: Table, used: set[str]) -> tuple[list[str], list[str]
 
     names = [name for name in dict.fromkeys(table.columns) if name and name not in used]
     possible = list(filter(is_possible, names))
-    return possible, [name for name in names if name not in possible]
+    predictions = [name for name in possible if _looks_predicted(table.column(name))]
+    inputs = [name for name in possible if name not in predictions]
+    return inputs, [name for name in names if name not in possible], predictions
+
+
+def _looks_predicted(column: Column) -> bool:
+    """Whether a column looks like predicted probabilities: fractions strictly between 0 and 1.
+
+    Inputs that were scaled to 0 to 1 reach both ends. Which columns are inputs must not depend on
+    the outcomes, and this does not.
+    """
+    if column.kind != "number":
+        return False
+    values = column.values[~column.missing].to_numpy(dtype=np.float64)
+    inside = values.min() >= 0 and values.max() <= 1 and (values % 1 > 0).any()
+    return bool(inside and not (values.min() == 0 and values.max() == 1))
 
 
 def _read_outcomes(

@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import csv
 import functools
+import shlex
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import Field, dataclass, field, fields, is_dataclass
 from fractions import Fraction
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from types import GenericAlias, UnionType
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
+from typer.models import ArgumentInfo
 
 from exactregion.data.sources import check_n_jobs
 from exactregion.data.table import did_you_mean
@@ -47,7 +50,8 @@ def complete_columns(ctx: typer.Context, incomplete: str) -> list[str]:
             suppress(OSError, UnicodeDecodeError, csv.Error, StopIteration, TypeError),
             file.open(encoding="utf-8-sig", newline="") as lines,
         ):
-            names = next(csv.reader(lines, delimiter=ctx.params.get("delimiter") or ","))
+            delimiter = (ctx.params.get("delimiter") or [","])[0]
+            names = next(csv.reader(lines, delimiter=delimiter))
     before, comma, last = incomplete.rpartition(",")
     return [before + comma + name for name in names if name.startswith(last)]
 
@@ -253,18 +257,24 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
             hints |= get_type_hints(groups[name])
         else:
             made[name] = parameter.default
+    # Typer keeps the last value of an option that is repeated; a list keeps all, for an error
+    once = {name for name, one in made.items() if _takes_one_value(one, hints[name])}
     parameters = [
         Parameter(
             name,
             Parameter.KEYWORD_ONLY,
-            annotation=Annotated[hints[name], one.metadata["typer"]],
-            default=Parameter.empty if one.default is ... else one.default,
+            annotation=Annotated[
+                _listed(hints[name]) if name in once else hints[name], one.metadata["typer"]
+            ],
+            default=_default_of(one, name in once),
         )
         for name, one in made.items()
     ]
 
     @functools.wraps(command)
     def spread(**values: Any) -> None:
+        for name in once:
+            values[name] = _only_one(name, values[name], made[name].default)
         gathered = {
             name: group(**{one.name: values.pop(one.name) for one in fields(group)})
             for name, group in groups.items()
@@ -274,6 +284,41 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
     spread.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     spread.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return spread
+
+
+def _takes_one_value(one: Field[Any], hint: Any) -> bool:
+    """Whether a field is an option with one value: no flag, no argument, no list."""
+    is_option = not isinstance(one.metadata["typer"], ArgumentInfo)
+    return is_option and hint is not bool and get_origin(_without_none(hint)) is not list
+
+
+def _without_none(hint: Any) -> Any:
+    """Return T of ``T | None``."""
+    return next((part for part in get_args(hint) if get_origin(hint) is UnionType), hint)
+
+
+def _listed(hint: Any) -> Any:
+    """Return ``list[T] | None`` for T and for ``T | None``."""
+    return GenericAlias(list, (_without_none(hint),)) | None
+
+
+def _default_of(one: Field[Any], listed: bool) -> Any:
+    if one.default is ...:
+        return Parameter.empty
+    return [one.default] if listed and one.default is not None else one.default
+
+
+def _only_one(name: str, values: list[Any] | None, default: Any) -> Any:
+    """Return the value of an option; an error if it was given more than once."""
+    if not values:
+        return None if default is ... else default
+    if len(values) > 1:
+        shown = " and ".join(shlex.quote(str(value)) for value in values)
+        raise InvalidValueError(
+            f"--{name.replace('_', '-')} must be given once. Got it {len(values)} times instead: "
+            f"{shown}."
+        )
+    return values[0]
 
 
 def read_level(text: str, option: str = "--confidence") -> float:

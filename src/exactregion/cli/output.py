@@ -6,6 +6,7 @@ import codecs
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -40,6 +41,9 @@ SUFFIXES = {"--plot": (".png", ".pdf", ".svg"), "--report": (".html", ".htm"), "
 PACKAGES = {"--plot": ("matplotlib",), "--report": ("bokeh", "jinja2")}
 
 DPI = 150
+
+COMMAND: ContextVar[str] = ContextVar("COMMAND")
+"""The command line that runs, as it would be typed."""
 
 ROUNDING = 1e-12
 """Adjusted p-values are products, whose last digit may be off."""
@@ -171,7 +175,7 @@ def settings_text(tested: Any) -> str:
 def facts_of_test(result: ExactTestResult) -> dict[str, str]:
     """Describe a test in words."""
     rank = f"rank {result.rank:,} of {result.n_resamples + 1:,}"
-    return {"test": settings_text(result), "p-value": f"{result.pvalue:.4g} ({rank})"}
+    return {"settings": settings_text(result), "p-value": f"{result.pvalue:.4g} ({rank})"}
 
 
 def check_target(option: str, path: Path, *, force: bool) -> None:
@@ -211,6 +215,16 @@ def write_picture(path: Path, display: Any) -> None:
     write_whole(path, save)
 
 
+def _about(content: Mapping[str, Any]) -> dict[str, str]:
+    """Describe file and rows for the head of a report."""
+    about = {"File": str(content["file"]), "Rows": f"{content['n']:,}"}
+    if content.get("dropped"):
+        about["Rows"] += f" ({content['dropped']:,} with missing values left out)"
+    if "event" in content:
+        about["Outcome"] = str(content["event"])
+    return about
+
+
 @dataclass(frozen=True)
 class Results:
     """Where the results of a command go: files are checked first, then written."""
@@ -226,12 +240,19 @@ class Results:
                 check_target(f"--{name}", path, force=self.output.force)
 
     def finish(
-        self, page: Page, content: dict[str, Any], result: Any, pvalue: float, decided: str
+        self,
+        page: Page,
+        content: dict[str, Any],
+        result: Any,
+        pvalue: float,
+        decided: str,
+        **reported: Any,
     ) -> None:
         """Print the results, write the files, and exit with 1 if --fail-below says so.
 
-        `page` is for people, `content` for programs. `result` draws, reports and saves itself.
-        `decided` says what `pvalue` is.
+        `page` is for people, `content` for programs. `result` draws, reports and saves itself, or
+        is a mapping with the tests of several models. `decided` says what `pvalue` is. `reported`
+        is what the report shows besides, such as groups.
         """
         rejected = None if self.alpha is None else pvalue <= self.alpha * (1 + ROUNDING)
         if self.output.json:
@@ -245,19 +266,26 @@ class Results:
                 )
             page.show()
         sys.stdout.flush()
-        self._write(result)
+        self._write(result, {"about": _about(content), "command": COMMAND.get(None), **reported})
         if rejected:
             raise typer.Exit(1)
 
-    def _write(self, result: Any) -> None:
+    def _write(self, result: Any, reported: dict[str, Any]) -> None:
         plot, report = self.output.plot, self.output.report
         if self.save is not None:
             result.save(self.save)
         with showing("picture", show=self.output.progress and hasattr(result, "parameter_names_")):
             if plot is not None:
-                write_picture(plot, result.plot())
+                from exactregion.plotting import NullsDisplay
+
+                is_drawn = hasattr(result, "plot")
+                write_picture(
+                    plot, result.plot() if is_drawn else NullsDisplay.from_results(result)
+                )
             if report is not None:
-                result.report(report)
+                from exactregion.report import write_report
+
+                write_report(result, report, **reported)
         for path in (self.save, plot, report):
             if path is not None:
                 note(f"Wrote {path}", quiet=self.output.quiet)

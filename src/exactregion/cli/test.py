@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import exactregion as er
 from exactregion.cli import options as opt
 from exactregion.cli.data import Data, check_probabilities, facts_of, read_data
 from exactregion.cli.fit import fit_region
 from exactregion.cli.output import Page, Results, facts_of_test, settings_record
+from exactregion.cli.tables import show_models
 from exactregion.errors import InvalidValueError
-from exactregion.plotting.wording import answer_of_test, guarantee_of_test
+from exactregion.plotting import wording
+from exactregion.testing.groups import table_of
 from exactregion.testing.result import ExactTestResult, Question, result_of
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 EXAMPLES = """
 Examples:
@@ -22,7 +29,9 @@ def run_test(
     *,
     file: str = opt.FILE,
     probability: list[str] | None = opt.option(
-        opt.COLUMNS, "COLUMN", "Column with the probabilities to test; repeat it to test several."
+        opt.COLUMNS,
+        "COLUMN,…",
+        "Column with the probabilities to test; several with commas between them, or repeated.",
     ),
     columns: opt.Columns,
     parameters: str | None = opt.option(
@@ -38,18 +47,23 @@ def run_test(
     """Test whether probabilities can be true, in a file with outcomes.
 
     They must not have been fitted to these outcomes. The test looks for structure in the inputs:
-    all other columns, unless --inputs or --formula names some.
+    all other columns except those that look like predictions of other models, unless --inputs or
+    --formula names some. With several models, --fail-below looks at p-values adjusted for their
+    number.
     """
-    names = probability or []
-    _check_candidates(names, parameters, family, output)
+    _check_candidates(probability or [], parameters, family)
     results = Results(output, output.alpha(draws.resamples))
-    data = read_data(file, columns, reading, numbers=names, all_inputs=True, quiet=output.quiet)
+    named: dict[str, Any] = {"numbers": probability or (), "all_inputs": True}
+    data = read_data(file, columns, reading, **named, quiet=output.quiet)
+    names = data.numbers
     if not data.inputs:
+        left_out = f" but {', '.join(data.predictions)}, which look like predictions,"
         raise InvalidValueError(
-            f"{data.table.label} has no other columns for the test to look for structure in. "
-            "Name some with --inputs, or test the calibration of the probabilities: exactregion "
-            "calibrate."
+            f"{data.table.label} has no other columns{left_out if data.predictions else ''} for "
+            "the test to look for structure in. Name some with --inputs, or test the calibration "
+            "of the probabilities: exactregion calibrate."
         )
+    output.alpha(draws.resamples, max(1, len(names)))
     for name in names:
         check_probabilities(data, name)
     if parameters is not None:
@@ -60,24 +74,30 @@ def run_test(
         X = data.frame[data.inputs]
         found = {n: er.model_test(data.frame[n], X, data.y, **settings) for n in names}
     first = next(iter(found.values()))
+    table = table_of(found, "model")
     content = {
         "command": "test",
         "file": file,
         **data.to_dict(),
         **settings_record(first),
         "candidates": [
-            {"name": name, "pvalue": one.pvalue, "rank": one.rank, "z": one.statistic}
+            {
+                "name": name,
+                "pvalue": one.pvalue,
+                "pvalue_holm": table.loc[name, "pvalue_holm"],
+                "rank": one.rank,
+                "z": one.statistic,
+            }
             for name, one in found.items()
         ],
     }
-    decided = "p =" if len(found) == 1 else "the smallest p-value is"
-    pvalue = min(one.pvalue for one in found.values())
-    results.finish(_page(data, found), content, first, pvalue, decided)
+    decided = "p =" if len(found) == 1 else "the smallest adjusted p-value is"
+    pvalue = float(table["pvalue_holm"].min())
+    result = first if len(found) == 1 else found
+    results.finish(_page(data, found, table), content, result, pvalue, decided)
 
 
-def _check_candidates(
-    names: list[str], parameters: str | None, family: opt.Family, output: opt.Output
-) -> None:
+def _check_candidates(names: list[str], parameters: str | None, family: opt.Family) -> None:
     if not names and parameters is None:
         raise InvalidValueError(
             "--probability must name the column with the probabilities to test. "
@@ -87,9 +107,6 @@ def _check_candidates(
         raise InvalidValueError("--probability must be left out where --parameters is given.")
     if parameters is None and family != opt.Family():
         raise InvalidValueError("--model says what --parameters mean: give both, or neither.")
-    if len(names) > 1 and (output.plot or output.report):
-        target = "--plot" if output.plot else "--report"
-        raise InvalidValueError(f"{target} shows one candidate: give one --probability.")
 
 
 def _test_member(
@@ -135,21 +152,18 @@ def _read_parameters(text: str, names: tuple[str, ...]) -> list[float]:
     )
 
 
-def _page(data: Data, found: dict[str, ExactTestResult]) -> Page:
+def _page(data: Data, found: dict[str, ExactTestResult], table: pd.DataFrame) -> Page:
     page = Page("Can these probabilities be true?")
-    facts = facts_of(data.to_dict(), data.unused)
+    facts = facts_of(data.to_dict(), data.unused, data.predictions)
     name, result = next(iter(found.items()))
     if len(found) == 1:
         page.facts({**facts, "candidate": name, **facts_of_test(result)})
-        page.paragraph(answer_of_test(result), guarantee_of_test(result))
+        page.paragraph(wording.answer_of_test(result), wording.guarantee_of_test(result))
         return page
-    page.facts({**facts, "test": facts_of_test(result)["test"]})
-    page.table(
-        ["candidate", "p-value", f"rank of {result.n_resamples + 1:,}"],
-        [(name, f"{one.pvalue:.4g}", f"{one.rank:,}") for name, one in found.items()],
-    )
+    page.facts({**facts, "settings": facts_of_test(result)["settings"]})
+    show_models(table, None, page)
     page.paragraph(
-        "Each p-value is exact on its own, if nothing was fitted to these outcomes and rows are "
-        "independent; they are not adjusted for the number of candidates."
+        wording.answer_of_several(table["pvalue_holm"].to_dict(), calibration=False),
+        wording.guarantee_of_several(int(result.question.trials.sum())),
     )
     return page

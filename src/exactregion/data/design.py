@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -246,12 +247,23 @@ def _outcomes(left: Any, frame: pd.DataFrame, formula: str) -> Any:
     if len(sides) != 2 or any(side is None for side in sides):
         raise InvalidValueError(
             "must have one column of labels on the left side, or two, successes + failures. "
-            f"Got {formula!r} instead.",
+            f"Got {formula!r} instead.{_ratio_hint(formula)}",
             parameter="formula",
         )
     import pandas as pd
 
     return pd.concat(sides, axis=1)
+
+
+def _ratio_hint(formula: str) -> str:
+    """Say how to write "affected/total", which R takes with weights."""
+    name = r"\s*([\w.]+|`[^`]+`)\s*"
+    ratio = re.fullmatch(f"{name}/{name}", formula.partition("~")[0])
+    if ratio is None:
+        return ""
+    affected, total = ratio.groups()
+    counts = f"{affected} + I({total} - {affected})"
+    return f" If these are successes and trials, write {counts} on the left side."
 
 
 def _outcome(term: Any, frame: pd.DataFrame, formula: str) -> Any:

@@ -198,6 +198,14 @@ def _check_expression(expression: str, columns: Sequence[str]) -> None:
                 f"and {alias!r}: rename one of them."
             )
     for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and _called(node) == "cbind" and "cbind" not in columns:
+            sides = [ast.unparse(part) for part in node.args]
+            counts = " + ".join(s if s.isidentifier() else f"I({s})" for s in sides)
+            raise InvalidValueError(
+                "must have counts as successes + failures. "
+                f"Got {ast.unparse(node)!r} instead: write {counts} on the left side.",
+                parameter="formula",
+            )
         if isinstance(node, ast.Name) and aliases.get(node.id, node.id) not in known:
             raise _unknown(aliases.get(node.id, node.id), columns, known)
         if _called(node) == "Q":

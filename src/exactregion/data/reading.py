@@ -45,9 +45,14 @@ def missing_error(name: str, place: str) -> InvalidValueError:
 
 
 def from_native(data: object, name: str) -> Any:
-    """Wrap a frame or a series of any library; return anything else as it is."""
+    """Wrap a frame or a series of any library, lazy ones collected; return anything else as it is.
+
+    Dask frames stay lazy: they may be larger than memory.
+    """
     try:
-        return nw.from_native(cast(Any, data), pass_through=True, allow_series=True)
+        frame = nw.from_native(cast(Any, data), pass_through=True, allow_series=True)
+        is_lazy = isinstance(frame, nw.LazyFrame) and not hasattr(data, "__dask_graph__")
+        return frame.collect() if is_lazy else frame
     except nw.exceptions.DuplicateError as error:
         columns = [str(column) for column in cast(Any, data).columns]
         twice = sorted({column for column in columns if columns.count(column) > 1})
@@ -55,6 +60,14 @@ def from_native(data: object, name: str) -> Any:
             f"The columns of the {name!r} parameter must have different names. "
             f"Got {twice} more than once instead."
         ) from error
+
+
+def collected(data: Any) -> Any:
+    """Return a lazy frame as one in memory, for candidates to compute with; others as they are."""
+    if not hasattr(data, "collect") or hasattr(data, "__dask_graph__"):
+        return data
+    frame = from_native(data, "X")
+    return frame.to_native() if isinstance(frame, nw.DataFrame) else data
 
 
 def is_number(column: nw.Series[Any]) -> bool:
@@ -120,7 +133,7 @@ def _read_any(X: object, name: str, first_row: int | None) -> tuple[Values, tupl
     frame = from_native(X, name)
     if isinstance(frame, nw.LazyFrame):
         raise InvalidTypeError(
-            "must be in memory. Got a lazy frame instead: call collect() first.", parameter=name
+            "must be in memory. Got a lazy frame instead: call compute() first.", parameter=name
         )
     if isinstance(frame, nw.Series):
         values, names = _read_columns([frame], [frame.name or "x"], name, first_row)
@@ -145,17 +158,29 @@ def read_predictions(
     if values.ndim != 1:
         raise InvalidValueError(
             f"must have shape (n,), the probability of the positive class. "
-            f"Got {values.shape} instead.",
+            f"Got {values.shape} instead{columns_hint(values.shape)}.",
             parameter=name,
         )
     outside = np.flatnonzero((values < 0) | (values > 1))
     if len(outside):
         raise InvalidValueError(
             f"must be between 0 and 1. Got {values[outside[0]]!s} "
-            f"{place_of(outside[0], len(outside), first_row)}.",
+            f"{place_of(outside[0], len(outside), first_row)}.{percent_hint(values)}",
             parameter=name,
         )
     return values
+
+
+def columns_hint(shape: tuple[int, ...]) -> str:
+    """Say what to do with what `predict_proba` returns, where that is what was given."""
+    is_both = len(shape) == 2 and shape[1] == 2
+    return ": pass its column [:, 1], the positive class" if is_both else ""
+
+
+def percent_hint(values: FloatArray) -> str:
+    """Say what to do with percentages, where probabilities look like them."""
+    looks = values.min() >= 0 and 1 < values.max() <= 100
+    return " If these are percentages, divide them by 100." if looks else ""
 
 
 def numeric(values: Values) -> FloatArray:
@@ -366,8 +391,10 @@ def find_classes(
     """Return the negative and the positive class of the labels found, of this kind of dtype."""
     if len(found) > 2:
         shown = ", ".join(repr(value) for value in found[:5]) + (", …" if len(found) > 5 else "")
+        shares = kind == "f" and min(found) >= 0 and max(found) <= 1
+        hint = " If these are shares, give successes and failures instead." if shares else ""
         raise InvalidValueError(
-            f"must have two classes. Got {len(found)} instead: {shown}.", parameter=name
+            f"must have two classes. Got {len(found)} instead: {shown}.{hint}", parameter=name
         )
     if pos_label is not None:
         others = [value for value in found if value != pos_label]

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from exactregion._typing import FloatArray
-from exactregion.data.reading import as_real, numeric, read_inputs, read_only
+from exactregion.data.reading import as_real, numeric, percent_hint, read_inputs, read_only
 from exactregion.errors import InvalidTypeError, InvalidValueError, ModelError
 
 __all__ = ["Bounds", "Model", "as_matrix", "check_probabilities", "evaluated"]
@@ -224,6 +224,7 @@ def check_probabilities(
     raise ModelError(
         "The probabilities of the candidate must be between 0 and 1. "
         f"Got {_show(P[which, rows[0]])}{where} instead, in {len(rows)} of {n} rows: {shown}."
+        f"{'' if theta.shape[1] else percent_hint(P[which])}"
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from exactregion._typing import FloatArray
 from exactregion.data.frames import as_pandas
-from exactregion.data.reading import as_real, from_native, is_number
+from exactregion.data.reading import as_real, columns_hint, from_native, is_number
 from exactregion.errors import InvalidTypeError, InvalidValueError, NotFittedError
 from exactregion.models.base import as_matrix, check_probabilities
 
@@ -117,9 +117,9 @@ def _as_row(values: Any, n: int) -> FloatArray:
     if row.shape == (n, 1):
         row = row[:, 0]
     if row.shape != (n,):
-        cure = ": pass its column [:, 1], the positive class" if row.shape == (n, 2) else ""
         raise InvalidValueError(
-            f"must give one probability per row, shape ({n},). Got {row.shape} instead{cure}.",
+            f"must give one probability per row, shape ({n},). "
+            f"Got {row.shape} instead{columns_hint(row.shape)}.",
             parameter="candidate",
         )
     return row

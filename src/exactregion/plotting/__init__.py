@@ -12,20 +12,25 @@ from typing import Any
 from exactregion.errors import InvalidValueError
 from exactregion.plotting.bands import BandDisplay
 from exactregion.plotting.belt import BeltDisplay
+from exactregion.plotting.belts import BeltsDisplay
 from exactregion.plotting.corner import CornerDisplay
-from exactregion.plotting.null import NullDisplay
+from exactregion.plotting.null import NullDisplay, NullsDisplay
 from exactregion.plotting.pvalues import PValueDisplay
 from exactregion.plotting.ranks import RankDisplay
+from exactregion.plotting.reliability import reliability
 from exactregion.region import ConfidenceRegion
 
 __all__ = [
     "BandDisplay",
     "BeltDisplay",
+    "BeltsDisplay",
     "CornerDisplay",
     "NullDisplay",
+    "NullsDisplay",
     "PValueDisplay",
     "RankDisplay",
     "display_region",
+    "reliability",
 ]
 
 KINDS: dict[str, type[PValueDisplay] | type[RankDisplay] | type[CornerDisplay]] = {

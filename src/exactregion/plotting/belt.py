@@ -1,8 +1,9 @@
-"""A calibration belt with the predictions below it."""
+"""A calibration belt over a reliability diagram, with the predictions below it."""
 
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, fields
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
@@ -13,20 +14,29 @@ from exactregion.data.sample import Sample
 from exactregion.errors import optional_module
 from exactregion.models import fixed_probabilities
 from exactregion.plotting import canvas, wording
+from exactregion.plotting.reliability import ProbabilityAxis, axes_for, reliability
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
 
 BINS = 40
-"""Bins of the histogram of predictions, over 0 to 1."""
+"""Bins of the histogram of predictions."""
+
+UNEVEN = 20
+"""The histogram counts on a log scale where one outcome is this many times as frequent: the bars of
+the other would have no height."""
 
 
 @dataclass(eq=False, repr=False)
 class BeltDisplay(canvas.Display):
-    """Bounds of the calibration curve, the diagonal, and a histogram of the predictions.
+    """Bounds of the calibration curve, a reliability diagram, and a histogram of the predictions.
 
-    Use `from_belt`, `from_predictions` or `from_estimator`, or `CalibrationBelt.plot`, to make one.
-    Further arguments of `plot` are those of `matplotlib.axes.Axes.fill_between`.
+    The points are observed shares in up to ten groups of the prediction, with exact (Clopper and
+    Pearson) limits, each at the belt's level on its own. Use `from_belt`, `from_predictions` or
+    `from_estimator`, or `CalibrationBelt.plot`, to make one. Arguments of `plot` are ``scale``,
+    "linear" or "logit" (None: logit where 19 of 20 predictions are within 0.1 of 0, or of 1), and
+    those of `matplotlib.axes.Axes.fill_between`.
 
     Parameters
     ----------
@@ -136,18 +146,51 @@ class BeltDisplay(canvas.Display):
         predictions = fixed_probabilities(estimator, X, len(rows), rows.classes)
         return cls.from_predictions(y, predictions, ax=ax, **settings)
 
-    def histogram(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+    @cached_property
+    def points(self) -> pd.DataFrame:
+        """The reliability diagram, as `plotting.reliability` gives it."""
+        level = self.coverage
+        return reliability(self.y_prob, self.successes, self.trials, confidence_level=level)
+
+    def axes(self, scale: str | None = None) -> tuple[ProbabilityAxis, ProbabilityAxis]:
+        """Return the axes of predicted and of observed probabilities."""
+        curves = [] if self.status == "empty" else [self.lower, self.upper]
+        return axes_for(self.y_prob[self.trials > 0], curves, ends_of_points(self.points), scale)
+
+    def histogram(
+        self, across: ProbabilityAxis | None = None
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return edges of bins, and outcomes that happened and that did not in each."""
-        edges = np.linspace(0, 1, BINS + 1)
+        across = self.axes()[0] if across is None else across
+        edges = across.bins(BINS)
+        inside = np.clip(self.y_prob, edges[0], edges[-1])
         happened, others = (
-            np.histogram(self.y_prob, edges, weights=weights)[0]
+            np.histogram(inside, edges, weights=weights)[0]
             for weights in (self.successes, self.trials - self.successes)
         )
         return edges, happened, others
 
-    def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
-        """Draw the belt on the axes given, or belt and histogram in a new figure."""
+    @property
+    def is_uneven(self) -> bool:
+        """Whether one outcome is much more frequent than the other."""
+        positive, total = int(self.successes.sum()), int(self.trials.sum())
+        rarer = min(positive, total - positive)
+        return 0 < UNEVEN * rarer < total
+
+    def plot(self, ax: Axes | None = None, *, scale: str | None = None, **kwargs: Any) -> Self:
+        """Draw the belt on the axes given, or belt and histogram in a new figure.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        scale : {"linear", "logit"}, optional
+            Of both axes; None chooses.
+        **kwargs
+            For `matplotlib.axes.Axes.fill_between`.
+        """
         self.histogram_ax_: Axes | None = None
+        self._axes = self.axes(scale)
         return super().plot(ax, **kwargs)
 
     def _new_axes(self) -> Axes:
@@ -158,26 +201,34 @@ class BeltDisplay(canvas.Display):
         return cast("Axes", top)
 
     def _draw(self, ax: Axes, **kwargs: Any) -> None:
-        ax.plot([0, 1], [0, 1], color=canvas.GREY, linewidth=1, linestyle=":", label="calibrated")
+        across, up = self._axes
+        across.apply_to(ax, "x")
+        up.apply_to(ax, "y")
+        draw_diagonal(ax, across, up)
         if self.status != "empty":
             self._draw_belt(**kwargs)
         self._draw_departures()
+        draw_points(ax, self.points, up, canvas.INK, f"observed, {self._level} exact limits")
         if self.histogram_ax_ is not None:
             self._draw_histogram(self.histogram_ax_)
         (self.histogram_ax_ or ax).set_xlabel("predicted probability")
-        ax.set(xlim=(0, 1), ylim=(0, 1), ylabel="probability of the outcome")
+        ax.set_ylabel("probability of the outcome")
         canvas.remove_spines(ax)
-        canvas.add_legend(ax, loc="upper left")
+        canvas.add_legend(ax)
         title = f"Calibration: exact p-value {self.pvalue:.4g} (n = {int(self.trials.sum()):,})"
         note = ""
         if self.status == "empty":
-            note = f"empty: no {wording.RECALIBRATION} of the logits fits"
+            note = f"empty: no {wording.RECALIBRATION} fits"
         elif len(self.departures) == 1:
             note = wording.departure_text(self.departures[0])
         canvas.add_note(ax, title, note)
 
+    @property
+    def _level(self) -> str:
+        return wording.percent(self.coverage)
+
     def _draw_belt(self, **kwargs: Any) -> None:
-        style = {**canvas.BAND_STYLE, "label": f"{wording.percent(self.coverage)} belt", **kwargs}
+        style = {**canvas.BAND_STYLE, "label": f"{self._level} belt, simultaneous", **kwargs}
         self.band_ = self.ax_.fill_between(self.grid, self.lower, self.upper, **style)
         look: dict[str, Any] = {"color": canvas.BLUE, "linewidth": 1.6, "label": "estimate"}
         (self.line_,) = self.ax_.plot(self.grid, self.estimate, **look)
@@ -193,14 +244,42 @@ class BeltDisplay(canvas.Display):
 
     def _draw_histogram(self, ax: Axes) -> None:
         """Draw the predictions of outcomes that happened upwards, the others downwards."""
-        edges, happened, others = self.histogram()
+        edges, happened, others = self.histogram(self._axes[0])
+        if self.is_uneven:
+            ax.set_yscale("symlog", linthresh=1)
         for heights, color in ((happened, canvas.BLUE), (-others, canvas.GREY)):
-            ax.bar(edges[:-1], heights, width=1 / BINS, align="edge", color=color, alpha=0.8)
+            ax.bar(edges[:-1], heights, np.diff(edges), align="edge", color=color, alpha=0.8)
         ax.axhline(0, color=canvas.INK, linewidth=0.6)
-        ax.set_ylabel("rows")
+        ax.set_ylabel("outcomes")
         ax.margins(y=0.3)  # room for the words
         ax.yaxis.set_major_formatter(lambda value, _: f"{abs(value):g}")
         style: dict[str, Any] = {"transform": ax.transAxes, "ha": "right", "fontsize": "small"}
         ax.text(0.995, 0.99, "happened", va="top", color=canvas.BLUE, **style)
         ax.text(0.995, 0.01, "did not", va="bottom", color=canvas.GREY, **style)
         canvas.remove_spines(ax)
+
+
+def draw_diagonal(ax: Axes, across: ProbabilityAxis, up: ProbabilityAxis) -> None:
+    """Draw the line on which outcomes are as frequent as predicted."""
+    ends = [max(across.low, up.low), min(across.high, up.high)]
+    ax.plot(ends, ends, color=canvas.GREY, linewidth=1, linestyle=":", label="calibrated")
+
+
+def draw_points(
+    ax: Axes, points: pd.DataFrame, up: ProbabilityAxis, color: str, label: str
+) -> None:
+    """Draw observed shares with their limits; an arrow where a share is off a logit axis."""
+    x, y, *ends = points[["predicted", "observed", "lower", "upper"]].to_numpy().T
+    low, high = (np.clip(end, up.low, up.high) for end in ends)
+    ax.vlines(x, low, high, color=color, linewidth=0.9, alpha=0.7)
+    style: dict[str, Any] = {"linestyle": "none", "color": color, "zorder": 4, "clip_on": False}
+    inside = (y >= up.low) & (y <= up.high)
+    ax.plot(x[inside], y[inside], marker="o", markersize=4, label=label, **style)
+    for outside, edge, marker in ((y < up.low, up.low, 11), (y > up.high, up.high, 10)):
+        if outside.any():
+            ax.plot(x[outside], np.full(outside.sum(), edge), marker=marker, markersize=5, **style)
+
+
+def ends_of_points(points: pd.DataFrame) -> FloatArray:
+    """Return share, lower and upper limit of each point, one after the other."""
+    return np.asarray(points[["observed", "lower", "upper"]].to_numpy().ravel())

@@ -29,6 +29,10 @@ GREY = "#6E6E6E"
 INK = "#1A1A1A"
 PALE = "#C3CCD3"
 
+# the others of Okabe and Ito, for several models in one picture
+MODELS = (BLUE, VERMILION, "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+DASHES = ("solid", "dashed", "dotted", "dashdot")
+
 BAND_STYLE: dict[str, Any] = {"color": BLUE, "alpha": 0.25, "linewidth": 0}
 TRUTH_STYLE: dict[str, Any] = {
     "linestyle": "none",

@@ -15,8 +15,8 @@ from exactregion.testing.result import ExactTestResult
 SURPRISE = 0.05
 """p-values up to this are called evidence; it changes words only."""
 
-RECALIBRATION = "shift and stretch"
-"""What expit(a + b logit p) does to predictions on the logit scale."""
+RECALIBRATION = "logistic recalibration"
+"""expit(a + b logit p), by an intercept a and a slope b."""
 
 
 def percent(share: float) -> str:
@@ -34,6 +34,25 @@ def number(value: float, width: float | None = None) -> str:
         digits = max(0, 2 - int(np.floor(np.log10(width / 2))))
         text = f"{round(value, digits) + 0.0:.{digits}f}"
     return text.replace("-", "−")
+
+
+def probability(value: float, digits: int = 2) -> str:
+    """Write a probability with two decimals, or with as many digits as keep it from 0 and 1.
+
+    Examples
+    --------
+    >>> [probability(p) for p in (0, 0.00042, 0.5, 0.9996, 1)]
+    ['0', '0.00042', '0.50', '0.9996', '1']
+    """
+    distance = min(value, 1 - value)
+    if value in (0, 1) or not np.isfinite(value):
+        return f"{value:g}"
+    if distance >= 10.0**-digits:
+        return f"{value:.{digits}f}"
+    if value < 0.5:
+        return f"{value:.{digits}g}"
+    decimals = digits - 1 - int(np.floor(np.log10(distance)))
+    return f"{value:.{min(decimals, 15)}f}".rstrip("0")
 
 
 def interval_text(lower: float, upper: float, width: float) -> str:
@@ -104,15 +123,54 @@ def pvalue_text(pvalue: float) -> str:
 
 def answer_of_test(result: ExactTestResult) -> str:
     """Say what a test found, to someone who knows no statistics."""
-    often = pvalue_text(result.pvalue)
-    subject = "the predictions" if result.question.kind == "calibration" else "these probabilities"
+    often, calibration = pvalue_text(result.pvalue), result.question.kind == "calibration"
+    evidence = "evidence of miscalibration" if calibration else "evidence against the probabilities"
+    null = "calibration is" if calibration else "they are"
+    what = "the predictions {} calibrated" if calibration else "the probabilities {} right"
     if result.pvalue <= SURPRISE:
-        found = f"The outcomes are evidence against {subject}"
-        reason = f"if {subject} were right, outcomes this unusual would occur only {often}"
+        found = f"There is {evidence}: {null} rejected"
+        reason = f"If {what.format('were')}, outcomes this unusual would occur only {often}"
     else:
-        found = f"The outcomes are compatible with {subject}"
-        reason = f"if {subject} are right, outcomes at least this unusual occur {often}"
-    return f"{found} (p = {result.pvalue:.4g}): {reason}."
+        found = f"There is no {evidence}: {null} not rejected"
+        reason = f"If {what.format('are')}, outcomes at least this unusual occur {often}"
+    return f"{found} at the level {SURPRISE:g} (p = {result.pvalue:.4g}). {reason}."
+
+
+def answer_of_several(adjusted: Mapping[Any, float], *, calibration: bool) -> str:
+    """Say which of several models are rejected, by p-values adjusted for their number."""
+    against = "evidence of miscalibration" if calibration else "evidence against the probabilities"
+    found = tuple(shortened(name) for name, pvalue in adjusted.items() if pvalue <= SURPRISE)
+    if not found:
+        smallest = min(adjusted.values())
+        return (
+            f"No {against} of any of the {len(adjusted)} models: the smallest adjusted p-value is "
+            f"{smallest:.4g}."
+        )
+    others = len(adjusted) - len(found)
+    rest = f", none of the other {others}" if others > 1 else ", none of the other" * others
+    return (
+        f"There is {against} of {listed(found)}{rest}, at the level {SURPRISE:g} for "
+        f"{'both' if len(adjusted) == 2 else f'all {len(adjusted)}'} models together."
+    )
+
+
+def guarantee_of_several(trials: int, coverage: float | None = None) -> str:
+    """Say what is certain of the p-values of several models, and of their belts if they have some.
+
+    `coverage` is that of each belt.
+    """
+    belts = ""
+    if coverage is not None:
+        belts = (
+            f" Each belt contains its model's whole true curve with probability "
+            f"{percent(coverage)} if that curve is a {RECALIBRATION} of the predictions."
+        )
+    return (
+        f"Each p-value is exact with {trials:,} {_plural('outcome', trials)}, as with any number. "
+        "The adjusted ones (Holm) hold together: one or more of the models that are right is "
+        f"rejected at the level 0.05 at most 5 times in 100.{belts} This assumes independent rows, "
+        "and that nothing was fitted to these outcomes."
+    )
 
 
 def guarantee_of_test(result: ExactTestResult) -> str:
@@ -183,24 +241,27 @@ def answer_of_belt(belt: CalibrationBelt) -> str:
         )
     answer = answer_of_test(belt.test)
     if belt.status == "empty":
-        return f"{answer} No {RECALIBRATION} of the predictions on the logit scale corrects them."
+        return f"{answer} No {RECALIBRATION}, by intercept and slope, corrects the predictions."
     if belt.departures:
         where = "; ".join(departure_text(departure) for departure in belt.departures)
         if belt.pvalue > SURPRISE:
             return f"{answer} By the belt, however, {where}."
         return f"{answer} {where[0].upper()}{where[1:]}."
     if belt.pvalue <= SURPRISE:
-        return f"{answer} The belt shows no {RECALIBRATION}, however: it contains the diagonal."
+        return (
+            f"{answer} The belt contains the diagonal, however: the miscalibration is of another "
+            f"form than a {RECALIBRATION}."
+        )
     return answer
 
 
 def guarantee_of_belt(belt: CalibrationBelt) -> str:
     """Say what is certain of a calibration belt."""
     return (
-        f"{_exact_pvalue(int(belt.trials.sum()))}. The belt contains the whole true curve with "
-        f"probability {percent(belt.coverage)} if that curve is a {RECALIBRATION} of the "
-        "predictions on the logit scale. Both assume independent rows, and that nothing was fitted "
-        "to these outcomes."
+        f"{_exact_pvalue(int(belt.trials.sum()))}. The belt is simultaneous: it contains the whole "
+        f"true curve with probability {percent(belt.coverage)} if that curve is a {RECALIBRATION} "
+        "of the predictions. Both assume independent rows, and that nothing was fitted to these "
+        "outcomes."
     )
 
 
@@ -210,7 +271,7 @@ def _exact_pvalue(trials: int) -> str:
 
 def departure_text(departure: Departure) -> str:
     """Say where predictions are off, and to which side."""
-    low, high = f"{departure.start:.2f}", f"{departure.stop:.2f}"
+    low, high = probability(departure.start), probability(departure.stop)
     where = f"around {low}" if low == high else f"from {low} to {high}"
     side = "low" if departure.side == "above" else "high"
     return f"predictions {where} are too {side}"

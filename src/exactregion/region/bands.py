@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from exactregion._typing import BoolArray, FloatArray, IntArray
-from exactregion.data.reading import numeric, read_inputs
+from exactregion.data.reading import collected, numeric, read_inputs
 from exactregion.errors import InvalidValueError
 from exactregion.models import LinearModel, Model
 from exactregion.models.base import evaluated
@@ -212,7 +212,7 @@ def probability_at(logit: FloatArray) -> FloatArray:
 
 def _new_inputs(fitted: FittedRegion, X: Any) -> FloatArray:
     """Read new inputs; columns of a frame are taken by name, and through the formula."""
-    design = fitted.design
+    X, design = collected(X), fitted.design
     if design is not None and design.takes(X):
         X = design.transform(X)
     elif design is not None and design.is_coded and not hasattr(X, "columns"):

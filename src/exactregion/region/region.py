@@ -19,7 +19,7 @@ from exactregion.data.reading import read_outcomes
 from exactregion.data.sample import Sample
 from exactregion.engine import DEFAULT_BATCH
 from exactregion.engine.progress import showing
-from exactregion.errors import InvalidValueError, NotFittedError
+from exactregion.errors import InvalidValueError, NotFittedError, with_named_seed
 from exactregion.models import Function, LinearModel, Model, Psychometric, as_model
 from exactregion.ranking import AcceptedRanks, pvalue_of
 from exactregion.region.bands import Band, Risk, band_at, decisions_at, risk_at
@@ -89,6 +89,7 @@ class ConfidenceRegion:
     array([ True, False])
     """
 
+    @with_named_seed
     def __init__(
         self,
         model: Model | str,
@@ -576,7 +577,7 @@ class ConfidenceRegion:
         with self._progress("picture"):
             return display_region(self, kind, **kwargs)
 
-    def report(self, path: str | Path, *, title: str | None = None) -> Path:
+    def report(self, path: str | Path, *, title: str | None = None, **more: Any) -> Path:
         """Write one self-contained HTML page: needs Bokeh, ``pip install exactregion[report]``.
 
         Parameters
@@ -585,10 +586,12 @@ class ConfidenceRegion:
             Where the page goes; an old one is replaced when the new one is complete.
         title : str, optional
             Heading of the page.
+        **more
+            For `exactregion.report.write_report`: ``about`` and ``command``.
         """
         from exactregion.report import write_report
 
-        return write_report(self, path, title=title)
+        return write_report(self, path, title=title, **more)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Save the fitted region to a file, without pickle: `exactregion.load` reads it.

@@ -7,34 +7,58 @@ not before.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
-from exactregion.calibration import CalibrationBelt
+from exactregion.calibration import CalibrationBelt, CalibrationBelts
 from exactregion.data.files import write_whole
 from exactregion.errors import InvalidTypeError, optional_module
 from exactregion.region import ConfidenceRegion
 from exactregion.testing.result import ExactTestResult
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 __all__ = ["write_report"]
+
+Reported: TypeAlias = (
+    ExactTestResult
+    | ConfidenceRegion
+    | CalibrationBelt
+    | CalibrationBelts
+    | Mapping[str, ExactTestResult]
+)
 
 
 def write_report(
-    result: ExactTestResult | ConfidenceRegion | CalibrationBelt,
+    result: Reported,
     path: str | Path,
     *,
     title: str | None = None,
+    groups: pd.DataFrame | None = None,
+    about: Mapping[str, str] | None = None,
+    command: str | None = None,
 ) -> Path:
     """Write the report of a result: its answer, figures and tables, and what they assume.
 
     Parameters
     ----------
-    result : ExactTestResult, ConfidenceRegion or CalibrationBelt
-        Returned by `model_test`, `calibration_test` or `calibration_belt`, or a fitted region.
+    result : ExactTestResult, ConfidenceRegion, CalibrationBelt, CalibrationBelts or mapping
+        Returned by `model_test`, `calibration_test` or `calibration_belt`, or a fitted region. A
+        mapping has the test of each of several models, by name.
     path : str or Path
         Where the page goes; an old one is replaced when the new one is complete.
     title : str, optional
         Heading of the page.
+    groups : DataFrame, optional
+        What `calibration_test` with `by` returned: subgroups for the page to list.
+    about : mapping of str to str, optional
+        Facts that the result does not know, for "Data and settings": ``{"File": "rows.csv"}``.
+    command : str, optional
+        The command line that made the page, for "Reproduce".
 
     Returns
     -------
@@ -46,7 +70,7 @@ def write_report(
     >>> import exactregion as er
     >>> flights = er.datasets.oring()
     >>> result = er.model_test([1 / 3] * 23, flights[["temp"]], flights["y"], rng=0)
-    >>> write_report(result, "test.html")  # doctest: +SKIP
+    >>> write_report(result, "test.html", about={"File": "oring.csv"})  # doctest: +SKIP
     """
     if not isinstance(path, str | PathLike):
         raise InvalidTypeError(
@@ -57,13 +81,23 @@ def write_report(
     from exactregion.report.belts import page_of_belt
     from exactregion.report.page import render
     from exactregion.report.regions import page_of_region
+    from exactregion.report.several import page_of_several, section_of_groups
     from exactregion.report.tests import page_of_test
 
     if isinstance(result, ExactTestResult):
         page = page_of_test(result, title)
     elif isinstance(result, CalibrationBelt):
         page = page_of_belt(result, title)
+    elif isinstance(result, Mapping):
+        page = page_of_several(result, title)
     else:
         page = page_of_region(result, title)
+    if groups is not None:
+        page.sections.insert(1, section_of_groups(groups))
+    facts = dict(about or {})
+    # what the caller knows comes first, and instead of what the result knows by the same name
+    page = replace(page, facts=[*facts.items(), *(f for f in page.facts if f[0] not in facts)])
+    if command is not None:
+        page = replace(page, code=f"# in a terminal\n{command}\n\n# in Python\n{page.code}")
     html = render(page).encode("utf-8")
     return write_whole(Path(path), lambda file: file.write(html))

@@ -9,16 +9,26 @@ from bokeh.layouts import column
 
 from exactregion.calibration import CalibrationBelt
 from exactregion.plotting import BeltDisplay, wording
+from exactregion.plotting.reliability import ProbabilityAxis
 from exactregion.report.facts import belt_facts, code_of
-from exactregion.report.figures import add_bars, add_diagonal, add_glyph, add_line, new_figure
+from exactregion.report.figures import (
+    add_bars,
+    add_diagonal,
+    add_glyph,
+    add_line,
+    add_points,
+    limits_of,
+    name_ticks,
+    new_figure,
+)
 from exactregion.report.page import Figure, Key, Page, Pointer, Section, Words
 from exactregion.report.regions import interval_table
-from exactregion.report.tests import groups_section
+from exactregion.report.tests import groups_table
 
 
-def page_of_belt(belt: CalibrationBelt, title: str | None = None) -> Page:
-    """Gather the page of a belt."""
-    level = wording.percent(belt.coverage)
+def page_of_belt(belt: CalibrationBelt, title: str | None = None, id: str = "") -> Page:
+    """Gather the page of a belt; `id` tells its figures from those of others on the same page."""
+    level, display = wording.percent(belt.coverage), BeltDisplay.from_belt(belt, draw=False)
     return Page(
         title=title or "Calibration of predictions",
         question="Do outcomes happen as often as predicted?",
@@ -30,20 +40,23 @@ def page_of_belt(belt: CalibrationBelt, title: str | None = None) -> Page:
             Section(
                 "The belt",
                 [
-                    _figure(BeltDisplay.from_belt(belt, draw=False)),
+                    _figure(display, id),
                     Words(_departures(belt), listed=True),
-                    interval_table(f"Intercept and slope, {level} each", belt.intervals),
+                    interval_table(
+                        f"{wording.RECALIBRATION.capitalize()}: individual {level} intervals",
+                        belt.intervals,
+                    ),
                     Words(_meaning(belt)),
                 ],
                 beside=True,
             ),
-            groups_section(belt.y_prob, belt.successes, belt.trials),
+            Section("Reliability diagram", [groups_table(display.points, level)]),
         ],
         assumptions=[
             "Rows are independent of each other.",
             "The predictions were not fitted to these outcomes: the rows were held out.",
             f"For the belt and its intervals: the true curve is a {wording.RECALIBRATION} of the "
-            "predictions on the logit scale. The p-value needs no such form.",
+            "predictions, expit(intercept + slope · logit p). The p-value needs no such form.",
         ],
         code=code_of(belt),
     )
@@ -79,32 +92,41 @@ def _meaning(belt: CalibrationBelt) -> list[str]:
     return [*lines, more[belt.status]] if belt.status in more else lines
 
 
-def _figure(display: BeltDisplay) -> Figure:
-    y = ("probability of the outcome", (0.0, 1.0))
-    top = new_figure("belt", x=("", (0.0, 1.0)), y=y, height=430)
+def _figure(display: BeltDisplay, id: str = "") -> Figure:
+    across, up = display.axes()
+    y = ("probability of the outcome", limits_of(up))
+    top = new_figure(f"belt{id}", x=("", limits_of(across)), y=y, height=430)
     top.xaxis[0].axis_label = None
-    below, bars = _histogram(display, top.x_range)
-    grid, level = display.grid, wording.percent(display.coverage)
+    name_ticks(top.xaxis[0], across)
+    name_ticks(top.yaxis[0], up)
+    below, bars = _histogram(display, top.x_range, across, f"histogram{id}")
+    inside, level = across.holds(display.grid), wording.percent(display.coverage)
+    grid = across.place(display.grid[inside])
     pointers, keys = [bars], []
     if display.status != "empty":
-        area = {"x": grid, "y1": display.lower, "y2": display.upper}
+        curves = (display.lower, display.upper, display.estimate)
+        lower, upper, estimate = (up.place(curve[inside]) for curve in curves)
+        area = {"x": grid, "y1": lower, "y2": upper}
         add_glyph(top, "varea", area, {"fill_color": "blue"}, fill_alpha=0.25)
-        for bound in (display.lower, display.upper):
+        for bound in (lower, upper):
             add_line(top, grid, bound, "blue", line_alpha=0.6)
-        add_line(top, grid, display.estimate, "blue", line_width=2)
+        add_line(top, grid, estimate, "blue", line_width=2)
         nothing: dict[str, Any] = {"x0": [], "x1": [], "y0": [], "y1": []}
         add_glyph(top, "segment", nothing, {"line_color": "ink"}, name="mark", line_width=2)
-        pointers = [_pointer(display), bars]
-        keys = [Key("area-blue", f"{level} belt"), Key("line-blue", "estimate")]
-    add_diagonal(top)
+        pointers = [_pointer(display, across, up, f"belt{id}"), bars]
+        keys = [Key("area-blue", f"{level} belt, simultaneous"), Key("line-blue", "estimate")]
+    add_diagonal(top, across, up)
     keys.append(Key("dash-muted", "calibrated"))
     if display.departures:
-        ends = [[departure.start, departure.stop] for departure in display.departures]
-        off, roles = {"xs": ends, "ys": ends}, {"line_color": "vermilion"}
+        ends = [np.clip([d.start, d.stop], across.low, across.high) for d in display.departures]
+        off = {"xs": [across.place(e).tolist() for e in ends]}
+        off, roles = off | {"ys": [up.place(e).tolist() for e in ends]}, {"line_color": "vermilion"}
         add_glyph(top, "multi_line", off, roles, line_width=4, line_cap="round")
         keys.append(Key("line-vermilion", "diagonal outside the belt"))
+    add_points(top, display.points, across, up, "ink")
+    keys.append(Key("dot-ink", f"observed shares, {level} exact limits, individual"))
     return Figure(
-        "belt",
+        f"belt{id}",
         f"Calibration belt at {level} over predicted probabilities, "
         "with a histogram of the predictions below.",
         column(top, below, sizing_mode="stretch_width", spacing=0),
@@ -115,23 +137,29 @@ def _figure(display: BeltDisplay) -> Figure:
         ],
         "Where the belt contains the dashed diagonal, outcomes may be as frequent as predicted. "
         "Where the belt lies above it, outcomes are more frequent than predicted; where below, "
-        "less frequent. The histogram shows the predictions, up for outcomes that happened and "
+        "less frequent. The belt is simultaneous: it holds the whole curve. The points are the "
+        "reliability diagram, observed shares in groups of the prediction; they are not part of "
+        "the belt. The histogram shows the predictions, up for outcomes that happened and "
         "down for those that did not.",
         pointers,
     )
 
 
-def _pointer(display: BeltDisplay) -> Pointer:
-    grid = display.grid
+def _pointer(
+    display: BeltDisplay, across: ProbabilityAxis, up: ProbabilityAxis, plot: str
+) -> Pointer:
+    grid = across.place(display.grid)
     middles = ((grid[:-1] + grid[1:]) / 2).tolist()
     ends = [float(grid[0]), *middles, float(grid[-1])]
     texts = [
-        f"predicted {p:.3f}\nbetween {low:.3f} and {high:.3f}{_side(display, p)}"
-        for p, low, high in zip(grid, display.lower, display.upper, strict=True)
+        f"predicted {wording.probability(p, 3)}\nbetween {wording.probability(low, 3)} and "
+        f"{wording.probability(high, 3)}{_side(display, p)}"
+        for p, low, high in zip(display.grid, display.lower, display.upper, strict=True)
     ]
-    columns = {"x0": grid, "x1": grid, "y0": display.lower, "y1": display.upper}
+    bounds = {"y0": up.place(display.lower), "y1": up.place(display.upper)}
+    columns = {"x0": grid, "x1": grid, **bounds}
     mark = {name: values.tolist() for name, values in columns.items()}
-    return Pointer("belt", ends[:-1], ends[1:], texts, mark)
+    return Pointer(plot, ends[:-1], ends[1:], texts, mark)
 
 
 def _side(display: BeltDisplay, p: float) -> str:
@@ -141,22 +169,35 @@ def _side(display: BeltDisplay, p: float) -> str:
     return ""
 
 
-def _histogram(display: BeltDisplay, x_range: Any) -> tuple[Any, Pointer]:
-    edges, happened, others = display.histogram()
-    highest = 1.1 * max(1.0, happened.max(), others.max())
-    limits = (-highest, highest)
+def _histogram(
+    display: BeltDisplay, x_range: Any, across: ProbabilityAxis, name: str
+) -> tuple[Any, Pointer]:
+    edges, happened, others = display.histogram(across)
+    log = display.is_uneven
+    heights = [np.log10(1 + counts) if log else counts for counts in (happened, others)]
+    highest = 1.1 * max(0.3 if log else 1.0, *(part.max() for part in heights))
     x = ("predicted probability", x_range)
-    plot = new_figure("histogram", x=x, y=("outcomes", limits), height=150)
+    plot = new_figure(name, x=x, y=("outcomes", (-highest, highest)), height=150)
     plot.toolbar_location = None
-    # the largest of 1, 2, 5, 10, 20, … that fits
-    unit = 10.0 ** np.floor(np.log10(highest))
-    tick = float(unit * max(step for step in (1, 2, 5) if step * unit <= highest))
-    plot.yaxis[0].ticker = [-tick, 0, tick]
-    plot.yaxis[0].major_label_overrides = {-tick: f"{tick:g}", tick: f"{tick:g}"}
-    for counts, role in ((happened, "blue"), (-others, "muted")):
-        add_bars(plot, edges, np.zeros_like(counts), counts, role, fill_alpha=0.8)
+    name_ticks(plot.xaxis[0], across)
+    tick = _tick_of(highest, log)
+    at = float(np.log10(1 + tick)) if log else tick
+    plot.yaxis[0].ticker = [-at, 0, at]
+    plot.yaxis[0].major_label_overrides = {-at: f"{tick:g}", at: f"{tick:g}"}
+    places = across.place(edges)
+    for part, role in ((heights[0], "blue"), (-heights[1], "muted")):
+        add_bars(plot, places, np.zeros_like(part), part, role, fill_alpha=0.8)
+    share = wording.probability
     texts = [
-        f"predictions {low:.3g} to {high:.3g}\n{int(yes):,} happened, {int(no):,} did not"
+        f"predictions {share(low)} to {share(high)}\n{int(yes):,} happened, {int(no):,} did not"
         for low, high, yes, no in zip(edges[:-1], edges[1:], happened, others, strict=True)
     ]
-    return plot, Pointer("histogram", edges[:-1].tolist(), edges[1:].tolist(), texts)
+    return plot, Pointer(name, places[:-1].tolist(), places[1:].tolist(), texts)
+
+
+def _tick_of(highest: float, log: bool) -> float:
+    """Return the largest of 1, 2, 5, 10, 20, … that fits; of 1, 10, 100, … on a log scale."""
+    if log:
+        return float(10.0 ** max(0.0, np.floor(np.log10(10.0**highest - 1))))
+    unit = 10.0 ** np.floor(np.log10(highest))
+    return float(unit * max(step for step in (1, 2, 5) if step * unit <= highest))

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
 
 from exactregion._typing import IntArray
 from exactregion._version import __version__
-from exactregion.calibration import CalibrationBelt
+from exactregion.calibration import CalibrationBelt, CalibrationBelts
 from exactregion.models.linear import LinearModel
 from exactregion.plotting import wording
 from exactregion.plotting.wording import shortened
@@ -77,6 +80,7 @@ def _draw_facts(n_resamples: int, seed: int | None) -> Facts:
         ("Resamples", f"{n_resamples:,}"),
         ("Seed", "not fixed" if seed is None else str(seed)),
         ("Made with", f"exactregion {__version__}"),
+        ("Date", datetime.now().astimezone().date().isoformat()),
     ]
 
 
@@ -128,6 +132,19 @@ def code_of(result: ExactTestResult | ConfidenceRegion | CalibrationBelt) -> str
         call = f"from_formula({design.formula!r}, data, model={model}, {settings})"
         return _code("region", f"er.ConfidenceRegion.{call}")
     return _code("region", f"er.ConfidenceRegion({model}, {settings}).fit(X, y)")
+
+
+def code_of_several(results: CalibrationBelts | Mapping[str, ExactTestResult]) -> str:
+    """Write the lines of Python that make a table of several models again."""
+    first: Any = next(iter(results.values()))
+    models = "{" + ", ".join(f"{name!r}: …" for name in results) + "}"
+    if isinstance(first, CalibrationBelt):
+        settings = _settings(first.region, seed=first.test.question.seed)
+        call = f"er.calibration_belt(y_true, models, {settings})"
+        return _code("belts", call).replace("\n\n", f"\n\nmodels = {models}\n", 1)
+    call = _test_call(first).replace("y_prob", "models").replace("candidate, X", "models, X")
+    call = call.replace("model_test", "compare")
+    return f"import exactregion as er\n\nmodels = {models}\ntable = {call}"
 
 
 def _code(name: str, call: str) -> str:

@@ -6,12 +6,13 @@ and the script of the page replaces them by those of the light or the dark theme
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from bokeh.models import (
     BoxZoomTool,
     ColumnDataSource,
+    FixedTicker,
     InlineStyleSheet,
     LinearColorMapper,
     PlainText,
@@ -24,9 +25,16 @@ from bokeh.plotting import figure
 
 from exactregion._typing import FloatArray
 from exactregion.plotting import wording
-from exactregion.plotting.canvas import BLUE, GREY, INK, PALE, VERMILION
+from exactregion.plotting.canvas import BLUE, GREY, INK, MODELS, PALE, VERMILION
+from exactregion.plotting.reliability import ProbabilityAxis
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 HEAT_STEPS = 128
+
+MODELS_DARK = ("#56B4E9", "#F5884A", "#2FCB9D", "#E3A4C8", "#F0BE4A", "#9AD3F5")
+"""The colours of models, lighter."""
 
 # Room for all buttons: without it the last one goes into a menu.
 _TOOLBAR_STYLE = ":host { min-width: 130px } @media print { :host { visibility: hidden } }"
@@ -50,6 +58,7 @@ THEMES: dict[str, dict[str, Any]] = {
         "pale": PALE,
         "vermilion": VERMILION,
         "heat": _ramp("#FFFFFF", "#B9D7EA", BLUE),
+        **{f"model{index}": color for index, color in enumerate(MODELS)},
     },
     "dark": {
         "ink": "#EDF0F2",
@@ -60,6 +69,7 @@ THEMES: dict[str, dict[str, Any]] = {
         "pale": "#4A555E",
         "vermilion": "#F5884A",
         "heat": _ramp("#171B1F", "#1D4A69", "#56B4E9"),
+        **{f"model{index}": color for index, color in enumerate(MODELS_DARK)},
     },
 }
 """What each role looks like; the blue and vermilion of the dark theme are lighter."""
@@ -149,9 +159,42 @@ def add_line(plot: Any, x: Any, y: Any, role: str, **settings: Any) -> None:
     add_glyph(plot, "line", {"x": x, "y": y}, {"line_color": role}, **settings)
 
 
-def add_diagonal(plot: Any) -> None:
+def limits_of(axis: ProbabilityAxis) -> tuple[float, float]:
+    """Return the limits of an axis of probabilities, in coordinates of the figure."""
+    low, high = axis.place([axis.low, axis.high]).tolist()
+    return low, high
+
+
+def name_ticks(drawn: Any, axis: ProbabilityAxis) -> None:
+    """Write probabilities along an axis that is drawn on the logit scale."""
+    if axis.scale == "logit":
+        places = axis.place(axis.ticks).tolist()
+        drawn.ticker = FixedTicker(ticks=places)
+        labels = map(wording.probability, axis.ticks)
+        drawn.major_label_overrides = dict(zip(places, labels, strict=True))
+
+
+def add_diagonal(plot: Any, across: ProbabilityAxis, up: ProbabilityAxis) -> None:
     """Draw the dashed line on which outcomes are as frequent as predicted."""
-    add_line(plot, [0.0, 1.0], [0.0, 1.0], "muted", line_dash=[4, 4], line_width=1.4)
+    ends = [max(across.low, up.low), min(across.high, up.high)]
+    look: dict[str, Any] = {"line_dash": [4, 4], "line_width": 1.4}
+    add_line(plot, across.place(ends), up.place(ends), "muted", **look)
+
+
+def add_points(
+    plot: Any, points: pd.DataFrame, across: ProbabilityAxis, up: ProbabilityAxis, role: str
+) -> None:
+    """Draw the points of a reliability diagram with their limits, cut at the edge of the figure."""
+    x = across.place(points["predicted"])
+    ends = {"x0": x, "x1": x, "y0": up.place(points["lower"]), "y1": up.place(points["upper"])}
+    add_glyph(plot, "segment", ends, {"line_color": role}, line_width=1.2, line_alpha=0.7)
+    trials = points["trials"].to_numpy()
+    size = 5 + 5 * np.sqrt(trials / trials.max())
+    shares = {"x": x, "y": up.place(points["observed"]), "size": size}
+    # open where the share itself is beyond the edge, as 0 is on a logit axis
+    inside = (points["observed"] >= up.low) & (points["observed"] <= up.high)
+    shares["fill_alpha"] = np.where(inside, 1.0, 0.0)
+    add_glyph(plot, "scatter", shares, {"line_color": role, "fill_color": role}, line_width=1.4)
 
 
 def add_bars(plot: Any, edges: Any, bottom: Any, top: Any, role: str, **settings: Any) -> None:

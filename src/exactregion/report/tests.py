@@ -5,24 +5,36 @@ The groups show observed shares beside predicted probabilities: a description, n
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from bokeh.models import FixedTicker
 
 from exactregion._typing import FloatArray, IntArray
-from exactregion.plotting import NullDisplay, wording
+from exactregion.plotting import NullDisplay, reliability, wording
+from exactregion.plotting.reliability import ProbabilityAxis, axes_for
 from exactregion.report.facts import code_of, result_facts
 from exactregion.report.figures import (
     add_bars,
     add_diagonal,
-    add_glyph,
     add_line,
+    add_points,
     limits_around,
+    limits_of,
+    name_ticks,
     new_figure,
 )
 from exactregion.report.page import Figure, Key, Page, Pointer, Section, Table
 from exactregion.testing.result import ExactTestResult
+
+ASSUMPTIONS = [
+    "Rows are independent of each other.",
+    "The probabilities were not fitted to these outcomes: they come from theory, from other data, "
+    "or from rows that were held out.",
+    "The statistic was chosen before the outcomes were seen.",
+]
 
 
 def page_of_test(result: ExactTestResult, title: str | None = None) -> Page:
@@ -37,22 +49,23 @@ def page_of_test(result: ExactTestResult, title: str | None = None) -> Page:
         guarantee=wording.guarantee_of_test(result),
         verdict="against" if result.pvalue <= wording.SURPRISE else "fits",
         facts=result_facts(result),
-        sections=[
-            Section(
-                "How unusual the outcomes are",
-                [_null_figure(NullDisplay.from_result(result, draw=False)), _table(result)],
-                beside=True,
-            ),
-            groups_section(question.probabilities, question.successes, question.trials),
-        ],
-        assumptions=[
-            "Rows are independent of each other.",
-            "The probabilities were not fitted to these outcomes: they come from theory, from "
-            "other data, or from rows that were held out.",
-            "The statistic was chosen before the outcomes were seen.",
-        ],
+        sections=sections_of_test(result),
+        assumptions=ASSUMPTIONS,
         code=code_of(result),
     )
+
+
+def sections_of_test(result: ExactTestResult, name: str = "", id: str = "") -> list[Section]:
+    """Draw a test, that of the model of this name if there are several."""
+    question, before = result.question, f"{name}: " if name else ""
+    null = _null_figure(NullDisplay.from_result(result, draw=False), f"null{id}")
+    groups = groups_section(
+        question.probabilities, question.successes, question.trials, f"groups{id}"
+    )
+    return [
+        Section(f"{before}Null distribution", [null, _table(result)], beside=True),
+        replace(groups, heading=f"{before}{groups.heading}"),
+    ]
 
 
 def _table(result: ExactTestResult) -> Table:
@@ -66,17 +79,25 @@ def _table(result: ExactTestResult) -> Table:
     return Table("The test in numbers", ["", "Value"], rows)
 
 
-def _null_figure(display: NullDisplay) -> Figure:
+def _null_figure(display: NullDisplay, id: str = "null") -> Figure:
     number = wording.number
     edges, smaller, larger = display.histogram()
     total = smaller + larger
-    farthest = edges[-1] + 0.3 * (edges[-1] - edges[0])
-    limits = limits_around(np.append(edges, farthest if display.is_far else display.statistic))
+    place = np.log10 if display.is_long else np.asarray  # figures have plain axes
+    at = place(edges)
+    farthest = at[-1] + 0.3 * (at[-1] - at[0])
+    observed_at = farthest if display.is_far else float(place(display.statistic))
+    limits = limits_around(np.append(at, observed_at))
     top = 1.12 * max(1, int(total.max(initial=0)))
-    plot = new_figure("null", x=("statistic", limits), y=("number of alternatives", (0.0, top)))
-    add_bars(plot, edges, np.zeros_like(total), smaller, "pale")
-    add_bars(plot, edges, smaller, total, "blue")
-    here = limits[1] if display.is_far else display.statistic
+    label = "statistic (log scale)" if display.is_long else "statistic"
+    plot = new_figure(id, x=(label, limits), y=("number of alternatives", (0.0, top)))
+    if display.is_long:
+        tens = np.arange(np.ceil(limits[0]), np.floor(limits[1]) + 1)
+        plot.xaxis[0].ticker = FixedTicker(ticks=tens.tolist())
+        plot.xaxis[0].major_label_overrides = {ten: f"{10.0**ten:g}" for ten in tens.tolist()}
+    add_bars(plot, at, np.zeros_like(total), smaller, "pale")
+    add_bars(plot, at, smaller, total, "blue")
+    here = limits[1] if display.is_far else observed_at
     dash = "dashed" if display.is_far else "solid"
     add_line(plot, [here, here], [0.0, top], "ink", line_width=2, line_dash=dash)
     observed = f"observed outcomes: {number(display.statistic)}"
@@ -85,7 +106,7 @@ def _null_figure(display: NullDisplay) -> Figure:
         for low, high, count in zip(edges[:-1], edges[1:], total.tolist(), strict=True)
     ]
     return Figure(
-        "null",
+        id,
         f"Histogram of the statistic of {len(display.null_distribution):,} alternative data sets, "
         f"with the observed one at {number(display.statistic)}, rank {display.rank:,}.",
         plot,
@@ -97,94 +118,87 @@ def _null_figure(display: NullDisplay) -> Figure:
         "Each alternative is a data set drawn as if the probabilities were right. The statistic "
         "measures how far outcomes are from them. The fewer alternatives lie at the line or beyond "
         "it, the more unusual the observed outcomes are.",
-        [Pointer("null", edges[:-1].tolist(), edges[1:].tolist(), texts)],
+        [Pointer(id, at[:-1].tolist(), at[1:].tolist(), texts)],
     )
 
 
-def group_by_prediction(
-    probabilities: FloatArray, successes: IntArray, trials: IntArray, most: int = 10
-) -> pd.DataFrame:
-    """Divide outcomes into groups of about equal size; equal predictions stay together.
-
-    One row per group, in ascending order: smallest, largest and mean prediction, share of
-    successes, and the outcomes behind it.
-    """
-    rows = pd.DataFrame({"p": probabilities, "successes": successes, "trials": trials})
-    rows = rows[rows["trials"] > 0].assign(expected=lambda rows: rows["p"] * rows["trials"])
-    totals = rows.groupby("p")["trials"].sum()
-    middles = totals.cumsum() - totals / 2
-    group_of_value = (most * middles / totals.sum()).astype(int).clip(upper=most - 1)
-    grouped = rows.groupby(rows["p"].map(group_of_value))
-    sums, p = grouped[["expected", "successes", "trials"]].sum(), grouped["p"]
-    return pd.DataFrame(
-        {
-            "low": p.min(),
-            "high": p.max(),
-            "predicted": sums["expected"] / sums["trials"],
-            "observed": sums["successes"] / sums["trials"],
-            "successes": sums["successes"],
-            "trials": sums["trials"],
-        }
-    )
+def groups_section(
+    probabilities: FloatArray, successes: IntArray, trials: IntArray, id: str = "groups"
+) -> Section:
+    """Draw and list the outcomes in groups of the prediction: a reliability diagram."""
+    groups = reliability(probabilities, successes, trials)
+    figure = _groups_figure(groups, probabilities[trials > 0], id)
+    return Section("Reliability diagram", [figure, groups_table(groups)], beside=True)
 
 
-def groups_section(probabilities: FloatArray, successes: IntArray, trials: IntArray) -> Section:
-    """Draw and list the outcomes in groups."""
-    groups = group_by_prediction(probabilities, successes, trials)
-    return Section(
-        "The outcomes in groups", [_groups_figure(groups), _groups_table(groups)], beside=True
-    )
-
-
-def _groups_figure(groups: pd.DataFrame) -> Figure:
+def _groups_figure(groups: pd.DataFrame, probabilities: FloatArray, id: str) -> Figure:
     """Draw observed shares against mean predictions, with the diagonal."""
+    ends = groups[["observed", "lower", "upper"]].to_numpy().ravel()
+    across, up = axes_for(probabilities, [], ends)
     plot = new_figure(
-        "groups",
-        x=("mean predicted probability", (-0.03, 1.03)),
-        y=("observed share", (-0.05, 1.05)),
+        id,
+        x=("mean predicted probability", limits_of(across)),
+        y=("observed share", limits_of(up)),
         height=420,
     )
-    add_diagonal(plot)
-    predicted, observed, trials = groups[["predicted", "observed", "trials"]].to_numpy().T
-    shares = {"x": predicted, "y": observed, "size": 8 + 10 * np.sqrt(trials / trials.max())}
-    roles = {"line_color": "blue", "fill_color": "blue"}
-    add_glyph(plot, "scatter", shares, roles, fill_alpha=0.35, line_width=1.6)
-    ends = [-1.0, *((predicted[:-1] + predicted[1:]) / 2).tolist(), 2.0]
+    name_ticks(plot.xaxis[0], across)
+    name_ticks(plot.yaxis[0], up)
+    add_diagonal(plot, across, up)
+    add_points(plot, groups, across, up, "blue")
+    return Figure(
+        id,
+        "Reliability diagram: observed share against mean predicted probability in groups of the "
+        "prediction; the table below has the numbers.",
+        plot,
+        [
+            Key("dot-blue", "observed share of a group, 95% exact limits"),
+            Key("dash-muted", "calibrated"),
+        ],
+        "Rows are divided into groups by their predicted probability. Near the dashed line "
+        "outcomes are as frequent as predicted. The limits are exact (Clopper and Pearson) and "
+        "individual: each holds with 95% on its own. This figure describes the data; it is not "
+        "part of the test.",
+        [pointer_of_points(groups, across, id)],
+    )
+
+
+def pointer_of_points(groups: pd.DataFrame, across: ProbabilityAxis, plot: str) -> Pointer:
+    """Say beside the pointer what the nearest point of a reliability diagram shows."""
+    x = across.place(groups["predicted"])
+    low, high = limits_of(across)
+    ends = [low - 1.0, *((x[:-1] + x[1:]) / 2).tolist(), high + 1.0]
     rows: Any = groups.itertuples(index=False)
     texts = [
         f"{row.trials:,} outcomes, predictions {_between(row.low, row.high)}\n"
-        f"observed {row.observed:.2f} ({row.successes:,} positive)\n"
-        f"predicted {row.predicted:.2f} ({row.predicted * row.trials:.1f} expected)"
+        f"observed {_share(row.observed)} ({row.successes:,} positive)\n"
+        f"limits {_share(row.lower)} to {_share(row.upper)}\n"
+        f"predicted {_share(row.predicted)} ({row.predicted * row.trials:.1f} expected)"
         for row in rows
     ]
-    return Figure(
-        "groups",
-        "Observed share against mean predicted probability in groups of the prediction; the table "
-        "below has the numbers.",
-        plot,
-        [Key("dot-blue", "a group of outcomes"), Key("dash-muted", "observed as predicted")],
-        "Rows are divided into groups of about equal size by their predicted probability. Near the "
-        "dashed line outcomes are as frequent as predicted. This figure describes the data; it is "
-        "not part of the test.",
-        [Pointer("groups", ends[:-1], ends[1:], texts)],
-    )
+    return Pointer(plot, ends[:-1], ends[1:], texts)
 
 
-def _groups_table(groups: pd.DataFrame) -> Table:
+def groups_table(groups: pd.DataFrame, level: str = "95%") -> Table:
+    """List the groups of a reliability diagram."""
     rows: Any = groups.itertuples(index=False)
     cells = [
         [
             _between(row.low, row.high),
-            f"{row.trials:,}",
-            f"{row.successes:,}",
+            f"{row.successes:,} of {row.trials:,}",
             f"{row.predicted * row.trials:.1f}",
-            f"{row.observed:.2f}",
+            _share(row.observed),
+            f"{_share(row.lower)} to {_share(row.upper)}",
         ]
         for row in rows
     ]
-    heads = ["Predictions", "Outcomes", "Positive", "Expected", "Share"]
-    return Table("The groups in numbers", heads, cells)
+    heads = ["Predictions", "Positive", "Expected", "Share", f"{level} limits"]
+    return Table("Reliability diagram in numbers", heads, cells)
+
+
+def _share(value: float) -> str:
+    return wording.probability(value)
 
 
 def _between(low: float, high: float) -> str:
-    return f"{low:.3g}" if low == high else f"{low:.3g}–{high:.3g}"
+    ends = [wording.probability(end, 3) for end in (low, high)]
+    return ends[0] if low == high else "–".join(ends)

@@ -38,12 +38,19 @@ def holm(pvalues: npt.ArrayLike) -> FloatArray:
     return adjusted
 
 
-def table_of(results: Mapping[Any, ExactTestResult], name: str) -> pd.DataFrame:
-    """Put the results of all groups into a table, one row per group."""
+def table_of(results: Mapping[Any, ExactTestResult], *names: str) -> pd.DataFrame:
+    """Put results into a table, one row each; keys are tuples where the index has several names.
+
+    The adjusted p-values are those of all rows together.
+    """
     import pandas as pd
 
-    rows = {group: _row(result) for group, result in results.items()}
-    table = pd.DataFrame.from_dict(rows, orient="index").rename_axis(name)
+    keys: Any = list(results)
+    several = len(names) > 1
+    index: Any = (
+        pd.MultiIndex.from_tuples(keys, names=names) if several else pd.Index(keys, name=names[0])
+    )
+    table = pd.DataFrame([_row(result) for result in results.values()], index=index)
     table.insert(4, "pvalue_holm", holm(table["pvalue"]))
     return table
 
@@ -62,8 +69,8 @@ def _row(result: ExactTestResult) -> dict[str, float | int]:
 
 
 def name_of_groups(by: Any) -> str:
-    """Return the name of the column that groups rows."""
-    name = getattr(by, "name", None)
+    """Return the name of the column that groups rows: its own, or what it is called in `data`."""
+    name = by if isinstance(by, str) else getattr(by, "name", None)
     return "group" if name is None else str(name)
 
 

@@ -96,7 +96,7 @@ class ExactTestResult:
 
         return NullDisplay.from_result(self, **kwargs)
 
-    def report(self, path: str | Path, *, title: str | None = None) -> Path:
+    def report(self, path: str | Path, *, title: str | None = None, **more: Any) -> Path:
         """Write one self-contained HTML page: needs Bokeh, ``pip install exactregion[report]``.
 
         Parameters
@@ -105,6 +105,8 @@ class ExactTestResult:
             Where the page goes; an old one is replaced when the new one is complete.
         title : str, optional
             Heading of the page.
+        **more
+            For `exactregion.report.write_report`: ``about``, ``groups`` and ``command``.
 
         Returns
         -------
@@ -113,7 +115,7 @@ class ExactTestResult:
         """
         from exactregion.report import write_report
 
-        return write_report(self, path, title=title)
+        return write_report(self, path, title=title, **more)
 
 
 def result_of(Z: FloatArray, seat: int, question: Question) -> ExactTestResult:

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -33,11 +33,8 @@ from exactregion.models import Model, Recalibration, fixed_probabilities
 from exactregion.resampling import Draws, Resampling
 from exactregion.statistics import Candidates, Statistic, names_of_statistics
 from exactregion.testing.chunks import FirstLook, FirstPass, Reader, SecondPass
-from exactregion.testing.groups import count_groups, name_of_groups, rows_of_groups, table_of
+from exactregion.testing.groups import count_groups, rows_of_groups
 from exactregion.testing.result import ExactTestResult, Question, result_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,11 +63,10 @@ class CandidateTest:
                 return self._on_source(rows)
         return self.on_sample(*self.in_memory(rows))
 
-    def run_by_group(self, rows: Rows | Source, by: Any) -> pd.DataFrame:
-        """Test the candidate on each group of rows: one row per group."""
+    def run_by_group(self, rows: Rows | Source) -> dict[Any, ExactTestResult]:
+        """Test the candidate on each group of rows."""
         if isinstance(rows, Source) and rows.n_rows > CHUNK_ROWS:
-            results = dict(self._on_groups_of(rows))
-            return table_of(results, by if isinstance(by, str) else "group")
+            return dict(self._on_groups_of(rows))
         known = _in_memory(rows)
         sample, p = self.in_memory(known)
         results = {}
@@ -79,11 +75,11 @@ class CandidateTest:
             if part.inputs.total == 0:
                 raise InvalidValueError(
                     "must have groups with at least one trial each. Got a group with none instead, "
-                    f"that of row {group_rows[0]}: leave it out.",
+                    f"{group!r}: leave it out.",
                     parameter=self.names.by,
                 )
             results[group] = self._of_group(group).on_sample(part, p[group_rows])
-        return table_of(results, name_of_groups(known.by))
+        return results
 
     def in_memory(self, rows: Rows | Source) -> tuple[Sample, FloatArray]:
         """Read rows into memory: the sample, and probabilities in the order of the user's rows."""

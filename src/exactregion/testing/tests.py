@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, overload
 
 from exactregion.data.digest import seed_of
 from exactregion.data.frames import encode_text
+from exactregion.data.reading import collected
 from exactregion.data.sample import Sample
 from exactregion.data.sources import Rows, open_rows
-from exactregion.errors import InvalidTypeError, InvalidValueError
+from exactregion.errors import InvalidTypeError, InvalidValueError, with_named_seed
 from exactregion.models import fixed_probabilities, needs_evaluation
 from exactregion.resampling import (
     Draws,
@@ -20,13 +21,16 @@ from exactregion.resampling import (
     seeded,
 )
 from exactregion.statistics import Statistic, as_statistic
+from exactregion.testing.groups import holm, name_of_groups, table_of
 from exactregion.testing.result import ExactTestResult
 from exactregion.testing.runner import CandidateTest
+from exactregion.testing.several import groupings_of, models_of, of_model
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
+@with_named_seed
 def model_test(
     candidate: Any,
     X: Any,
@@ -104,7 +108,7 @@ def model_test(
     >>> er.model_test(np.full(40, 0.5), x, y, rng=0).pvalue
     0.001
     """
-    evaluated = needs_evaluation(candidate)
+    X, evaluated = collected(X), needs_evaluation(candidate)
     names = Rows("X", "y", "candidate")
     rows = open_rows(Rows(X, y, None if evaluated else candidate), data, names)
     rng = seeded(rng, lambda: seed_of(rows))
@@ -121,6 +125,7 @@ def model_test(
     return test.run(rows)
 
 
+@with_named_seed
 def compare(
     candidates: Mapping[str, Any],
     X: Any,
@@ -134,7 +139,8 @@ def compare(
     """Test several candidates on the same data with the same draws.
 
     Each row is what `model_test` gives for that candidate with this seed. Each p-value is exact on
-    its own; they are not adjusted for the number of candidates.
+    its own; pvalue_holm is adjusted for the number of candidates by Holm's method, which holds
+    although all are tested on the same outcomes and draws.
 
     Parameters
     ----------
@@ -146,7 +152,7 @@ def compare(
     Returns
     -------
     pandas.DataFrame
-        One row per candidate, with pvalue, rank and statistic.
+        One row per candidate, with pvalue, pvalue_holm, rank and statistic.
 
     Examples
     --------
@@ -177,6 +183,7 @@ def compare(
         Draws(check_n_resamples(n_resamples), fresh_entropy(rng)),
         Rows("X", "y", "candidate"),
     )
+    X = collected(X)
     numbers, shared = encode_text(X)
     sample = Sample.from_data(numbers, y, pos_label=pos_label, shared=shared)
     probabilities = {
@@ -186,9 +193,24 @@ def compare(
     results = {name: test.on_sample(sample, p) for name, p in probabilities.items()}
     rows = {name: (r.pvalue, r.rank, r.statistic) for name, r in results.items()}
     table = pd.DataFrame.from_dict(rows, orient="index", columns=["pvalue", "rank", "statistic"])
+    table.insert(1, "pvalue_holm", holm(table["pvalue"]))
     return table.rename_axis("candidate")
 
 
+@overload
+def calibration_test(
+    y_true: Any,
+    y_prob: Mapping[str, Any] | pd.DataFrame,
+    *,
+    data: Any = None,
+    by: Any = None,
+    statistic: str | Statistic | Any | None = None,
+    n_resamples: int = 999,
+    rng: RNGLike = None,
+    pos_label: object = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> pd.DataFrame: ...
 @overload
 def calibration_test(
     y_true: Any,
@@ -217,6 +239,7 @@ def calibration_test(
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> pd.DataFrame: ...
+@with_named_seed
 def calibration_test(
     y_true: Any,
     y_prob: Any,
@@ -243,14 +266,16 @@ def calibration_test(
     ----------
     y_true : array-like of shape (n,) or (n, 2)
         Labels, or successes and failures; **held out**, not used to fit what predicts.
-    y_prob : array-like of shape (n,)
-        Predicted probabilities of the positive class.
+    y_prob : array-like of shape (n,), mapping or frame
+        Predicted probabilities of the positive class. A mapping of names to such arrays, or a frame
+        with one column per model, has each model tested, with the same draws.
     data : frame, path, pattern, list of paths, or pyarrow data set, optional
-        A table. y_true, y_prob and by are then names of its columns. Files are Parquet; rows that
-        are not in memory are read in chunks, as are memory maps and Dask collections.
-    by : array-like of shape (n,), optional
+        A table. y_true, y_prob and by are then names of its columns, or lists of names. Files are
+        Parquet; rows that are not in memory are read in chunks, as are memory maps and Dask
+        collections.
+    by : array-like of shape (n,), mapping or frame, optional
         The group of each row. Each group is then tested on its own. Groups must not be made from
-        the outcomes.
+        the outcomes. A mapping or frame has the groups of each of its columns tested.
     statistic : str, Statistic or callable
         "omnibus" where None, or another as in `model_test`.
     n_resamples : int
@@ -267,11 +292,11 @@ def calibration_test(
 
     Returns
     -------
-    ExactTestResult, or DataFrame with `by`
-        The table has one row per group: n (trials), the observed and the mean predicted share,
-        pvalue (that of these rows alone, with draws of their own), pvalue_holm (valid for all
-        groups together: under calibration in all groups, one or more is ≤ α with probability at
-        most α), rank and statistic.
+    ExactTestResult, or DataFrame with several models or `by`
+        The table has one row per model, group, or group of a model: n (trials), the observed and
+        the mean predicted share, pvalue (that of this model and these rows alone; groups have draws
+        of their own), pvalue_holm (valid for all rows of the table together: of those that are
+        calibrated, one or more is ≤ α with probability at most α), rank and statistic.
 
     Examples
     --------
@@ -288,10 +313,17 @@ def calibration_test(
     >>> table = er.calibration_test(y, np.where(group == "old", p, p**3), by=group, rng=0)
     >>> table["pvalue_holm"].round(3).to_dict()
     {'new': 0.002, 'old': 0.07}
+
+    Several models at once:
+
+    >>> table = er.calibration_test(y, {"as made": p, "cubed": p**3}, rng=0)
+    >>> table["pvalue_holm"].round(3).to_dict()
+    {'as made': 0.075, 'cubed': 0.002}
     """
     names = Rows(None, "y_true", "y_prob", "by")
-    rows = open_rows(Rows(None, y_true, y_prob, by), data, names)
-    rng = seeded(rng, lambda: seed_of(rows))
+    models, groupings = models_of(y_prob, data), groupings_of(by, data)
+    first = y_prob if models is None else next(iter(models.values()))  # all have the same draws
+    rng = seeded(rng, lambda: seed_of(open_rows(Rows(None, y_true, first), data, names)))
     test = CandidateTest(
         as_statistic("omnibus" if statistic is None else statistic),
         Draws(check_n_resamples(n_resamples), fresh_entropy(rng)),
@@ -302,4 +334,16 @@ def calibration_test(
         n_jobs=n_jobs,
         progress=progress,
     )
-    return test.run(rows) if by is None else test.run_by_group(rows, by)
+    if models is None and by is None:
+        return test.run(open_rows(Rows(None, y_true, y_prob), data, names))
+    results: dict[Any, ExactTestResult] = {}
+    for model, p in ({"": y_prob} if models is None else models).items():
+        for column, groups in ({"": by} if groupings is None else groupings).items():
+            rows = open_rows(Rows(None, y_true, p, groups), data, names)
+            with of_model(model):
+                found = {"": test.run(rows)} if by is None else test.run_by_group(rows)
+            results |= {(model, column, group): result for group, result in found.items()}
+    last = name_of_groups(by) if groupings is None else "group"
+    unused = [models is None, groupings is None, by is None]
+    table = table_of(results, "model", "by", last)
+    return table.droplevel([level for level, drop in enumerate(unused) if drop])

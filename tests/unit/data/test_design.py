@@ -379,7 +379,6 @@ def test_new_rows_beyond_the_knots():
         (DATA[["age"]], InvalidValueError, r"columns \['age', 'sex'\].*without \['sex'\]"),
         (np.zeros((2, 3)), InvalidValueError, r"a frame with the columns \['age', 'sex'\]"),
         (np.zeros((2, 2)), InvalidValueError, r"does not take them as they are.*Got ndarray"),
-        (pl.LazyFrame(DATA[["age", "sex"]]), InvalidTypeError, "lazy frame"),
     ],
 )
 def test_what_are_no_new_rows(fitted, X, error, message):
@@ -484,7 +483,6 @@ def test_missing_values_elsewhere_do_not_matter():
         (3, DATA, InvalidTypeError, "'formula' parameter must be text.*Got int"),
         ("ill ~ age", DATA.to_dict("list"), InvalidTypeError, "'data'.*frame in memory. Got dict"),
         ("ill ~ age", DATA.to_numpy(), InvalidTypeError, "'data'.*frame in memory. Got ndarray"),
-        ("ill ~ age", pl.LazyFrame(DATA[["age"]]), InvalidTypeError, "'data'.*Got a lazy frame"),
         ("ill ~ age", DATA[:0], InvalidValueError, "'data'.*at least one row"),
         (
             "ill ~ age",

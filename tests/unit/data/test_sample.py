@@ -104,7 +104,6 @@ def test_columns_of_the_same_name_are_named():
 @pytest.mark.parametrize(
     ("X", "error", "message"),
     [
-        (pl.LazyFrame({"a": [1.0]}), InvalidTypeError, r"in memory. Got a lazy frame"),
         (np.zeros((2, 2, 2)), InvalidValueError, r"\(n,\) or \(n, d\).*Got \(2, 2, 2\)"),
         (np.array(3.0), InvalidValueError, r"\(n,\) or \(n, d\).*Got \(\)"),
         (np.zeros((3, 0)), InvalidValueError, r"d >= 1. Got \(3, 0\)"),

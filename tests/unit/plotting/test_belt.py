@@ -26,7 +26,8 @@ def shifted():
 
 def test_belt_and_histogram(belt):
     display = belt.plot()
-    assert legend_texts(display.ax_) == ["calibrated", "95% belt", "estimate"]
+    belt_words = ["95% belt, simultaneous", "estimate", "observed, 95% exact limits"]
+    assert legend_texts(display.ax_) == ["calibrated", *belt_words]
     assert display.ax_.get_title(loc="left") == (
         f"Calibration: exact p-value {belt.pvalue:.4g} (n = 90)"
     )
@@ -39,7 +40,7 @@ def test_belt_and_histogram(belt):
 
 def test_departures_are_marked(shifted):
     display = shifted.plot()
-    assert legend_texts(display.ax_)[-1] == "outside the belt"
+    assert legend_texts(display.ax_)[-2] == "outside the belt"
     assert "are too low" in notes(display.ax_)[0]
 
 
@@ -50,12 +51,12 @@ def test_on_given_axes(belt, ax):
     assert ax.get_xlabel() == "predicted probability"
 
 
-def test_empty_belt_draws_the_diagonal_alone():
+def test_empty_belt_draws_diagonal_and_points():
     p = np.tile(np.linspace(0.02, 0.98, 60), 3)
     display = BeltDisplay.from_predictions(
         (p > 0.33) & (p < 0.66), p, statistic="discrepancy", n_resamples=39, rng=0
     )
-    assert legend_texts(display.ax_) == ["calibrated"]
+    assert legend_texts(display.ax_) == ["calibrated", "observed, 95% exact limits"]
     assert "empty" in notes(display.ax_)[0]
 
 

@@ -43,14 +43,27 @@ def test_every_alternative_is_on_its_side_of_the_observed():
     assert set(line.get_xdata()) == {1.5}
 
 
-@pytest.mark.parametrize("statistic", [1000.0, np.inf])
-def test_far_out_is_an_arrow(statistic):
-    ax = drawn(statistic).ax_
+@pytest.mark.parametrize(("statistic", "null"), [(1000.0, NULL - NULL.min()), (np.inf, NULL)])
+def test_far_out_is_an_arrow(statistic, null):
+    ax = drawn(statistic, null).ax_
     assert len(ax.lines) == 0
     (arrow,) = ax.texts
     assert arrow.get_text() == ("observed: 1e+03" if statistic == 1000 else "observed: ∞")
     assert ax.get_xlim()[1] < 2 * NULL.max()
     assert legend_texts(ax) == ["smaller than observed"]
+
+
+def test_a_long_null_distribution_has_a_log_axis():
+    assert drawn().ax_.get_xscale() == "linear"
+    display = drawn(1000.0)
+    assert display.ax_.get_xscale() == "log"
+    (line,) = display.ax_.lines  # to scale, without an arrow
+    assert set(line.get_xdata()) == {1000.0}
+    long = np.append(NULL, [1e-9, 1e4])  # one far below: it is counted in the first bin
+    edges, smaller, larger = drawn(50.0, long).histogram()
+    assert smaller.sum() + larger.sum() == len(long)
+    assert edges[0] > 1e-5
+    assert larger.sum() == 1
 
 
 def test_ties_infinite_values_and_options():

@@ -57,9 +57,10 @@ def test_intervals_names_and_pieces():
 def test_tests():
     good = er.model_test(P, P, Y, n_resamples=39, rng=0)
     bad = er.model_test(1 - P, P, Y, n_resamples=39, rng=0)
-    assert "are compatible with these probabilities" in wording.answer_of_test(good)
+    assert "no evidence against the probabilities: they are not rej" in wording.answer_of_test(good)
     assert wording.answer_of_test(bad).startswith(
-        "The outcomes are evidence against these probabilities (p = 0.025)"
+        "There is evidence against the probabilities: they are rejected at the level 0.05 "
+        "(p = 0.025)."
     )
     assert "only 1 time in 40" in wording.answer_of_test(bad)
     assert "exact with 80 outcomes" in wording.guarantee_of_test(good)
@@ -67,9 +68,9 @@ def test_tests():
 
 def test_belts():
     answer = wording.answer_of_belt(belt_of(Y, P))
-    assert "compatible with the predictions" in answer
+    assert "no evidence of miscalibration: calibration is not rejected" in answer
     shifted = wording.answer_of_belt(belt_of(Y, expit(logit(P) - 2)))
-    assert "evidence against the predictions" in shifted
+    assert "There is evidence of miscalibration: calibration is rejected" in shifted
     assert "are too low." in shifted
     certain = wording.answer_of_belt(belt_of(np.append(Y, True), np.append(P, 0.0)))
     assert certain.startswith("1 outcome contradicts a prediction of exactly 0 or 1.")
@@ -81,7 +82,7 @@ def test_a_belt_that_is_empty():
     p = np.tile(np.linspace(0.02, 0.98, 60), 3)
     belt = belt_of((p > 0.33) & (p < 0.66), p, statistic="discrepancy")
     assert belt.status == "empty"
-    assert "No shift and stretch" in wording.answer_of_belt(belt)
+    assert "No logistic recalibration" in wording.answer_of_belt(belt)
 
 
 def test_regions():

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import exactregion as er
-from exactregion.report.tests import group_by_prediction, page_of_test
+from exactregion.plotting import reliability
+from exactregion.report.tests import page_of_test
 
 
 def figures(page):
@@ -26,7 +27,8 @@ def test_the_bars_hold_every_alternative(tested):
     assert more["top"].sum() == tested.n_resamples
     extreme = (tested.null_distribution >= tested.statistic).sum()
     assert (more["top"] - more["bottom"]).sum() == extreme
-    assert columns(null, "Line")[0]["x"] == [tested.statistic] * 2
+    # the axis is a log one
+    assert columns(null, "Line")[0]["x"] == [pytest.approx(np.log10(tested.statistic))] * 2
     (pointer,) = null.pointers
     said = [int(text.split()[-1].replace(",", "")) for text in pointer.texts]
     assert said == more["top"].tolist()
@@ -55,7 +57,7 @@ def test_a_statistic_far_off_or_infinite_stays_in_the_picture():
 def test_equal_predictions_stay_together():
     p = np.repeat([0.1, 0.2, 0.9], [5, 1, 94])
     y = (np.arange(100) % 2).astype(int)
-    groups = group_by_prediction(p, y, np.ones(100, dtype=int))
+    groups = reliability(p, y, np.ones(100, dtype=int))
     assert groups.trials.tolist() == [6, 94]
     assert groups.low.tolist() == [0.1, 0.9]
     assert groups.high.tolist() == [0.2, 0.9]
@@ -65,7 +67,7 @@ def test_equal_predictions_stay_together():
 
 def test_groups_are_of_about_equal_size():
     p = np.random.default_rng(0).uniform(size=205)
-    groups = group_by_prediction(p, np.zeros(205, dtype=int), np.ones(205, dtype=int))
+    groups = reliability(p, np.zeros(205, dtype=int), np.ones(205, dtype=int))
     assert len(groups.trials) == 10
     assert groups.trials.min() >= 20
     assert (groups.low.to_numpy()[1:] > groups.high.to_numpy()[:-1]).all()
@@ -73,7 +75,7 @@ def test_groups_are_of_about_equal_size():
 
 def test_trials_count_in_groups_and_empty_rows_do_not():
     p, hits = np.array([0.2, 0.4, 0.9]), np.array([1, 0, 6])
-    groups = group_by_prediction(p, hits, np.array([4, 0, 6]), most=2)
+    groups = reliability(p, hits, np.array([4, 0, 6]), most=2)
     assert groups.trials.tolist() == [4, 6]
     assert groups.observed.tolist() == [0.25, 1.0]
 
@@ -83,7 +85,7 @@ def test_pointing_at_groups_says_what_the_table_says(tested):
     table = page.sections[1].parts[1]
     (pointer,) = figures(page)["groups"].pointers
     assert len(pointer.texts) == len(table.rows) == 1
-    assert table.rows[0] == ["0.333", "23", "7", "7.7", "0.30"]
+    assert table.rows[0] == ["0.333", "7 of 23", "7.7", "0.30", "0.13 to 0.53"]
     assert "7 positive" in pointer.texts[0]
     assert "7.7 expected" in pointer.texts[0]
     assert "not part of the test" in figures(page)["groups"].reading

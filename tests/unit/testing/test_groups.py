@@ -103,5 +103,5 @@ def test_bad_groups(by, message):
 def test_a_group_without_trials():
     counts = np.column_stack([Y, ~Y]).astype(int)
     counts[GROUP == "b"] = 0
-    with pytest.raises(InvalidValueError, match=r"at least one trial each.*that of row 0"):
+    with pytest.raises(InvalidValueError, match=r"at least one trial each.*none instead, 'b'"):
         by_group(y=counts)

@@ -15,6 +15,7 @@ from exactregion.errors import (
 )
 from exactregion.models import Recalibration
 from exactregion.statistics import Combined, Discrepancy, Embedding
+from exactregion.testing.groups import holm
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 2))
@@ -206,10 +207,12 @@ def test_compare_gives_a_row_a_candidate_with_what_model_test_gives():
     table = er.compare(candidates, X, Y, n_resamples=99, rng=5)
     assert table.index.tolist() == ["right", "wrong", "flat"]
     assert table.index.name == "candidate"
-    assert table.columns.tolist() == ["pvalue", "rank", "statistic"]
+    assert table.columns.tolist() == ["pvalue", "pvalue_holm", "rank", "statistic"]
     for name, candidate in candidates.items():
         alone = run(candidate, rng=5)
-        assert tuple(table.loc[name]) == (alone.pvalue, alone.rank, alone.statistic)
+        row = table.loc[name, ["pvalue", "rank", "statistic"]]
+        assert tuple(row) == (alone.pvalue, alone.rank, alone.statistic)
+    assert np.array_equal(table["pvalue_holm"], holm(table["pvalue"]))
 
 
 def test_compare_draws_once_for_all():

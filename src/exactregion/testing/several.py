@@ -1,0 +1,103 @@
+"""Several models in one call, and several ways to group rows: which they are, and one table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from exactregion.data.reading import as_floats, from_native, is_number
+from exactregion.errors import ArgumentError, InvalidTypeError, InvalidValueError
+
+
+def models_of(y_prob: Any, data: Any = None) -> dict[str, Any] | None:
+    """Return the predictions of each model by name; None if they are those of one model.
+
+    Several models are a mapping, a frame with one column per model, or, where `data` is a table, a
+    list of names of its columns.
+
+    Examples
+    --------
+    >>> models_of({"gbm": [0.1, 0.9], "logit": [0.3, 0.6]})
+    {'gbm': [0.1, 0.9], 'logit': [0.3, 0.6]}
+    >>> models_of([0.1, 0.9]) is None
+    True
+    """
+    models = _named(y_prob, "y_prob", "models", data)
+    if models is not None and not isinstance(y_prob, Mapping) and data is None:
+        _check_not_classes(y_prob)
+    return models
+
+
+def groupings_of(by: Any, data: Any = None) -> dict[str, Any] | None:
+    """Return the groups of each way to group rows by its name; None if there is one way."""
+    return None if by is None else _named(by, "by", "columns of groups", data)
+
+
+@contextmanager
+def of_model(name: str) -> Iterator[None]:
+    """Name the model, if it has a name, in errors about its predictions."""
+    try:
+        yield
+    except ArgumentError as error:
+        if error.parameter != "y_prob" or not name:
+            raise
+        raise type(error)(error.requirement, parameter=f"y_prob[{name!r}]") from error
+
+
+def _named(values: Any, parameter: str, what: str, data: Any) -> dict[str, Any] | None:
+    found: dict[Any, Any] | None = None
+    if isinstance(values, Mapping):
+        found = dict(values)
+    elif data is not None:
+        if isinstance(values, list | tuple):
+            _check_once(values, parameter)
+            found = {name: name for name in values}
+    elif hasattr(values, "__dask_graph__"):
+        if hasattr(values, "columns"):
+            found = {name: values[name] for name in values.columns}
+    else:
+        frame = from_native(values, parameter)
+        if isinstance(frame, nw.DataFrame):
+            found = {name: frame[name].to_native() for name in frame.columns}
+    if found is None:
+        return None
+    if not found:
+        raise InvalidValueError(
+            f"must have one or more {what}. Got none instead.", parameter=parameter
+        )
+    wrong = [name for name in found if not isinstance(name, str)]
+    if wrong and isinstance(values, Mapping):
+        raise InvalidTypeError(
+            f"must have text as names of {what}. Got {wrong[0]!r} instead.", parameter=parameter
+        )
+    return {str(name): part for name, part in found.items()}
+
+
+def _check_once(names: Any, parameter: str) -> None:
+    twice = [name for name in names if list(names).count(name) > 1]
+    if twice:
+        raise InvalidValueError(
+            f"must name each column once. Got {twice[0]!r} more than once instead.",
+            parameter=parameter,
+        )
+
+
+def _check_not_classes(y_prob: Any) -> None:
+    """Refuse what `predict_proba` gives as if each class were a model."""
+    frame = from_native(y_prob, "y_prob")
+    if not isinstance(frame, nw.DataFrame) or len(frame.columns) < 2 or not len(frame):
+        return
+    columns = list(frame.iter_columns())
+    if all(map(is_number, columns)):
+        sums = np.sum([as_floats(column) for column in columns], axis=0)
+        if np.allclose(sums, 1.0, rtol=0, atol=1e-6):
+            raise InvalidValueError(
+                "must have one column per model. Got columns that add up to 1 in every row "
+                "instead, as the classes of predict_proba do: pass the column of the positive "
+                f"class, such as y_prob[{frame.columns[-1]!r}].",
+                parameter="y_prob",
+            )
