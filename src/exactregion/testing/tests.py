@@ -134,7 +134,8 @@ def compare(
     Returns
     -------
     pandas.DataFrame
-        One row per candidate, with pvalue, rank and statistic.
+        One row per candidate, with pvalue, rank, statistic, and the kind of misfit that is
+        clearest, which matters where the p-value is small.
 
     Examples
     --------
@@ -171,8 +172,9 @@ def compare(
         for name, candidate in candidates.items()
     }
     results = {name: test.on_sample(sample, p) for name, p in probabilities.items()}
-    rows = {name: (r.pvalue, r.rank, r.statistic) for name, r in results.items()}
-    table = pd.DataFrame.from_dict(rows, orient="index", columns=["pvalue", "rank", "statistic"])
+    rows = {name: (r.pvalue, r.rank, r.statistic, r.misfit.kind) for name, r in results.items()}
+    columns = ["pvalue", "rank", "statistic", "misfit"]
+    table = pd.DataFrame.from_dict(rows, orient="index", columns=columns)
     return table.rename_axis("candidate")
 
 
@@ -257,7 +259,8 @@ def calibration_test(
         The table has one row per group: n (trials), the observed and the mean predicted share,
         pvalue (what this test gives for these rows alone), pvalue_holm (valid for all groups
         together: under calibration in all groups, one or more is ≤ α with probability
-        at most α), rank and statistic.
+        at most α), rank, statistic, and the kind of misfit that is clearest, which matters
+        where the p-value is small.
 
     Examples
     --------
