@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import exactregion as er
 from exactregion.cli import options as opt
 from exactregion.cli.data import check_outcome, check_probabilities, facts_of, read_data
-from exactregion.cli.output import Page, Results, facts_of_test, interval_records, settings_record
+from exactregion.cli.guards import Guard, guard_text, read_guards
+from exactregion.cli.output import Page, Results, facts_of_test
 from exactregion.data.table import check_file
 from exactregion.engine.progress import showing
 from exactregion.errors import InvalidValueError, optional_module
@@ -29,8 +30,6 @@ Examples:
   exactregion calibrate pima_predictions.csv --outcome y --probability p
   exactregion calibrate pima_predictions.csv --outcome y --probability p \\
       --test-only --fail-below 5%"""
-
-CALIBRATED = {"intercept": "0", "slope": "1"}
 
 MANY_GROUPS = 50
 """More groups than this, most of them with one row, are no groups."""
@@ -68,12 +67,22 @@ def calibrate(
     test_only: bool = opt.flag(
         "--test-only", "The p-value without the belt: quick for large files.", opt.METHOD
     ),
+    fail_above: list[str] | None = opt.option(
+        opt.RESULTS,
+        "SIZE",
+        "Exit with code 1 if the predictions are off by more than SIZE somewhere, for certain. "
+        "Or name the limit: lower=SIZE, upper=SIZE, mean-lower=SIZE or mean-upper=SIZE.",
+    ),
+    grid: bool = opt.flag("--grid", "With --json: the curves of the belt too.", opt.RESULTS),
 ) -> None:
     """Test whether predicted probabilities are calibrated, and show where they are not.
 
     The outcomes must be held out: not used to fit what predicts. With --by, --fail-below looks at
-    the p-values of the groups, adjusted for their number.
+    the p-values of the groups, adjusted for their number. With many rows hardly any predictions
+    pass a test; --fail-above goes by how far off they are.
     """
+    guards = read_guards(fail_above)
+    _check_belt_options(guards, grid, output, belt=not (test_only or more or cluster))
     check_outcome(predictions, [predictions.probability, predictions.by])
     results = Results(output, output.alpha(search.resamples))
     files = [file, *(more or ())]
@@ -88,38 +97,59 @@ def calibrate(
         **head,
         "probability": predictions.probability,
         "by": predictions.by,
-        **settings_record(test),
-        "pvalue": test.pvalue,
-        "rank": test.rank,
-        "z": test.statistic,
-        "coverage": None if belt is None else belt.coverage,
-        "belt": None if belt is None else _belt_record(belt),
+        "coverage": None,
+        "belt": None,
+        **(test.to_dict() if belt is None else belt.to_dict(grid=grid)),
         "groups": None,
+        "fail_above": [guard.record(belt) for guard in guards if belt is not None] or None,
     }
     facts = facts_of(head)
     if more:
         facts["rows"] += f" in {len(files):,} files"
     page = Page("Are these predictions calibrated?")
-    page.facts({**facts, "predictions": predictions.probability, **facts_of_test(test)})
+    facts |= {"predictions": predictions.probability, **facts_of_test(test)}
+    page.facts({**facts, **wording.size_facts(test.size)})
     if belt is not None:
         level = wording.percent(belt.coverage)
         page.table(
             ["on the logit scale", "estimate", f"{level} interval", "if calibrated"],
             [
-                (str(name), *wording.estimate_and_interval(row), CALIBRATED[str(name)])
+                (str(name), *wording.estimate_and_interval(row), wording.CALIBRATED[str(name)])
                 for name, row in belt.intervals.iterrows()
             ],
         )
+        page.table(
+            ["as probabilities", "estimate", f"{level} limits", "if calibrated"],
+            wording.deviation_rows(belt),
+        )
     pvalue, decided = test.pvalue, "p ="
+    reason = "" if test.pvalue <= wording.SURPRISE else wording.misfit_text(test)
     if groups is not None:
         content["groups"] = _show_groups(groups, page)
+        reason = _kinds_of_groups(groups, results.alpha)
         pvalue = float(groups["pvalue_holm"].min())
         decided = "the smallest adjusted p-value of a group is"
     if belt is None:
         page.paragraph(wording.answer_of_test(test), wording.guarantee_of_test(test))
     else:
-        page.paragraph(wording.answer_of_belt(belt), wording.guarantee_of_belt(belt))
-    results.finish(page, content, belt or test, pvalue, decided)
+        page.paragraph(
+            wording.answer_of_belt(belt),
+            wording.answer_of_deviation(belt),
+            wording.guarantee_of_belt(belt),
+        )
+    found_above = content["fail_above"] or []
+    page.paragraph(*(guard_text(record) for record in found_above))
+    failed = any(record["exceeded"] for record in found_above)
+    results.finish(page, content, belt or test, pvalue, decided, reason=reason, failed=failed)
+
+
+def _check_belt_options(guards: list[Guard], grid: bool, output: opt.Output, *, belt: bool) -> None:
+    if guards and not belt:
+        raise InvalidValueError(
+            "--fail-above goes by the belt: leave out --test-only, --cluster and further files."
+        )
+    if grid and not (belt and output.json):
+        raise InvalidValueError("--grid goes with --json, and with a belt.")
 
 
 def _test_file(
@@ -223,13 +253,12 @@ def _connect(address: str) -> Any:
         ) from error
 
 
-def _belt_record(belt: er.CalibrationBelt) -> dict[str, Any]:
-    keys = ("status", "contradicted", "gap", "certified", "grid", "estimate", "lower", "upper")
-    return {
-        **{key: getattr(belt, key) for key in keys},
-        "intervals": interval_records(belt.intervals),
-        "departures": [vars(one) for one in belt.departures],
-    }
+def _kinds_of_groups(groups: pd.DataFrame, alpha: float | None) -> str:
+    """Name the kind of misfit of the groups that are rejected."""
+    level = wording.SURPRISE if alpha is None else alpha
+    rejected = groups[groups["pvalue_holm"] <= level]
+    kinds = "; ".join(f"{group}: {kind}" for group, kind in rejected["misfit"].items())
+    return f"Kinds of misfit: {kinds}." if kinds else ""
 
 
 def _show_groups(groups: pd.DataFrame, page: Page) -> list[dict[str, Any]]:
@@ -252,4 +281,7 @@ def _show_groups(groups: pd.DataFrame, page: Page) -> list[dict[str, Any]]:
         "Adjusted p-values (Holm) are safe to look at together: if all groups are calibrated, "
         "one or more is 0.05 or less at most 5 times in 100."
     )
+    kinds = _kinds_of_groups(groups, None)
+    if kinds:
+        page.paragraph(kinds)
     return records

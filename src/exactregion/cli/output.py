@@ -227,12 +227,20 @@ class Results:
                 check_target(f"--{name}", path, force=self.output.force)
 
     def finish(
-        self, page: Page, content: dict[str, Any], result: Any, pvalue: float, decided: str
+        self,
+        page: Page,
+        content: dict[str, Any],
+        result: Any,
+        pvalue: float,
+        decided: str,
+        *,
+        reason: str = "",
+        failed: bool = False,
     ) -> None:
-        """Print the results, write the files, and exit with 1 if --fail-below says so.
+        """Print the results, write the files, and exit with 1 if --fail-below or `failed` says so.
 
         `page` is for people, `content` for programs. `result` draws, reports and saves itself.
-        `decided` says what `pvalue` is.
+        `decided` says what `pvalue` is, `reason` what is wrong if it is rejected.
         """
         rejected = None if self.alpha is None else pvalue <= self.alpha * (1 + ROUNDING)
         if self.output.json:
@@ -241,13 +249,14 @@ class Results:
         else:
             if rejected is not None:
                 word = "Rejected" if rejected else "Not rejected"
-                page.paragraph(
+                text = (
                     f"{word} at the level {self.alpha:g} of --fail-below: {decided} {pvalue:.4g}."
                 )
+                page.paragraph(f"{text} {reason}" if rejected and reason else text)
             page.show()
         sys.stdout.flush()
         self._write(result)
-        if rejected:
+        if rejected or failed:
             raise typer.Exit(1)
 
     def _write(self, result: Any) -> None:

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import exactregion as er
 from exactregion.cli import options as opt
 from exactregion.cli.data import Data, check_probabilities, facts_of, read_data
 from exactregion.cli.fit import fit_region
 from exactregion.cli.output import Page, Results, facts_of_test, settings_record
 from exactregion.errors import InvalidValueError
-from exactregion.plotting.wording import answer_of_test, guarantee_of_test
+from exactregion.plotting.wording import (
+    SURPRISE,
+    answer_of_test,
+    guarantee_of_test,
+    misfit_text,
+    size_facts,
+)
 from exactregion.testing.result import ExactTestResult, Question, result_of
 
 EXAMPLES = """
@@ -66,13 +74,19 @@ def run_test(
         **data.to_dict(),
         **settings_record(first),
         "candidates": [
-            {"name": name, "pvalue": one.pvalue, "rank": one.rank, "z": one.statistic}
+            {"name": name, **_own(one.to_dict(), settings_record(one))}
             for name, one in found.items()
         ],
     }
     decided = "p =" if len(found) == 1 else "the smallest p-value is"
-    pvalue = min(one.pvalue for one in found.values())
-    results.finish(_page(data, found), content, first, pvalue, decided)
+    worst = min(found.values(), key=lambda one: one.pvalue)
+    reason = "" if len(found) == 1 and worst.pvalue <= SURPRISE else misfit_text(worst)
+    results.finish(_page(data, found), content, first, worst.pvalue, decided, reason=reason)
+
+
+def _own(record: dict[str, Any], shared: dict[str, Any]) -> dict[str, Any]:
+    """Leave out what all candidates share, which is on top."""
+    return {key: value for key, value in record.items() if key not in shared}
 
 
 def _check_candidates(
@@ -140,13 +154,21 @@ def _page(data: Data, found: dict[str, ExactTestResult]) -> Page:
     facts = facts_of(data.to_dict(), data.unused)
     name, result = next(iter(found.items()))
     if len(found) == 1:
-        page.facts({**facts, "candidate": name, **facts_of_test(result)})
+        page.facts({**facts, "candidate": name, **facts_of_test(result), **size_facts(result.size)})
         page.paragraph(answer_of_test(result), guarantee_of_test(result))
         return page
     page.facts({**facts, "test": facts_of_test(result)["test"]})
     page.table(
-        ["candidate", "p-value", f"rank of {result.n_resamples + 1:,}"],
-        [(name, f"{one.pvalue:.4g}", f"{one.rank:,}") for name, one in found.items()],
+        ["candidate", "p-value", f"rank of {result.n_resamples + 1:,}", "clearest misfit"],
+        [
+            (
+                name,
+                f"{one.pvalue:.4g}",
+                f"{one.rank:,}",
+                one.misfit.kind if one.pvalue <= SURPRISE else "",
+            )
+            for name, one in found.items()
+        ],
     )
     page.paragraph(
         "Each p-value is exact on its own, if nothing was fitted to these outcomes and rows are "

@@ -10,6 +10,7 @@ import numpy as np
 from exactregion._typing import FloatArray, IntArray
 from exactregion.calibration import CalibrationBelt, Departure, calibration_belt
 from exactregion.data.sample import Sample
+from exactregion.deviation import Deviation
 from exactregion.errors import optional_module
 from exactregion.models import fixed_probabilities
 from exactregion.plotting import canvas, wording
@@ -46,6 +47,8 @@ class BeltDisplay(canvas.Display):
         Where the diagonal is outside the belt.
     status : {"bounded", "unbounded", "disconnected", "empty"}
         That of the region of recalibrations.
+    largest_deviation : Deviation, optional
+        Limits of how far the curve is from the diagonal, marked where it can be farthest.
 
     Attributes
     ----------
@@ -79,6 +82,7 @@ class BeltDisplay(canvas.Display):
     trials: IntArray
     departures: tuple[Departure, ...] = ()
     status: str = "bounded"
+    largest_deviation: Deviation | None = None
 
     @classmethod
     def from_belt(
@@ -162,6 +166,7 @@ class BeltDisplay(canvas.Display):
         if self.status != "empty":
             self._draw_belt(**kwargs)
         self._draw_departures()
+        self._draw_deviation()
         if self.histogram_ax_ is not None:
             self._draw_histogram(self.histogram_ax_)
         (self.histogram_ax_ or ax).set_xlabel("predicted probability")
@@ -190,6 +195,19 @@ class BeltDisplay(canvas.Display):
             ends = [departure.start, departure.stop]
             self.ax_.plot(ends, ends, color=canvas.VERMILION, label=label, **style)
             label = None
+
+    def _draw_deviation(self) -> None:
+        """Mark where the curve can be farthest from the diagonal."""
+        found = self.largest_deviation
+        if found is None or found.at is None:
+            return
+        ends = [np.interp(found.at, self.grid, bound) for bound in (self.lower, self.upper)]
+        farthest = max(ends, key=lambda end: abs(end - found.at))
+        label = f"within ±{wording.limit_text(found.upper, upper=True)} everywhere"
+        style: dict[str, Any] = {"linewidth": 1.2, "marker": "_", "markersize": 7}
+        self.ax_.plot(
+            [found.at, found.at], [found.at, farthest], color=canvas.INK, label=label, **style
+        )
 
     def _draw_histogram(self, ax: Axes) -> None:
         """Draw the predictions of outcomes that happened upwards, the others downwards."""

@@ -11,9 +11,9 @@ from exactregion.calibration import CalibrationBelt
 from exactregion.plotting import BeltDisplay, wording
 from exactregion.report.facts import belt_facts, code_of
 from exactregion.report.figures import add_bars, add_diagonal, add_glyph, add_line, new_figure
-from exactregion.report.page import Figure, Key, Page, Pointer, Section, Words
+from exactregion.report.page import Figure, Key, Page, Pointer, Section, Table, Words
 from exactregion.report.regions import interval_table
-from exactregion.report.tests import groups_section
+from exactregion.report.tests import groups_section, misfit_section
 
 
 def page_of_belt(belt: CalibrationBelt, title: str | None = None) -> Page:
@@ -22,7 +22,7 @@ def page_of_belt(belt: CalibrationBelt, title: str | None = None) -> Page:
     return Page(
         title=title or "Calibration of predictions",
         question="Do outcomes happen as often as predicted?",
-        answer=wording.answer_of_belt(belt),
+        answer=f"{wording.answer_of_belt(belt)} {wording.answer_of_deviation(belt)}",
         guarantee=wording.guarantee_of_belt(belt),
         verdict="against" if belt.pvalue <= wording.SURPRISE or belt.departures else "fits",
         facts=belt_facts(belt),
@@ -33,10 +33,12 @@ def page_of_belt(belt: CalibrationBelt, title: str | None = None) -> Page:
                     _figure(BeltDisplay.from_belt(belt, draw=False)),
                     Words(_departures(belt), listed=True),
                     interval_table(f"Intercept and slope, {level} each", belt.intervals),
+                    _deviations(belt),
                     Words(_meaning(belt)),
                 ],
                 beside=True,
             ),
+            misfit_section(belt.test),
             groups_section(belt.y_prob, belt.successes, belt.trials),
         ],
         assumptions=[
@@ -47,6 +49,14 @@ def page_of_belt(belt: CalibrationBelt, title: str | None = None) -> Page:
         ],
         code=code_of(belt),
     )
+
+
+def _deviations(belt: CalibrationBelt) -> Table:
+    """List the limits of how far off predictions are."""
+    found = "proven" if belt.certified else "searched"
+    caption = f"Distance from the diagonal, {wording.percent(belt.coverage)} together, {found}"
+    rows = [list(row[:3]) for row in wording.deviation_rows(belt)]
+    return Table(caption, ["", "Estimate", "Limits"], rows)
 
 
 def _departures(belt: CalibrationBelt) -> list[str]:

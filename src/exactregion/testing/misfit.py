@@ -237,7 +237,7 @@ class _Residuals:
         return f"the {subject} around {place:.2f} are too {side}"
 
     def _largest_smoothed(self) -> tuple[float, float]:
-        """Return a prediction around which residuals are largest, and in how many standard errors."""
+        """Return a prediction around which residuals are largest, and their standard score."""
         if not len(self.p):
             return np.nan, 0.0
         low, high = float(self.p.min()), float(self.p.max())
