@@ -158,13 +158,14 @@ class CalibrationBelt:
         estimates = bounds.of_curve(*self.region.estimate_.tolist())
         if self.status == "empty":
             nothing = float("nan"), float("nan")
-            limits = [(*nothing, None), (*nothing, None)]
+            limits: list[tuple[float, float, float | None]] = [(*nothing, None)] * 2
         else:
             limits = [bounds.largest(), (*bounds.mean(), None)]
-        settings = {"coverage": self.coverage, "certified": self.certified}
         largest, mean = (
-            # a most compatible curve that a search put a little outside the belt
-            Deviation(float(np.clip(estimate, low, high)), low, high, at, **settings)
+            # a search may put the most compatible curve a little outside the belt
+            Deviation(
+                float(np.clip(estimate, low, high)), low, high, at, self.coverage, self.certified
+            )
             for estimate, (low, high, at) in zip(estimates, limits, strict=True)
         )
         return largest, mean

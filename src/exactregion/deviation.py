@@ -258,18 +258,18 @@ class _Groups:
     @classmethod
     def of(cls, scores: FloatArray, weights: FloatArray) -> _Groups:
         values, which = np.unique(scores, return_inverse=True)
-        weights = np.bincount(which, weights, len(values))
+        shares = np.asarray(np.bincount(which, weights, len(values)), dtype=np.float64)
         if len(values) <= LARGEST_GROUPS:
             nothing = np.zeros(len(values))
-            return cls(values, weights, nothing, nothing)
-        group = np.minimum((LARGEST_GROUPS * np.cumsum(weights)).astype(int), LARGEST_GROUPS - 1)
+            return cls(values, shares, nothing, nothing)
+        group = np.minimum((LARGEST_GROUPS * np.cumsum(shares)).astype(int), LARGEST_GROUPS - 1)
         _, group = np.unique(group, return_inverse=True)
-        total = np.bincount(group, weights)
-        means = np.bincount(group, weights * values) / total
+        total = np.asarray(np.bincount(group, shares), dtype=np.float64)
+        means = np.bincount(group, shares * values) / total
         away = np.abs(values - means[group])
         widths = np.zeros(len(total))
         np.maximum.at(widths, group, away)
-        return cls(means, total, np.bincount(group, weights * away) / total, widths)
+        return cls(means, total, np.bincount(group, shares * away) / total, widths)
 
 
 def _supremum(

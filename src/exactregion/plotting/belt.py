@@ -201,13 +201,12 @@ class BeltDisplay(canvas.Display):
         found = self.largest_deviation
         if found is None or found.at is None:
             return
-        ends = [np.interp(found.at, self.grid, bound) for bound in (self.lower, self.upper)]
-        farthest = max(ends, key=lambda end: abs(end - found.at))
+        at = found.at
+        ends = [float(np.interp(at, self.grid, bound)) for bound in (self.lower, self.upper)]
+        farthest = max(ends, key=lambda end: abs(end - at))
         label = f"within ±{wording.limit_text(found.upper, upper=True)} everywhere"
         style: dict[str, Any] = {"linewidth": 1.2, "marker": "_", "markersize": 7}
-        self.ax_.plot(
-            [found.at, found.at], [found.at, farthest], color=canvas.INK, label=label, **style
-        )
+        self.ax_.plot([at, at], [at, farthest], color=canvas.INK, label=label, **style)
 
     def _draw_histogram(self, ax: Axes) -> None:
         """Draw the predictions of outcomes that happened upwards, the others downwards."""

@@ -122,7 +122,8 @@ def size_of(p: FloatArray, successes: IntArray, trials: IntArray) -> Calibration
     """Describe predictions (n,) and their outcomes (n,)."""
     # equal predictions are one: an isotonic regression gives them one value
     values, which = np.unique(p, return_inverse=True)
-    k, t = (np.bincount(which, counts, len(values)) for counts in (successes, trials))
+    sums = (np.bincount(which, counts, len(values)) for counts in (successes, trials))
+    k, t = (each.astype(np.float64) for each in sums)
     p, k, t = values[t > 0], k[t > 0], t[t > 0]
     total = t.sum()
     observed, predicted = float(k.sum() / total), float(p @ t / total)
