@@ -67,7 +67,8 @@ class Part(Record):
     def to_dict(self) -> dict[str, Any]:
         """Return name, kind, pvalue, rank and z, which is the statistic, as plain values."""
         content = super().to_dict()
-        return {**content, "z": content.pop("statistic")}
+        z = content.pop("statistic")
+        return {**content, "z": z}
 
     @property
     def log_tail(self) -> float:

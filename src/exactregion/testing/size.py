@@ -29,7 +29,7 @@ CELLS = 4096
 """Cells of [0, 1] in which residuals are smoothed; the smooth ECE of 10⁷ rows is wider than one."""
 
 STEPS = 100
-"""Newton steps until a maximum of the likelihood is given up as infinite; some ten are usual."""
+"""Newton steps until a maximum of the likelihood is given up; some ten are usual."""
 
 
 @dataclass(frozen=True)
@@ -201,10 +201,16 @@ def _recalibration(p: FloatArray, k: FloatArray, t: FloatArray) -> tuple[float, 
     """Return the most likely (a, b) of expit(a + b logit p); NaN where it is not finite."""
     use = (p > 0) & (p < 1)
     nothing = (float("nan"), float("nan"))
-    if use.sum() < 2:
-        return nothing
     p, k, t = p[use], k[use], t[use]
     scores = logit(p)
+    succeeded, failed = scores[k > 0], scores[k < t]
+    # where one prediction separates successes from failures, the likelihood has no maximum
+    if (
+        not (len(succeeded) and len(failed))
+        or failed.max() <= succeeded.min()
+        or succeeded.max() <= failed.min()
+    ):
+        return nothing
     X = np.column_stack([np.ones_like(scores), scores])
     theta = np.array([0.0, 1.0])
 
@@ -217,16 +223,10 @@ def _recalibration(p: FloatArray, k: FloatArray, t: FloatArray) -> tuple[float, 
         q = expit(X @ theta)
         gradient = X.T @ (k - t * q)
         information = (X * (t * q * (1 - q))[:, None]).T @ X
-        try:
-            step = np.linalg.solve(information, gradient)
-        except np.linalg.LinAlgError:
-            return nothing
-        if not np.isfinite(step).all():
-            return nothing
-        decrement = float(gradient @ step)
-        if decrement < 1e-12:
+        step = np.linalg.lstsq(information, gradient)[0]
+        if float(gradient @ step) < 1e-12:
             return float(theta[0]), float(theta[1])
-        # the likelihood is concave: half a step is uphill where a whole one goes too far
+        # the likelihood is concave: a part of the step is uphill where all of it goes too far
         while log_likelihood(theta + step) < value and np.abs(step).max() > 1e-12:
             step = step / 2
         theta = theta + step
