@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Real
 from pathlib import Path
@@ -341,11 +341,13 @@ def calibration_belt(
     counts = np.column_stack([successes, failures])[uncertain]
     labels = np.where(successes > 0, 1, -1)[uncertain]
     region.fit(p[uncertain], counts if outcomes.is_counts else labels)
-    used = p[uncertain & (trials > 0)]
-    band = region.band(_knots(region.outline().window, float(used.min()), float(used.max())))
+    at_knots, band = _belt(region, p[uncertain & (trials > 0)])
     return CalibrationBelt(
-        *_between_knots(region, band),
-        band=band,
+        band.X,
+        band.lower,
+        band.upper,
+        band.estimate,
+        band=at_knots,
         coverage=band.coverage,
         gap=band.gap,
         certified=band.certified,
@@ -360,22 +362,23 @@ def calibration_belt(
     )
 
 
-def _between_knots(
-    region: ConfidenceRegion, band: Band
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Return grid, lower, upper and estimate on a fine grid, from the band at knots.
+def _belt(region: ConfidenceRegion, p: FloatArray) -> tuple[Band, Band]:
+    """Find the band at knots, and return it there and on a fine grid.
 
     At logits between two knots the curve a + b·logit is a mean of its values there, so that its
     bounds are within the same mean of the bounds: straight lines between knots are outside, if the
     search found the bounds at the knots. Next to a knot without a bound there is none.
     """
-    knots, low, high = logit(band.X), band.X[0], band.X[-1]
+    low, high = float(p.min()), float(p.max())
+    band = region.band(_knots(region.outline().window, low, high))
     grid = np.linspace(low, high, POINTS if high > low else 1)
     with np.errstate(divide="ignore"):
         ends = logit(band.lower), logit(band.upper)
-    lower, upper = (probability_at(interpolated_bounds(logit(grid), knots, end)) for end in ends)
+    lower, upper = (
+        probability_at(interpolated_bounds(logit(grid), logit(band.X), end)) for end in ends
+    )
     estimate = np.clip(region.model_.probabilities(region.estimate_, grid), lower, upper)
-    return grid, lower, upper, estimate
+    return band, replace(band, X=grid, lower=lower, upper=upper, estimate=estimate)
 
 
 def _knots(window: Window, low: float, high: float) -> FloatArray:

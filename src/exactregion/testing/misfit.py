@@ -10,8 +10,7 @@ from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import logit
-from scipy.stats import chi2
+from scipy.special import gammaincc, gammaln, logit
 
 from exactregion._typing import FloatArray
 from exactregion.data.files import Record
@@ -80,8 +79,11 @@ class Part(Record):
         mean, variance = (float(null.mean()), float(null.var())) if len(null) else (0.0, 0.0)
         if not np.isfinite(self.statistic) or mean <= 0 or variance <= 0:
             return 0.0
-        scale, df = variance / (2 * mean), 2 * mean**2 / variance
-        return float(chi2.logsf(self.statistic / scale, df))
+        shape = mean**2 / variance
+        x = self.statistic * mean / variance
+        tail = float(gammaincc(shape, x))
+        # far out only the leading term of its expansion is left
+        return float(np.log(tail) if tail > 0 else (shape - 1) * np.log(x) - x - gammaln(shape))
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,10 @@ def shifted():
 
 def test_belt_and_histogram(belt):
     display = belt.plot()
-    assert legend_texts(display.ax_) == ["calibrated", "95% belt", "most compatible"]
+    *texts, last = legend_texts(display.ax_)
+    assert texts == ["calibrated", "95% belt", "most compatible"]
+    assert last.startswith("within ±0.")
+    assert last.endswith(" everywhere")
     assert display.ax_.get_title(loc="left") == (
         f"Calibration: exact p-value {belt.pvalue:.4g} (n = 90)"
     )
@@ -39,7 +42,7 @@ def test_belt_and_histogram(belt):
 
 def test_departures_are_marked(shifted):
     display = shifted.plot()
-    assert legend_texts(display.ax_)[-1] == "outside the belt"
+    assert legend_texts(display.ax_)[-2] == "outside the belt"
     assert "are too low" in notes(display.ax_)[0]
 
 
