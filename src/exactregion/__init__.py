@@ -21,13 +21,20 @@ if TYPE_CHECKING:
         compare_nested,
     )
     from exactregion.save import load
-    from exactregion.testing import calibration_test, compare, model_test
-    from exactregion.testing.result import ExactTestResult
+    from exactregion.testing import (
+        CalibrationSize,
+        ExactTestResult,
+        calibration_size,
+        calibration_test,
+        compare,
+        model_test,
+    )
 
 __all__ = [
     "Band",
     "CalibrationBelt",
     "CalibrationBelts",
+    "CalibrationSize",
     "ConfidenceRegion",
     "Evaluation",
     "ExactRegionError",
@@ -39,6 +46,7 @@ __all__ = [
     "Summary",
     "__version__",
     "calibration_belt",
+    "calibration_size",
     "calibration_test",
     "compare",
     "compare_nested",
@@ -63,8 +71,10 @@ _PUBLIC = {
         *("Summary", "compare_nested"),
     ),
     "save": ("load",),
-    "testing": ("calibration_test", "compare", "model_test"),
-    "testing.result": ("ExactTestResult",),
+    "testing": (
+        *("CalibrationSize", "ExactTestResult", "calibration_size", "calibration_test"),
+        *("compare", "model_test"),
+    ),
 }
 _HOMES = {name: module for module, names in _PUBLIC.items() for name in names}
 _MODULES = {

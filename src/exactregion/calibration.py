@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -13,12 +14,14 @@ from scipy.special import logit
 
 from exactregion._typing import FloatArray, IntArray
 from exactregion.data.digest import seed_of
+from exactregion.data.files import Record, finite
 from exactregion.data.reading import read_outcomes, read_predictions
 from exactregion.data.sources import Rows
+from exactregion.deviation import CurveBounds, Deviation, interpolated_bounds
 from exactregion.errors import InvalidValueError, with_named_seed
 from exactregion.models import Recalibration
 from exactregion.region import Band, ConfidenceRegion
-from exactregion.region.bands import LOGIT_END, positive_ranges, probability_at
+from exactregion.region.bands import positive_ranges, probability_at
 from exactregion.region.window import Window
 from exactregion.resampling import RNGLike, fresh_entropy, integer_seed, seeded
 from exactregion.statistics import Statistic
@@ -44,7 +47,7 @@ POINTS = 201
 
 
 @dataclass(frozen=True)
-class Departure:
+class Departure(Record):
     """A range of predictions where the diagonal is outside the belt.
 
     Attributes
@@ -82,6 +85,8 @@ class CalibrationBelt:
         smallest p-value there is. The belt describes the other rows.
     region : ConfidenceRegion
         The intercepts a and slopes b that fit.
+    band : Band
+        The bounds at the knots between which the belt was interpolated.
     gap, certified, evaluations, seconds : float, bool, int and float
         As of a `Band`.
     """
@@ -97,6 +102,7 @@ class CalibrationBelt:
     trials: IntArray = field(repr=False)
     contradicted: int
     region: ConfidenceRegion = field(repr=False)
+    band: Band = field(repr=False)
     gap: float = field(repr=False)
     certified: bool
     evaluations: int = field(repr=False)
@@ -130,6 +136,115 @@ class CalibrationBelt:
         found = [Departure(*ends, "above") for ends in above]
         found += [Departure(*ends, "below") for ends in below]
         return tuple(sorted(found, key=lambda departure: departure.start))
+
+    @cached_property
+    def largest_deviation(self) -> Deviation:
+        """Exact limits of the largest |c(p) - p|, c the calibration curve, over all predictions p.
+
+        "Calibrated to within ±upper everywhere", with the coverage of the belt. The range goes from
+        the smallest to the largest prediction that is not 0 or 1.
+        """
+        return self._deviations[0]
+
+    @cached_property
+    def mean_deviation(self) -> Deviation:
+        """Exact limits of the mean of |c(p) - p| over the predictions, each row as it is.
+
+        Its estimate is the integrated calibration index of the most compatible curve. The limits
+        hold together with those of `largest_deviation`.
+        """
+        return self._deviations[1]
+
+    @cached_property
+    def _deviations(self) -> tuple[Deviation, Deviation]:
+        use = (self.y_prob > 0) & (self.y_prob < 1) & (self.trials > 0)
+        band = self.band
+        bounds = CurveBounds.of(band.X, band.lower, band.upper, self.y_prob[use], self.trials[use])
+        estimates = bounds.of_curve(*self.region.estimate_.tolist())
+        if self.status == "empty":
+            nothing = float("nan"), float("nan")
+            limits: list[tuple[float, float, float | None]] = [(*nothing, None)] * 2
+        else:
+            limits = [bounds.largest(), (*bounds.mean(), None)]
+        largest, mean = (
+            # a search may put the most compatible curve a little outside the belt
+            Deviation(
+                float(np.clip(estimate, low, high)), low, high, at, self.coverage, self.certified
+            )
+            for estimate, (low, high, at) in zip(estimates, limits, strict=True)
+        )
+        return largest, mean
+
+    def within(self, tolerance: float, *, mean: bool = False) -> bool | None:
+        """Say whether the predictions are calibrated to within ±tolerance everywhere.
+
+        True if `largest_deviation` is at most that for certain, False if it is certainly more, each
+        with the coverage of the belt; None if the outcomes do not decide.
+
+        Parameters
+        ----------
+        tolerance : float
+            Between 0 and 1.
+        mean : bool
+            Ask it of `mean_deviation` instead: calibrated to within ±tolerance on average.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import exactregion as er
+        >>> rng = np.random.default_rng(0)
+        >>> p = rng.uniform(size=100)
+        >>> belt = er.calibration_belt(rng.uniform(size=100) < p, p, n_resamples=39, rng=0)
+        >>> belt.within(0.5), belt.within(0.05)
+        (True, None)
+        """
+        if isinstance(tolerance, bool) or not isinstance(tolerance, Real) or not 0 < tolerance < 1:
+            raise InvalidValueError(
+                f"must be between 0 and 1, both excluded. Got {tolerance!r} instead.",
+                parameter="tolerance",
+            )
+        deviation = self.mean_deviation if mean else self.largest_deviation
+        if deviation.upper <= tolerance:
+            return True
+        return False if deviation.lower > tolerance else None
+
+    def to_dict(self, *, grid: bool = False) -> dict[str, Any]:
+        """Return what the command prints with ``--json``: plain values, not finite ones as None.
+
+        The keys are those of `test`, then coverage and belt: its status, contradicted, gap,
+        certified, intervals, departures, largest_deviation and mean_deviation.
+
+        Parameters
+        ----------
+        grid : bool
+            Add grid, estimate, lower and upper: 201 numbers each.
+        """
+        columns = ("estimate", "lower", "upper", "status", "gap", "certified")
+        intervals = self.intervals
+        content: dict[str, Any] = {
+            key: getattr(self, key) for key in ("status", "contradicted", "gap", "certified")
+        }
+        content["intervals"] = [
+            {"parameter": name, **row}
+            for name, row in intervals[[*columns]].to_dict("index").items()
+        ]
+        content["departures"] = self.departures
+        content["largest_deviation"] = self.largest_deviation
+        content["mean_deviation"] = self.mean_deviation
+        if grid:
+            content |= {key: getattr(self, key) for key in ("grid", "estimate", "lower", "upper")}
+        return {**self.test.to_dict(), "coverage": self.coverage, "belt": finite(content)}
+
+    def __str__(self) -> str:
+        """Return verdict, intercept, slope and deviations as text of 80 columns."""
+        from exactregion.plotting.wording import belt_text
+
+        return belt_text(self)
+
+    def _repr_html_(self) -> str:
+        from exactregion.plotting.wording import belt_html
+
+        return belt_html(self)
 
     def plot(self, **kwargs: Any) -> BeltDisplay:
         """Draw the belt by `BeltDisplay.from_belt`: needs ``pip install exactregion[plot]``."""
@@ -318,12 +433,13 @@ def calibration_belt(
     counts = np.column_stack([successes, failures])[uncertain]
     labels = np.where(successes > 0, 1, -1)[uncertain]
     region.fit(p[uncertain], counts if outcomes.is_counts else labels)
-    band = _belt(region, p[uncertain & (trials > 0)])
+    at_knots, band = _belt(region, p[uncertain & (trials > 0)])
     return CalibrationBelt(
         band.X,
         band.lower,
         band.upper,
         band.estimate,
+        band=at_knots,
         coverage=band.coverage,
         gap=band.gap,
         certified=band.certified,
@@ -338,32 +454,23 @@ def calibration_belt(
     )
 
 
-def _belt(region: ConfidenceRegion, p: FloatArray) -> Band:
-    """Find the band at knots, and return it on a fine grid.
+def _belt(region: ConfidenceRegion, p: FloatArray) -> tuple[Band, Band]:
+    """Find the band at knots, and return it there and on a fine grid.
 
     At logits between two knots the curve a + b·logit is a mean of its values there, so that its
     bounds are within the same mean of the bounds: straight lines between knots are outside, if the
     search found the bounds at the knots. Next to a knot without a bound there is none.
     """
     low, high = float(p.min()), float(p.max())
-    knots = _knots(region.outline().window, low, high)
-    band = region.band(knots)
+    band = region.band(_knots(region.outline().window, low, high))
     grid = np.linspace(low, high, POINTS if high > low else 1)
+    with np.errstate(divide="ignore"):
+        ends = logit(band.lower), logit(band.upper)
     lower, upper = (
-        _interpolated(logit(grid), logit(knots), logit(end)) for end in (band.lower, band.upper)
+        probability_at(interpolated_bounds(logit(grid), logit(band.X), end)) for end in ends
     )
     estimate = np.clip(region.model_.probabilities(region.estimate_, grid), lower, upper)
-    return replace(band, X=grid, lower=lower, upper=upper, estimate=estimate)
-
-
-def _interpolated(scores: FloatArray, knots: FloatArray, ends: FloatArray) -> FloatArray:
-    """Interpolate bounds on the logit scale; next to an infinite one they are infinite."""
-    between = np.interp(scores, knots, np.clip(ends, -LOGIT_END, LOGIT_END))
-    for index in np.flatnonzero(~np.isfinite(ends)).tolist():
-        left, right = knots[max(index - 1, 0)], knots[min(index + 1, len(knots) - 1)]
-        beside = (scores > left) & (scores < right) | (scores == knots[index])
-        between[beside] = ends[index]
-    return probability_at(between)
+    return band, replace(band, X=grid, lower=lower, upper=upper, estimate=estimate)
 
 
 def _knots(window: Window, low: float, high: float) -> FloatArray:

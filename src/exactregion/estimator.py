@@ -211,7 +211,7 @@ def _as_rng(random_state: RNGLike | np.random.RandomState) -> RNGLike:
     if isinstance(random_state, str) and random_state == "data":
         return "data"
     try:
-        np.random.default_rng(random_state)  # type: ignore[arg-type]
+        np.random.default_rng(random_state)
     except (TypeError, ValueError) as error:
         kind = InvalidTypeError if isinstance(error, TypeError) else InvalidValueError
         raise kind(

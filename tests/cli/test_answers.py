@@ -45,15 +45,10 @@ def test_test_of_one_column(run, save, sites):
     ask = ("test", path, "--outcome", "y", "--probability", "q", *FEW)
     expected = er.model_test(sites["q"], sites[["site", "x"]], sites["y"], n_resamples=39, rng=0)
     found = parsed(run(*ask, "--json"))
-    assert found["candidates"] == [
-        {
-            "name": "q",
-            "pvalue": expected.pvalue,
-            "pvalue_holm": expected.pvalue,
-            "rank": expected.rank,
-            "z": expected.statistic,
-        }
-    ]
+    (candidate,) = found["candidates"]
+    own = ["kind", "pvalue", "rank", "z", "misfit", "parts", "size"]
+    described = {key: expected.to_dict()[key] for key in own}
+    assert candidate == {"name": "q", "pvalue_holm": expected.pvalue, **described}
     assert set(found) == {
         *("version", "command", "file", "n", "dropped", "successes", "trials", "event", "inputs"),
         *("formula", "statistic", "resamples", "seed", "candidates", "fail_below", "rejected"),
@@ -145,12 +140,21 @@ def test_calibrate_with_a_belt_and_groups(run, save, sites):
     sites = sites[:30]
     path = save(sites.to_csv(index=False))
     ask = ("calibrate", path, "--outcome", "y", "--probability", "q", "--by", "site", *FEW)
-    found = parsed(run(*ask, "--json"))
+    guards = ("--fail-above", "0.9", "--fail-above", "mean-upper=0.001")
+    done = run(*ask, "--json", "--grid", *guards)
+    assert done.code == 1  # by the second guard
+    found = json.loads(done.out)
     belt = er.calibration_belt(sites["y"], sites["q"], n_resamples=39, rng=0)
     groups = er.calibration_test(sites["y"], sites["q"], by=sites["site"], n_resamples=39, rng=0)
     assert (found["pvalue"], found["rank"]) == (belt.pvalue, belt.rank)
     assert found["coverage"] == belt.coverage
     assert found["belt"]["lower"] == belt.lower.tolist()
+    assert found["belt"]["largest_deviation"] == belt.largest_deviation.to_dict()
+    limits = (belt.largest_deviation.lower, belt.mean_deviation.upper)
+    assert [one["value"] for one in found["fail_above"]] == list(limits)
+    assert [one["exceeded"] for one in found["fail_above"]] == [False, True]
+    assert found["misfit"] == belt.test.misfit.to_dict()
+    assert [one["misfit"] for one in found["groups"]] == groups["misfit"].tolist()
     slope = found["belt"]["intervals"][1]
     assert slope["parameter"] == "slope"
     assert slope["upper"] == belt.intervals.loc["slope", "upper"]
@@ -168,7 +172,30 @@ def test_calibrate_for_people(run, save, sites):
     done = run(*ask, *FEW, "--fail-below", "0.05")
     assert done.code == 1  # by the group south
     assert re.search(r"^ south +\d+ +0\.\d+ +0\.\d+ +0\.025 +0\.05$", done.out, re.M)
-    assert "the smallest adjusted p-value of a group is 0.05" in " ".join(done.out.split())
+    words = " ".join(done.out.split())
+    assert "the smallest adjusted p-value of a group is 0.05" in words
+    assert "Kinds of misfit: south: " in words
+
+
+def test_a_rejection_at_any_level_names_the_misfit(run, save):
+    path = save("y,p\n" + "1,0.5\n0,0.5\n" * 8 + "1,0.5\n" * 3)
+    ask = ("calibrate", path, "--outcome", "y", "--probability", "p", "--test-only", *FEW)
+    done = run(*ask, "--fail-below", "0.99")
+    assert done.code == 1
+    assert "Kind of misfit: " in done.out.replace("\n", " ")
+    assert "Kind of misfit" not in run(*ask).out
+
+
+def test_calibrate_says_how_far_off_at_most(run, save, sites):
+    path = save(sites[:30].to_csv(index=False))
+    ask = ("calibrate", path, "--outcome", "y", "--probability", "q", *FEW)
+    done = run(*ask, "--fail-above", "0.95")
+    assert done.code == 0
+    words = " ".join(done.out.split())
+    assert "confidence they are calibrated to within ±0." in words
+    assert re.search(r"largest deviation +0\.\d+ +\[0(\.\d+)?, 0\.\d+\] +0", words)
+    assert "Not above 0.95 of --fail-above: the lower limit of the largest deviation is" in words
+    assert max(map(len, done.out.split("\n"))) <= 80
 
 
 def test_test_only_is_the_same_test(run, data):

@@ -41,6 +41,21 @@ LINES = {
         ("fit", "oring.csv", "--formula", "y ~ np.log(temp - 66)"),
         "in row 1 (line 2) of",
     ),
+    "a guard without a belt": (
+        (*CALIBRATE, "--fail-above", "0.1", "--test-only"),
+        "--fail-above goes by the belt",
+    ),
+    "an unknown limit": (
+        (*CALIBRATE, "--fail-above", "uper=0.1"),
+        "Got 'uper' instead. Did you mean 'upper'?",
+    ),
+    "a size that is none": ((*CALIBRATE, "--fail-above", "upper="), "--fail-above must be a share"),
+    "a size above one": ((*CALIBRATE, "--fail-above", "5"), "--fail-above must be a share"),
+    "a grid for people": ((*CALIBRATE, "--grid"), "--grid goes with --json, and with a belt."),
+    "a grid without a belt": (
+        (*CALIBRATE, "--grid", "--json", "--test-only"),
+        "--grid goes with --json, and with a belt.",
+    ),
     "no such command": (("tset",), "No such command 'tset'."),
     "no such option": ((*FIT, "--modle", "probit"), "No such option: --modle"),
     "no file": (("fit",), "Missing argument 'FILE'"),

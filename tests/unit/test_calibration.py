@@ -1,5 +1,7 @@
 """The calibration belt."""
 
+import json
+
 import numpy as np
 import pytest
 from scipy.special import expit, logit
@@ -76,15 +78,23 @@ def test_knots_cost_little_width(calibrated):
 
 def test_coverage_of_the_belt():
     """The true curve is within the belt in about 90 % of 30 data sets or more."""
-    covered = 0
+    covered = deviations = 0
     for seed in range(30):
         rng = np.random.default_rng([seed, 40])
         p = rng.uniform(size=40)
         y = rng.uniform(size=40) < expit(0.4 + 0.7 * logit(p))
         belt = belt_of(y, p, confidence_level=0.9, n_resamples=19, rng=seed)
         truth = expit(0.4 + 0.7 * logit(belt.grid))
-        covered += bool(((belt.lower <= truth) & (truth <= belt.upper)).all())
+        is_covered = bool(((belt.lower <= truth) & (truth <= belt.upper)).all())
+        covered += is_covered
+        largest = np.abs(truth - belt.grid).max()
+        mean = np.abs(expit(0.4 + 0.7 * logit(p)) - p).mean()
+        found = (belt.largest_deviation, largest), (belt.mean_deviation, mean)
+        held = all(one.lower <= true <= one.upper for one, true in found)
+        deviations += held
+        assert held or not is_covered  # a curve within the belt is within the limits
     assert binom.cdf(covered, 30, 0.9) > 1e-6
+    assert binom.cdf(deviations, 30, 0.9) > 1e-6
 
 
 def test_same_seed_same_belt():
@@ -178,3 +188,67 @@ def test_memory_maps_of_many_rows_are_not_summarised(tmp_path, monkeypatch):
     with pytest.raises(InterruptedError):
         er.calibration_belt(rng.uniform(size=66_000) < p, p, n_resamples=19, rng=0)
     assert searched == [66_000]
+
+
+def test_deviations_of_members_are_within_the_limits(overconfident):
+    region, largest, mean = (
+        overconfident.region,
+        overconfident.largest_deviation,
+        overconfident.mean_deviation,
+    )
+    theta = region.outline().window.theta(np.random.default_rng(0).normal(size=(400, 2)) * 2)
+    members = theta[region.contains(theta)]
+    p = overconfident.y_prob
+    curves = region.model_.probabilities(members, overconfident.grid)
+    far = np.abs(curves - overconfident.grid).max(axis=1)
+    average = np.abs(region.model_.probabilities(members, p) - p).mean(axis=1)
+    assert len(members) > 50
+    assert largest.lower <= far.min() <= far.max() <= largest.upper
+    assert mean.lower <= average.min() <= average.max() <= mean.upper
+    assert 0 < largest.lower < largest.estimate < largest.upper
+    assert largest.certified == overconfident.certified
+    assert p.min() <= largest.at <= p.max()
+    assert mean.at is None
+
+
+def test_within_is_yes_no_or_undecided(calibrated, overconfident):
+    assert calibrated.within(0.9) is True
+    assert overconfident.within(0.01) is False
+    assert calibrated.within(0.01) is None
+    assert overconfident.within(0.01, mean=True) is False
+    for wrong in (0, 1.0, -0.1, "0.1", True, np.nan):
+        with pytest.raises(InvalidValueError, match=r"'tolerance' .*must be between 0 and 1"):
+            calibrated.within(wrong)
+
+
+def test_an_empty_belt_has_no_limits():
+    """A curve that goes up and down again: no shift and stretch fits."""
+    p = np.linspace(0.02, 0.98, 400)
+    y = np.random.default_rng(0).random(400) < np.where(np.abs(p - 0.5) < 0.25, 0.95, 0.05)
+    belt = belt_of(y, p)
+    assert belt.status == "empty"
+    assert np.isnan([belt.largest_deviation.upper, belt.mean_deviation.lower]).all()
+    assert belt.within(0.5) is None
+    assert "no limit" in str(belt)
+    json.dumps(belt.to_dict(), allow_nan=False)
+
+
+def test_what_a_belt_prints(overconfident):
+    text, page = str(overconfident), overconfident._repr_html_()
+    assert max(map(len, text.split("\n"))) <= 80
+    text = " ".join(text.split())
+    for words in ("Kind of misfit: spread", "intercept", "slope", "largest deviation", "±0."):
+        assert words in text
+        assert words in page
+    assert "<table>" in page
+
+
+def test_the_dictionary_of_a_belt(calibrated):
+    content = json.loads(json.dumps(calibrated.to_dict(), allow_nan=False))
+    assert content["pvalue"] == calibrated.pvalue
+    assert content["coverage"] == 0.95
+    keys = "status contradicted gap certified intervals departures largest_deviation mean_deviation"
+    assert list(content["belt"]) == keys.split()
+    assert content["belt"]["largest_deviation"]["upper"] == calibrated.largest_deviation.upper
+    assert [row["parameter"] for row in content["belt"]["intervals"]] == ["intercept", "slope"]
+    assert len(calibrated.to_dict(grid=True)["belt"]["lower"]) == 201

@@ -17,15 +17,9 @@ from exactregion.cli.data import (
     read_data,
     split_names,
 )
-from exactregion.cli.output import (
-    Page,
-    Results,
-    facts_of_test,
-    interval_records,
-    settings_record,
-    shorten,
-)
-from exactregion.cli.tables import group_records, show_groups, show_models
+from exactregion.cli.guards import Guard, guard_text, read_guards
+from exactregion.cli.output import Page, Results, facts_of_test, settings_record, shorten
+from exactregion.cli.tables import group_records, kinds_of_groups, show_groups, show_models
 from exactregion.data.table import check_file
 from exactregion.engine.progress import showing
 from exactregion.errors import InvalidValueError, optional_module
@@ -40,8 +34,6 @@ Examples:
   exactregion calibrate pima_predictions.csv --outcome y --probability p
   exactregion calibrate pima_predictions.csv --outcome y --probability p \\
       --test-only --fail-below 5%"""
-
-CALIBRATED = {"intercept": "0", "slope": "1"}
 
 MANY_GROUPS = 50
 """More groups than this, most of them with one row, are no groups."""
@@ -76,6 +68,41 @@ class Found:
     by: list[str]
     belts: er.CalibrationBelts | None = None
     groups: pd.DataFrame | None = None
+    files: int = 1
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """Describe the data for people."""
+        facts = facts_of(self.head)
+        if self.files > 1:
+            facts["rows"] += f" in {self.files:,} files"
+        return facts
+
+    def record(self, name: str, *, grid: bool) -> dict[str, Any]:
+        """Describe test and belt of one model for programs, but for what all models share."""
+        test = self.tests[name]
+        if self.belts is None:
+            described = {**test.to_dict(), "coverage": None, "belt": None}
+        else:
+            described = self.belts[name].to_dict(grid=grid)
+        return {key: value for key, value in described.items() if key not in settings_record(test)}
+
+    def model_records(self, table: pd.DataFrame, *, grid: bool) -> list[dict[str, Any]]:
+        """Describe each of several models."""
+        adjusted = table["pvalue_holm"]
+        return [
+            {"probability": name, "pvalue_holm": adjusted[name], **self.record(name, grid=grid)}
+            for name in self.tests
+        ]
+
+    def guarded(self, guards: list[Guard]) -> list[dict[str, Any]]:
+        """Say what each guard found, of each model where there are several."""
+        several = len(self.tests) > 1
+        return [
+            ({"probability": name} if several else {}) | guard.record(belt)
+            for name, belt in (self.belts or {}).items()
+            for guard in guards
+        ]
 
 
 @opt.with_options
@@ -98,12 +125,22 @@ def calibrate(
     test_only: bool = opt.flag(
         "--test-only", "The p-value without the belt: quick for large files.", opt.METHOD
     ),
+    fail_above: list[str] | None = opt.option(
+        opt.RESULTS,
+        "SIZE",
+        "Exit with code 1 if the predictions are off by more than SIZE somewhere, for certain. "
+        "Or name the limit: lower=SIZE, upper=SIZE, mean-lower=SIZE or mean-upper=SIZE.",
+    ),
+    grid: bool = opt.flag("--grid", "With --json: the curves of the belt too.", opt.RESULTS),
 ) -> None:
     """Test whether predicted probabilities are calibrated, and show where they are not.
 
     The outcomes must be held out: not used to fit what predicts. With several models, --fail-below
-    looks at their p-values adjusted for their number; with --by, at those of the groups.
+    looks at their p-values adjusted for their number; with --by, at those of the groups. With many
+    rows hardly any predictions pass a test; --fail-above goes by how far off they are.
     """
+    guards = read_guards(fail_above)
+    _check_belt_options(guards, grid, output, belt=not (test_only or more or cluster))
     check_outcome(predictions, [*predictions.probability, *(predictions.by or ())])
     results = Results(output, output.alpha(search.resamples))
     files = [file, *(more or ())]
@@ -122,43 +159,71 @@ def calibrate(
         "probability": names[0] if one else names,
         "by": found.by[0] if len(found.by) == 1 else found.by or None,
         **settings_record(first),
-        **(_record(names[0], found) if one else {}),
-        "models": None if one else _model_records(table, found),
+        **(found.record(names[0], grid=grid) if one else {}),
+        "models": None if one else found.model_records(table, grid=grid),
         "groups": None if groups is None else group_records(groups),
+        "fail_above": found.guarded(guards) or None,
     }
-    facts = facts_of(found.head)
-    if more:
-        facts["rows"] += f" in {len(files):,} files"
-    page = Page("Are these predictions calibrated?")
-    facts |= {"predictions": ", ".join(names), **facts_of_test(first)}
-    if not one:
-        del facts["p-value"]
-    page.facts(facts)
-    if one and belts is not None:
-        _show_intervals(belts[names[0]], page)
-    elif not one:
-        show_models(table, belts, page)
+    page = _page(found, table)
     pvalue, decided = first.pvalue, "p ="
+    reason = "" if pvalue <= wording.SURPRISE else wording.misfit_text(first)
     if not one:
         pvalue, decided = float(table["pvalue_holm"].min()), "the smallest adjusted p-value is"
+        reason = kinds_of_groups(table, results.alpha)
     if groups is not None:
-        show_groups(groups, page)
         pvalue = float(groups["pvalue_holm"].min())
         decided = "the smallest adjusted p-value of a group is"
+        reason = kinds_of_groups(groups, results.alpha)
+    found_above = content["fail_above"] or []
+    page.paragraph(*(guard_text(record) for record in found_above))
+    failed = any(record["exceeded"] for record in found_above)
+    result: Any = tests if belts is None else belts
+    result = result[names[0]] if one else result
+    results.finish(
+        page, content, result, pvalue, decided, reason=reason, failed=failed, groups=groups
+    )
+
+
+def _page(found: Found, table: pd.DataFrame) -> Page:
+    """Show what was found to people."""
+    page, belts = Page("Are these predictions calibrated?"), found.belts
+    name, first = next(iter(found.tests.items()))
+    one = len(found.tests) == 1
+    facts = {**found.facts, "predictions": ", ".join(found.tests), **facts_of_test(first)}
+    if one:
+        facts |= wording.size_facts(first.size)
+    else:
+        del facts["p-value"]
+    page.facts(facts)
+    if not one:
+        show_models(table, belts, page)
+    elif belts is not None:
+        _show_numbers(belts[name], page)
+    if found.groups is not None:
+        show_groups(found.groups, page)
     if not one:
         total = int(first.question.trials.sum())
         page.paragraph(wording.answer_of_several(table["pvalue_holm"].to_dict(), calibration=True))
-        coverage = None if belts is None else belts[names[0]].coverage
+        coverage = None if belts is None else belts[name].coverage
         page.paragraph(wording.guarantee_of_several(total, coverage))
     elif belts is None:
         page.paragraph(wording.answer_of_test(first), wording.guarantee_of_test(first))
     else:
-        belt = belts[names[0]]
-        page.paragraph(wording.answer_of_belt(belt), wording.guarantee_of_belt(belt))
-    result: Any = tests if belts is None else belts
-    results.finish(
-        page, content, result[names[0]] if one else result, pvalue, decided, groups=groups
-    )
+        page.paragraph(
+            wording.answer_of_belt(belts[name]),
+            wording.answer_of_deviation(belts[name]),
+            wording.guarantee_of_belt(belts[name]),
+        )
+    return page
+
+
+def _check_belt_options(guards: list[Guard], grid: bool, output: opt.Output, *, belt: bool) -> None:
+    if guards and not belt:
+        raise InvalidValueError(
+            "--fail-above goes by the belt: leave out --test-only, --cluster and further files."
+        )
+    if grid and not (belt and output.json):
+        raise InvalidValueError("--grid goes with --json, and with a belt.")
 
 
 def _test_file(
@@ -271,7 +336,7 @@ def _test_pieces(
         "trials": trials,
         "event": predictions.event,
     }
-    return Found(head, tests, by, None, groups)
+    return Found(head, tests, by, None, groups, len(files))
 
 
 def _connect(address: str) -> Any:
@@ -286,44 +351,17 @@ def _connect(address: str) -> Any:
         ) from error
 
 
-def _record(name: str, found: Found) -> dict[str, Any]:
-    """Describe test and belt of one model for programs."""
-    test, belt = found.tests[name], None if found.belts is None else found.belts[name]
-    return {
-        "pvalue": test.pvalue,
-        "rank": test.rank,
-        "z": test.statistic,
-        "coverage": None if belt is None else belt.coverage,
-        "belt": None if belt is None else _belt_record(belt),
-    }
-
-
-def _model_records(table: pd.DataFrame, found: Found) -> list[dict[str, Any]]:
-    return [
-        {
-            "probability": name,
-            "pvalue_holm": table.loc[name, "pvalue_holm"],
-            **_record(name, found),
-        }
-        for name in found.tests
-    ]
-
-
-def _belt_record(belt: er.CalibrationBelt) -> dict[str, Any]:
-    keys = ("status", "contradicted", "gap", "certified", "grid", "estimate", "lower", "upper")
-    return {
-        **{key: getattr(belt, key) for key in keys},
-        "intervals": interval_records(belt.intervals),
-        "departures": [vars(one) for one in belt.departures],
-    }
-
-
-def _show_intervals(belt: er.CalibrationBelt, page: Page) -> None:
+def _show_numbers(belt: er.CalibrationBelt, page: Page) -> None:
+    """Put the recalibration and the deviations of one belt on the page."""
     level = wording.percent(belt.coverage)
     page.table(
         [wording.RECALIBRATION, "estimate", f"{level} interval, individual", "if calibrated"],
         [
-            (str(name), *wording.estimate_and_interval(row), CALIBRATED[str(name)])
+            (str(name), *wording.estimate_and_interval(row), wording.CALIBRATED[str(name)])
             for name, row in belt.intervals.iterrows()
         ],
+    )
+    page.table(
+        ["as probabilities", "estimate", f"{level} limits", "if calibrated"],
+        wording.deviation_rows(belt),
     )

@@ -246,13 +246,17 @@ class Results:
         result: Any,
         pvalue: float,
         decided: str,
+        *,
+        reason: str = "",
+        failed: bool = False,
         **reported: Any,
     ) -> None:
-        """Print the results, write the files, and exit with 1 if --fail-below says so.
+        """Print the results, write the files, and exit with 1 if --fail-below or `failed` says so.
 
         `page` is for people, `content` for programs. `result` draws, reports and saves itself, or
-        is a mapping with the tests of several models. `decided` says what `pvalue` is. `reported`
-        is what the report shows besides, such as groups.
+        is a mapping with the tests of several models. `decided` says what `pvalue` is, `reason`
+        what is wrong if it is rejected. `reported` is what the report shows besides, such as
+        groups.
         """
         rejected = None if self.alpha is None else pvalue <= self.alpha * (1 + ROUNDING)
         if self.output.json:
@@ -261,13 +265,14 @@ class Results:
         else:
             if rejected is not None:
                 word = "Rejected" if rejected else "Not rejected"
-                page.paragraph(
+                text = (
                     f"{word} at the level {self.alpha:g} of --fail-below: {decided} {pvalue:.4g}."
                 )
+                page.paragraph(f"{text} {reason}" if rejected and reason else text)
             page.show()
         sys.stdout.flush()
         self._write(result, {"about": _about(content), "command": COMMAND.get(None), **reported})
-        if rejected:
+        if rejected or failed:
             raise typer.Exit(1)
 
     def _write(self, result: Any, reported: dict[str, Any]) -> None:

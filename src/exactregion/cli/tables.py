@@ -22,6 +22,9 @@ def show_models(table: pd.DataFrame, belts: er.CalibrationBelts | None, page: Pa
             found = belts[cells[0]].intervals.iterrows()
             cells += [" ".join(wording.estimate_and_interval(row)) for _, row in found]
     page.table(names, rows)
+    kinds = kinds_of_groups(table, None)
+    if kinds:
+        page.paragraph(kinds)
 
 
 def _pvalues(table: pd.DataFrame) -> list[tuple[str, float, float]]:
@@ -62,3 +65,17 @@ def show_groups(groups: pd.DataFrame, page: Page) -> None:
         "Adjusted p-values (Holm) may be looked at together: if all groups are calibrated, one or "
         "more is 0.05 or less at most 5 times in 100."
     )
+    kinds = kinds_of_groups(groups, None)
+    if kinds:
+        page.paragraph(kinds)
+
+
+def kinds_of_groups(table: pd.DataFrame, alpha: float | None) -> str:
+    """Name the kind of misfit of the groups, or models, that are rejected."""
+    rejected = table[table["pvalue_holm"] <= (wording.SURPRISE if alpha is None else alpha)]
+    named = {
+        ", ".join(map(str, key)) if isinstance(key, tuple) else str(key): kind
+        for key, kind in rejected["misfit"].items()
+    }
+    kinds = "; ".join(f"{name}: {kind}" for name, kind in named.items())
+    return f"Kinds of misfit: {kinds}." if kinds else ""

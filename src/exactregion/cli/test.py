@@ -9,7 +9,7 @@ from exactregion.cli import options as opt
 from exactregion.cli.data import Data, check_probabilities, facts_of, read_data
 from exactregion.cli.fit import fit_region
 from exactregion.cli.output import Page, Results, facts_of_test, settings_record
-from exactregion.cli.tables import show_models
+from exactregion.cli.tables import kinds_of_groups, show_models
 from exactregion.errors import InvalidValueError
 from exactregion.plotting import wording
 from exactregion.testing.groups import table_of
@@ -83,18 +83,25 @@ def run_test(
         "candidates": [
             {
                 "name": name,
-                "pvalue": one.pvalue,
                 "pvalue_holm": table.loc[name, "pvalue_holm"],
-                "rank": one.rank,
-                "z": one.statistic,
+                **_own(one.to_dict(), settings_record(one)),
             }
             for name, one in found.items()
         ],
     }
-    decided = "p =" if len(found) == 1 else "the smallest adjusted p-value is"
+    one = len(found) == 1
+    decided = "p =" if one else "the smallest adjusted p-value is"
     pvalue = float(table["pvalue_holm"].min())
-    result = first if len(found) == 1 else found
-    results.finish(_page(data, found, table), content, result, pvalue, decided)
+    reason = kinds_of_groups(table, results.alpha)
+    if one:
+        reason = "" if first.pvalue <= wording.SURPRISE else wording.misfit_text(first)
+    page = _page(data, found, table)
+    results.finish(page, content, first if one else found, pvalue, decided, reason=reason)
+
+
+def _own(record: dict[str, Any], shared: dict[str, Any]) -> dict[str, Any]:
+    """Leave out what all candidates share, which is on top."""
+    return {key: value for key, value in record.items() if key not in shared}
 
 
 def _check_candidates(names: list[str], parameters: str | None, family: opt.Family) -> None:
@@ -157,7 +164,8 @@ def _page(data: Data, found: dict[str, ExactTestResult], table: pd.DataFrame) ->
     facts = facts_of(data.to_dict(), data.unused, data.predictions)
     name, result = next(iter(found.items()))
     if len(found) == 1:
-        page.facts({**facts, "candidate": name, **facts_of_test(result)})
+        size = wording.size_facts(result.size)
+        page.facts({**facts, "candidate": name, **facts_of_test(result), **size})
         page.paragraph(wording.answer_of_test(result), wording.guarantee_of_test(result))
         return page
     page.facts({**facts, "settings": facts_of_test(result)["settings"]})

@@ -60,7 +60,7 @@ def _hashes(*arrays: Any) -> npt.NDArray[np.uint64]:
 
     columns = [column for values in arrays for column in _columns(values)]
     frame = pd.DataFrame(dict(enumerate(columns)))
-    return pd.util.hash_pandas_object(frame, index=False).to_numpy()
+    return np.asarray(pd.util.hash_pandas_object(frame, index=False), dtype=np.uint64)
 
 
 def _columns(values: Any) -> Iterator[npt.NDArray[Any]]:

@@ -15,8 +15,9 @@ import os
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 from uuid import uuid4
 
 import numpy as np
@@ -87,6 +88,8 @@ def finite(content: Any) -> Any:
     """Turn what NumPy has into what JSON has; NaN and infinities into None."""
     if isinstance(content, Mapping):
         return {str(key): finite(value) for key, value in content.items()}
+    if isinstance(content, Record):
+        return content.to_dict()
     if isinstance(content, np.generic):
         return finite(content.item())
     if isinstance(content, (list, tuple, np.ndarray)):
@@ -94,6 +97,22 @@ def finite(content: Any) -> Any:
     if isinstance(content, float) and not math.isfinite(content):
         return None
     return content
+
+
+class Record:
+    """A dataclass of results that programs can read: `to_dict` gives its fields as plain values."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the attributes as a dictionary of plain values, ready for JSON.
+
+        Arrays become lists; NaN and infinities become None. Attributes that hold one number per
+        data set, or the data, are left out.
+        """
+        return {
+            one.name: finite(getattr(self, one.name))
+            for one in fields(cast("Any", self))
+            if not one.metadata.get("large")
+        }
 
 
 def pack(header: Mapping[str, Any], arrays: Arrays) -> bytes:

@@ -1,6 +1,11 @@
 """Engines: Z for many candidates. All give the same numbers; they differ in what they cost."""
 
-from exactregion.engine.blocks import DEFAULT_BATCH, check_batch, statistics_of
+from exactregion.engine.blocks import (
+    DEFAULT_BATCH,
+    check_batch,
+    statistics_of,
+    statistics_with_parts,
+)
 from exactregion.engine.evaluate import Paths, statistics_of_many
 from exactregion.engine.terms import PreparedStatistic
 
@@ -11,4 +16,5 @@ __all__ = [
     "check_batch",
     "statistics_of",
     "statistics_of_many",
+    "statistics_with_parts",
 ]

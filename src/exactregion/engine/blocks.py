@@ -23,6 +23,7 @@ __all__ = [
     "check_numbers",
     "has_certainties",
     "statistics_of",
+    "statistics_with_parts",
 ]
 
 DEFAULT_BATCH = 2**28
@@ -58,6 +59,23 @@ def statistics_of(
 
     All m data sets, the original in its seat among them, go through the same products.
     """
+    return _statistics(candidates, resampling, statistic, with_parts=False)[0]
+
+
+def statistics_with_parts(
+    candidates: Candidates, resampling: Resampling, statistic: PreparedStatistic
+) -> list[FloatArray]:
+    """Compute Z as `statistics_of` does, then that of each part of the statistic."""
+    return _statistics(candidates, resampling, statistic, with_parts=True)
+
+
+def _statistics(
+    candidates: Candidates,
+    resampling: Resampling,
+    statistic: PreparedStatistic,
+    *,
+    with_parts: bool,
+) -> list[FloatArray]:
     at = statistic.at(candidates)
     features: list[Features] = [term.features for term in at.terms]
     contradictions = _contradictions(candidates, resampling.m)
@@ -81,12 +99,15 @@ def statistics_of(
             measured.append([term.values(cloud) for term, cloud in pairs])
         impossible.append(points[-1][0])
     with np.errstate(over="ignore"):
-        Z = at.combine([np.concatenate(parts, axis=1) for parts in zip(*measured, strict=True)])
-    check_numbers(Z, candidates)
+        joined = [np.concatenate(parts, axis=1) for parts in zip(*measured, strict=True)]
+        Zs = at.combine(joined, with_parts=with_parts)
+    for Z in Zs:
+        check_numbers(Z, candidates)
     if contradictions is None:
-        return Z
+        return Zs
     certain = (candidates.inputs.trials * (P == 1)).sum(axis=-1)
-    return np.where(certain[:, None] + np.concatenate(impossible, axis=1) > 0, np.inf, Z)
+    contradicted = certain[:, None] + np.concatenate(impossible, axis=1) > 0
+    return [np.where(contradicted, np.inf, Z) for Z in Zs]
 
 
 def has_certainties(candidates: Candidates) -> bool:

@@ -19,11 +19,10 @@ from exactregion.engine.blocks import IMPOSSIBLE, check_numbers
 from exactregion.engine.information import information_of_block, scale_for, variance_of
 from exactregion.engine.terms import (
     check_columns,
-    check_shape,
     checked,
+    combined,
     flat,
     metric_of,
-    nested,
 )
 from exactregion.features.grid import (
     add_products,
@@ -164,8 +163,8 @@ class ChunkPlan:
                 found.append(rounded.astype(self.precision, copy=False))
         return found
 
-    def statistics(self, sums: ChunkSums) -> FloatArray:
-        """Turn the sums over all rows into Z: shape (m,)."""
+    def statistics(self, sums: ChunkSums) -> list[FloatArray]:
+        """Turn the sums over all rows into Z (m,), then that of each part of the statistic."""
         measured, expected = [], []
         by_chunk = [sums.rounded[index] for index in sorted(sums.rounded)]
         for which, (term, end) in enumerate(zip(flat(self.terms), self.ends, strict=True)):
@@ -183,13 +182,10 @@ class ChunkPlan:
             cloud = np.ascontiguousarray(sums.points[:, columns].T)[:, None, :]
             with np.errstate(over="ignore"):
                 measured.append(measure(cloud, sums.centre[columns, None], W))
-        structure = self.terms
-        Z = self.statistic.combine(
-            nested(structure, iter(measured)), nested(structure, iter(expected))
-        )
-        Z = check_shape(self.statistic, Z, (1, self.draws.m))[0]
-        check_numbers(Z)
-        return np.where(sums.certain + sums.points[:, -1] > 0, np.inf, Z)
+        Zs = combined(self.statistic, self.terms, measured, expected, with_parts=True)
+        for Z in Zs:
+            check_numbers(Z)
+        return [np.where(sums.certain + sums.points[:, -1] > 0, np.inf, Z[0]) for Z in Zs]
 
 
 def _bound_of(term: Term) -> FloatArray | None:

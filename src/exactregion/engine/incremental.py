@@ -306,7 +306,7 @@ class PathSet:
             for loop in loops:
                 self.paths[nearest].follow(thresholds, loop, start, stop)
             self._places[nearest] = some[stop - 1]
-        return at.combine([loop.out for loop in loops])
+        return at.combine([loop.out for loop in loops])[0]
 
     def cost(
         self, probabilities: FloatArray, at: StatisticAt, starts: Sequence[int] = ()

@@ -38,8 +38,8 @@ __all__ = [
     "StatisticAt",
     "TermAt",
     "check_columns",
-    "check_shape",
     "checked",
+    "combined",
     "flat",
     "metric_of",
     "nested",
@@ -214,7 +214,23 @@ def _called(measure: OfLabels, labels: Any, probabilities: FloatArray, X: Any) -
     return Z
 
 
-def check_shape(statistic: Statistic, Z: Any, shape: tuple[int, ...]) -> FloatArray:
+def combined(
+    statistic: Statistic,
+    terms: Sequence[Terms],
+    measured: Sequence[FloatArray],
+    expected: Sequence[FloatArray | None],
+    *,
+    with_parts: bool,
+) -> list[FloatArray]:
+    """Turn what was measured (T, m) for each term into Z (T, m); then those of the parts."""
+    structured = nested(terms, iter(measured)), nested(terms, iter(expected))
+    Zs = [statistic.combine(*structured)]
+    if with_parts:
+        Zs += statistic.combine_parts(*structured)
+    return [_check_shape(statistic, Z, measured[0].shape) for Z in Zs]
+
+
+def _check_shape(statistic: Statistic, Z: Any, shape: tuple[int, ...]) -> FloatArray:
     """Check that `combine` gave one number per data set and candidate."""
     if np.shape(Z) != shape:
         raise InvalidValueError(
@@ -236,14 +252,15 @@ class StatisticAt:
         """Number of coordinates of the points of all terms."""
         return sum(term.features.width for term in self.terms)
 
-    def combine(self, measured: Sequence[FloatArray]) -> FloatArray:
-        """Turn what was measured (T, m) for each term into Z (T, m)."""
-        statistic, structure = self.prepared.statistic, self.prepared.terms
+    def combine(
+        self, measured: Sequence[FloatArray], *, with_parts: bool = False
+    ) -> list[FloatArray]:
+        """Turn what was measured (T, m) for each term into Z (T, m), and those of its parts."""
+        statistic = self.prepared.statistic
         expected: list[FloatArray | None] = [None] * len(self.terms)
         if statistic.uses_expectations:
             expected = [term.expectation(self.prepared.m) for term in self.terms]
-        Z = statistic.combine(nested(structure, iter(measured)), nested(structure, iter(expected)))
-        return check_shape(statistic, Z, measured[0].shape)
+        return combined(statistic, self.prepared.terms, measured, expected, with_parts=with_parts)
 
 
 @dataclass(frozen=True, eq=False)

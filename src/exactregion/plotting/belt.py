@@ -11,6 +11,7 @@ import numpy as np
 from exactregion._typing import FloatArray, IntArray
 from exactregion.calibration import CalibrationBelt, Departure, calibration_belt
 from exactregion.data.sample import Sample
+from exactregion.deviation import Deviation
 from exactregion.errors import optional_module
 from exactregion.models import fixed_probabilities
 from exactregion.plotting import canvas, wording
@@ -56,6 +57,8 @@ class BeltDisplay(canvas.Display):
         Where the diagonal is outside the belt.
     status : {"bounded", "unbounded", "disconnected", "empty"}
         That of the region of recalibrations.
+    largest_deviation : Deviation, optional
+        Limits of how far the curve is from the diagonal, marked where it can be farthest.
 
     Attributes
     ----------
@@ -89,6 +92,7 @@ class BeltDisplay(canvas.Display):
     trials: IntArray
     departures: tuple[Departure, ...] = ()
     status: str = "bounded"
+    largest_deviation: Deviation | None = None
 
     @classmethod
     def from_belt(
@@ -209,6 +213,7 @@ class BeltDisplay(canvas.Display):
             self._draw_belt(**kwargs)
         self._draw_departures()
         draw_points(ax, self.points, up, canvas.INK, f"observed, {self._level} exact limits")
+        self._draw_deviation()
         if self.histogram_ax_ is not None:
             self._draw_histogram(self.histogram_ax_)
         (self.histogram_ax_ or ax).set_xlabel("predicted probability")
@@ -241,6 +246,18 @@ class BeltDisplay(canvas.Display):
             ends = [departure.start, departure.stop]
             self.ax_.plot(ends, ends, color=canvas.VERMILION, label=label, **style)
             label = None
+
+    def _draw_deviation(self) -> None:
+        """Mark where the curve can be farthest from the diagonal."""
+        found = self.largest_deviation
+        if found is None or found.at is None:
+            return
+        at = found.at
+        ends = [float(np.interp(at, self.grid, bound)) for bound in (self.lower, self.upper)]
+        farthest = max(ends, key=lambda end: abs(end - at))
+        label = f"within ±{wording.limit_text(found.upper, upper=True)} everywhere"
+        style: dict[str, Any] = {"linewidth": 1.2, "marker": "_", "markersize": 7}
+        self.ax_.plot([at, at], [at, farthest], color=canvas.INK, label=label, **style)
 
     def _draw_histogram(self, ax: Axes) -> None:
         """Draw the predictions of outcomes that happened upwards, the others downwards."""

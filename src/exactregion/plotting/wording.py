@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import textwrap
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,9 +13,13 @@ from exactregion._typing import FloatArray
 from exactregion.calibration import CalibrationBelt, Departure
 from exactregion.region import ConfidenceRegion
 from exactregion.testing.result import ExactTestResult
+from exactregion.testing.size import CalibrationSize
 
 SURPRISE = 0.05
 """p-values up to this are called evidence; it changes words only."""
+
+CALIBRATED = {"intercept": "0", "slope": "1"}
+"""Parameters of a recalibration that changes nothing."""
 
 RECALIBRATION = "logistic recalibration"
 """expit(a + b logit p), by an intercept a and a slope b."""
@@ -133,7 +139,14 @@ def answer_of_test(result: ExactTestResult) -> str:
     else:
         found = f"There is no {evidence}: {null} not rejected"
         reason = f"If {what.format('are')}, outcomes at least this unusual occur {often}"
-    return f"{found} at the level {SURPRISE:g} (p = {result.pvalue:.4g}). {reason}."
+    answer = f"{found} at the level {SURPRISE:g} (p = {result.pvalue:.4g}). {reason}."
+    return f"{answer} {misfit_text(result)}" if result.pvalue <= SURPRISE else answer
+
+
+def misfit_text(result: ExactTestResult) -> str:
+    """Name the kind of misfit, and say what is off."""
+    misfit = result.misfit
+    return f"Kind of misfit: {misfit.kind}. {misfit.text[0].upper()}{misfit.text[1:]}."
 
 
 def answer_of_several(adjusted: Mapping[Any, float], *, calibration: bool) -> str:
@@ -259,10 +272,97 @@ def guarantee_of_belt(belt: CalibrationBelt) -> str:
     """Say what is certain of a calibration belt."""
     return (
         f"{_exact_pvalue(int(belt.trials.sum()))}. The belt is simultaneous: it contains the whole "
-        f"true curve with probability {percent(belt.coverage)} if that curve is a {RECALIBRATION} "
-        "of the predictions. Both assume independent rows, and that nothing was fitted to these "
-        "outcomes."
+        f"true curve, and the limits of deviations hold, with probability {percent(belt.coverage)} "
+        f"if that curve is a {RECALIBRATION} of the predictions. All assume independent rows, and "
+        "that nothing was fitted to these outcomes."
     )
+
+
+def limit_text(value: float, *, upper: bool) -> str:
+    """Write a limit of a deviation: rounded up if it is an upper one, else down."""
+    if not np.isfinite(value):
+        return "none"
+    digits = 3 if value >= 0.01 or value <= 0 else 1 - int(np.floor(np.log10(value)))
+    digits = min(digits, 9)
+    rounded = (np.ceil if upper else np.floor)(value * 10**digits) / 10**digits
+    return f"{rounded:.{digits}f}" if rounded else "0"
+
+
+def deviation_rows(belt: CalibrationBelt) -> list[tuple[str, str, str, str]]:
+    """Return name, estimate, limits and ideal of the deviations, for a table."""
+    rows = []
+    for name, found in (("largest", belt.largest_deviation), ("mean", belt.mean_deviation)):
+        ends = (limit_text(found.lower, upper=False), limit_text(found.upper, upper=True))
+        limits = "empty" if np.isnan(found.upper) else f"[{ends[0]}, {ends[1]}]"
+        estimate = "none" if np.isnan(found.estimate) else f"{found.estimate:.3f}"
+        rows.append((f"{name} deviation", estimate, limits, "0"))
+    return rows
+
+
+def answer_of_deviation(belt: CalibrationBelt) -> str:
+    """Say how far off the predictions can be, to someone who knows no statistics."""
+    largest, mean = belt.largest_deviation, belt.mean_deviation
+    if np.isnan(largest.upper):
+        return (
+            f"There is no limit of how far off they are, since no {RECALIBRATION} of the "
+            "predictions fits."
+        )
+    upper, average = (limit_text(each.upper, upper=True) for each in (largest, mean))
+    how = "proven" if largest.certified else "searched, not proven"
+    text = (
+        f"With {percent(belt.coverage)} confidence they are calibrated to within ±{upper} "
+        f"everywhere, the most around {largest.at:.2f}, and to within ±{average} on average"
+    )
+    lower = limit_text(largest.lower, upper=False)
+    if float(lower) > 0:
+        text += f"; somewhere they are off by {lower} at least"
+    return f"{text} ({how})."
+
+
+def size_facts(size: CalibrationSize) -> dict[str, str]:
+    """Describe the size of miscalibration in the data at hand."""
+    facts = {"means": f"{size.predicted:.4g} predicted, {size.observed:.4g} observed"}
+    for name, key in (("Brier score", "brier"), ("log loss", "log_loss")):
+        part = getattr(size, f"{key}_miscalibration")
+        facts[name] = f"{getattr(size, key):.4g}, of which {part:.3g} miscalibration"
+    return facts | {"ECE": f"{size.ece:.3f} in 15 bins, {size.smooth_ece:.3f} smooth"}
+
+
+def belt_text(belt: CalibrationBelt) -> str:
+    """Write verdict, intercept, slope and deviations of a belt: text of 80 columns."""
+    level = f"{percent(belt.coverage)} limits"
+    head = ("", "estimate", level, "if calibrated")
+    lines = [head, *_belt_rows(belt)]
+    first, *widths = (max(map(len, column)) for column in zip(*lines, strict=True))
+    table = [
+        "  ".join([name.ljust(first), *map(str.rjust, cells, widths)]) for name, *cells in lines
+    ]
+    verdict = [answer_of_belt(belt), answer_of_deviation(belt)]
+    paragraphs = [textwrap.fill(text, 80) for text in verdict]
+    return "\n".join([*paragraphs, "", *(line.rstrip() for line in table)])
+
+
+def belt_html(belt: CalibrationBelt) -> str:
+    """Write the same as HTML, for notebooks."""
+    head = ("", "estimate", f"{percent(belt.coverage)} limits", "if calibrated")
+    cells = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
+    rows = "".join(
+        f"<tr><th>{html.escape(row[0])}</th>"
+        + "".join(f"<td>{html.escape(cell)}</td>" for cell in row[1:])
+        + "</tr>"
+        for row in _belt_rows(belt)
+    )
+    verdict = (answer_of_belt(belt), answer_of_deviation(belt))
+    texts = "".join(f"<p>{html.escape(text)}</p>" for text in verdict)
+    return f"{texts}<table><tr>{cells}</tr>{rows}</table>"
+
+
+def _belt_rows(belt: CalibrationBelt) -> list[tuple[str, ...]]:
+    rows = [
+        (str(name), *estimate_and_interval(row), CALIBRATED[str(name)])
+        for name, row in belt.intervals.iterrows()
+    ]
+    return [*rows, *deviation_rows(belt)]
 
 
 def _exact_pvalue(trials: int) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from exactregion._typing import BoolArray, FloatArray, IntArray
+from exactregion.data.files import Record
 from exactregion.data.reading import collected, numeric, read_inputs
 from exactregion.errors import InvalidValueError
 from exactregion.models import LinearModel, Model
@@ -43,7 +44,7 @@ LOGIT_END = 700.0
 
 
 @dataclass(frozen=True, eq=False)
-class Band:
+class Band(Record):
     """Bounds of P(Y=1|x) at given inputs.
 
     Attributes
@@ -96,7 +97,7 @@ class Band:
 
 
 @dataclass(frozen=True, eq=False)
-class Risk:
+class Risk(Record):
     """Bounds of the probability of misclassification.
 
     Attributes

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from exactregion._typing import BoolArray, FloatArray, IntArray
+from exactregion.data.files import Record
 from exactregion.data.sample import Sample
 from exactregion.data.sources import number_of_workers
 from exactregion.engine import Paths, PreparedStatistic, check_batch, statistics_of_many
@@ -39,7 +40,7 @@ many different inputs in turn."""
 
 
 @dataclass(frozen=True, eq=False)
-class Evaluation:
+class Evaluation(Record):
     """All that went into the rank of one θ: enough to compute it again by hand.
 
     Attributes
@@ -56,12 +57,12 @@ class Evaluation:
         P_θ(Y=+1|x) in each of the user's rows.
     """
 
-    labels: IntArray = field(repr=False)
+    labels: IntArray = field(repr=False, metadata={"large": True})
     seat: int
-    Z: FloatArray = field(repr=False)
+    Z: FloatArray = field(repr=False, metadata={"large": True})
     rank: int
     pvalue: float
-    probabilities: FloatArray = field(repr=False)
+    probabilities: FloatArray = field(repr=False, metadata={"large": True})
 
 
 @dataclass(frozen=True, eq=False)

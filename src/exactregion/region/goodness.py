@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from exactregion._typing import FloatArray
+from exactregion.data.files import Record
 from exactregion.kernels import Gaussian
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.largest_pvalue import ranks_spent, search_largest
@@ -32,7 +33,7 @@ sets with an interaction, the wide kernel alone rejects 17, and 6 beside it and 
 
 
 @dataclass(frozen=True, eq=False)
-class GoodnessOfFit:
+class GoodnessOfFit(Record):
     """The outcome of a test of a family.
 
     Attributes

@@ -12,13 +12,14 @@ import ast
 import re
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from scipy.linalg import null_space
 
 from exactregion._typing import BoolArray, FloatArray
+from exactregion.data.files import Record
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.models.restricted import Restricted
 from exactregion.ranking import AcceptedRanks
@@ -64,7 +65,7 @@ class Hypothesis:
 
 
 @dataclass(frozen=True)
-class HypothesisTest:
+class HypothesisTest(Record):
     """The outcome of a test of a linear hypothesis.
 
     Attributes
@@ -98,10 +99,6 @@ class HypothesisTest:
     gap: float = field(repr=False)
     evaluations: int = field(repr=False)
     seconds: float = field(repr=False)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the attributes as a dictionary of plain values."""
-        return asdict(self)
 
 
 def hypothesis_test(

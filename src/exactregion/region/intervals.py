@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from exactregion._typing import FloatArray
+from exactregion.data.files import Record
 from exactregion.data.reading import as_real, read_only
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.region.bounds import focused_bounds, joint_bounds, number_bounds
@@ -27,7 +28,7 @@ __all__ = ["Interval", "functional_interval", "interval_table", "parameter_inter
 
 
 @dataclass(frozen=True)
-class Interval:
+class Interval(Record):
     """An interval for one number g(θ).
 
     Attributes

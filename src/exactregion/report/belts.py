@@ -21,9 +21,9 @@ from exactregion.report.figures import (
     name_ticks,
     new_figure,
 )
-from exactregion.report.page import Figure, Key, Page, Pointer, Section, Words
+from exactregion.report.page import Figure, Key, Page, Pointer, Section, Table, Words
 from exactregion.report.regions import interval_table
-from exactregion.report.tests import groups_table
+from exactregion.report.tests import groups_table, misfit_section
 
 
 def page_of_belt(belt: CalibrationBelt, title: str | None = None, id: str = "") -> Page:
@@ -32,7 +32,7 @@ def page_of_belt(belt: CalibrationBelt, title: str | None = None, id: str = "") 
     return Page(
         title=title or "Calibration of predictions",
         question="Do outcomes happen as often as predicted?",
-        answer=wording.answer_of_belt(belt),
+        answer=f"{wording.answer_of_belt(belt)} {wording.answer_of_deviation(belt)}",
         guarantee=wording.guarantee_of_belt(belt),
         verdict="against" if belt.pvalue <= wording.SURPRISE or belt.departures else "fits",
         facts=belt_facts(belt),
@@ -46,10 +46,12 @@ def page_of_belt(belt: CalibrationBelt, title: str | None = None, id: str = "") 
                         f"{wording.RECALIBRATION.capitalize()}: individual {level} intervals",
                         belt.intervals,
                     ),
+                    _deviations(belt),
                     Words(_meaning(belt)),
                 ],
                 beside=True,
             ),
+            misfit_section(belt.test),
             Section("Reliability diagram", [groups_table(display.points, level)]),
         ],
         assumptions=[
@@ -60,6 +62,14 @@ def page_of_belt(belt: CalibrationBelt, title: str | None = None, id: str = "") 
         ],
         code=code_of(belt),
     )
+
+
+def _deviations(belt: CalibrationBelt) -> Table:
+    """List the limits of how far off predictions are."""
+    found = "proven" if belt.certified else "searched"
+    caption = f"Distance from the diagonal, {wording.percent(belt.coverage)} together, {found}"
+    rows = [list(row[:3]) for row in wording.deviation_rows(belt)]
+    return Table(caption, ["", "Estimate", "Limits"], rows)
 
 
 def _departures(belt: CalibrationBelt) -> list[str]:

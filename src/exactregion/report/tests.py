@@ -26,7 +26,7 @@ from exactregion.report.figures import (
     name_ticks,
     new_figure,
 )
-from exactregion.report.page import Figure, Key, Page, Pointer, Section, Table
+from exactregion.report.page import Figure, Key, Page, Pointer, Section, Table, Words
 from exactregion.testing.result import ExactTestResult
 
 ASSUMPTIONS = [
@@ -59,11 +59,13 @@ def sections_of_test(result: ExactTestResult, name: str = "", id: str = "") -> l
     """Draw a test, that of the model of this name if there are several."""
     question, before = result.question, f"{name}: " if name else ""
     null = _null_figure(NullDisplay.from_result(result, draw=False), f"null{id}")
+    misfit = misfit_section(result)
     groups = groups_section(
         question.probabilities, question.successes, question.trials, f"groups{id}"
     )
     return [
         Section(f"{before}Null distribution", [null, _table(result)], beside=True),
+        replace(misfit, heading=f"{before}{misfit.heading}"),
         replace(groups, heading=f"{before}{groups.heading}"),
     ]
 
@@ -77,6 +79,46 @@ def _table(result: ExactTestResult) -> Table:
         ["Median of the alternatives", wording.number(middle)],
     ]
     return Table("The test in numbers", ["", "Value"], rows)
+
+
+def misfit_section(result: ExactTestResult) -> Section:
+    """Say which kind of misfit is clearest, what each part thought, and how much is off."""
+    surprising = result.pvalue <= wording.SURPRISE
+    words = [wording.misfit_text(result)] if surprising else []
+    words.append(
+        "The parts of the statistic look for one kind of misfit each. Their p-values describe: "
+        "each is exact on its own, the smallest of them is not. The p-value of the test, which is "
+        "that of all parts together, decides."
+        if result.parts
+        else "The statistic has no parts that look for one kind of misfit each."
+    )
+    rows = [[part.name, part.kind, f"{part.pvalue:.4g}", f"{part.rank:,}"] for part in result.parts]
+    heads = ["Part", "Looks for", "p-value", "Rank"]
+    tables = [Table("The parts of the statistic", heads, rows)] if rows else []
+    return Section("What is off, and how much", [Words(words), *tables, _size_table(result)])
+
+
+def _size_table(result: ExactTestResult) -> Table:
+    size, number = result.size, wording.number
+    rows = [["Observed less predicted share", number(size.difference)]]
+    rows += [
+        ["Intercept and slope, most likely", f"{number(size.intercept)} and {number(size.slope)}"]
+    ]
+    for name, key in (("Brier score", "brier"), ("Log loss", "log_loss")):
+        parts = [
+            number(getattr(size, f"{key}_{part}"))
+            for part in ("miscalibration", "discrimination", "uncertainty")
+        ]
+        rows.append([name, number(getattr(size, key))])
+        rows.append(
+            [
+                "= miscalibration − discrimination + uncertainty",
+                f"{parts[0]} − {parts[1]} + {parts[2]}",
+            ]
+        )
+    rows.append(["Expected calibration error, 15 bins", number(size.ece)])
+    rows.append(["Smooth calibration error", number(size.smooth_ece)])
+    return Table("Size in these data, without limits", ["", "Value"], rows)
 
 
 def _null_figure(display: NullDisplay, id: str = "null") -> Figure:

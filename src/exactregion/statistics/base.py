@@ -187,6 +187,15 @@ class Statistic(ABC):
         return np.asarray(values[0])
 
     @property
+    def parts(self) -> tuple[Statistic, ...]:
+        """The statistics that it puts together; none where it is one itself."""
+        return ()
+
+    def combine_parts(self, values: Sequence[Any], expected: Sequence[Any]) -> list[FloatArray]:
+        """Turn what was measured into Z (T, m) of each of the `parts`, as each is on its own."""
+        return []
+
+    @property
     def needs_all_rows(self) -> bool:
         """Whether all rows must be in memory at once."""
         return False

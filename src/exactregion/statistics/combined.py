@@ -108,12 +108,23 @@ class _Sum(Statistic):
     def _part(statistic: Statistic) -> Statistic:
         return statistic
 
+    @property
+    def parts(self) -> tuple[Statistic, ...]:
+        """The statistics that are put together."""
+        return self.statistics
+
+    def combine_parts(self, values: Sequence[Any], expected: Sequence[Any]) -> list[FloatArray]:
+        """Let each part combine its own terms."""
+        parts = zip(self.statistics, values, expected, strict=True)
+        return [statistic.combine(measured, known) for statistic, measured, known in parts]
+
     def combine(self, values: Sequence[Any], expected: Sequence[Any]) -> FloatArray:
         """Add what the parts make of their own terms."""
         total = None
-        parts = zip(self.statistics, self.weights, values, expected, strict=True)
-        for statistic, weight, measured, known in parts:
-            Z = statistic.combine(measured, known)
+        Zs = self.combine_parts(values, expected)
+        for statistic, weight, Z, known in zip(
+            self.statistics, self.weights, Zs, expected, strict=True
+        ):
             # the expectation of a term is that of the part only if Z is what the term measures
             plain = type(statistic).combine is Statistic.combine
             scaled = weight * self._scaled(Z, known[0] if plain else None)
@@ -241,6 +252,15 @@ class Multiscale(Statistic, name="multiscale"):
         widths = [{setting: share * getattr(kernel, setting)} for share in MULTIPLES]
         kernels = [replace(kernel, **width) for width in widths]
         return Omnibus(*(Discrepancy(each, standardize=self.standardize) for each in kernels))
+
+    @property
+    def parts(self) -> tuple[Statistic, ...]:
+        """One statistic per width, from the narrowest to the widest."""
+        return self.together.parts
+
+    def combine_parts(self, values: Sequence[Any], expected: Sequence[Any]) -> list[FloatArray]:
+        """Return Z of each width."""
+        return self.together.combine_parts(values, expected)
 
     def terms(self, inputs: InputSummary) -> Sequence[Terms]:
         """Sum the features of each width."""

@@ -1,6 +1,17 @@
 """Exact tests of a fixed candidate, on data in memory, in files or on a cluster."""
 
+from exactregion.testing.misfit import Misfit, Part
 from exactregion.testing.result import ExactTestResult
+from exactregion.testing.size import CalibrationSize, calibration_size
 from exactregion.testing.tests import calibration_test, compare, model_test
 
-__all__ = ["ExactTestResult", "calibration_test", "compare", "model_test"]
+__all__ = [
+    "CalibrationSize",
+    "ExactTestResult",
+    "Misfit",
+    "Part",
+    "calibration_size",
+    "calibration_test",
+    "compare",
+    "model_test",
+]

@@ -65,6 +65,7 @@ def _row(result: ExactTestResult) -> dict[str, float | int]:
         "pvalue": result.pvalue,
         "rank": result.rank,
         "statistic": result.statistic,
+        "misfit": result.misfit.kind,
     }
 
 

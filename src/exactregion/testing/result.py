@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from exactregion._typing import FloatArray, IntArray
+from exactregion.data.files import finite
 from exactregion.ranking import pvalue_of, rank_of
+from exactregion.statistics import Statistic
+from exactregion.testing.misfit import Misfit, Part, misfit_of, part_of
+from exactregion.testing.size import CalibrationSize, size_of
 
 if TYPE_CHECKING:
     from exactregion.plotting import NullDisplay
@@ -66,6 +72,9 @@ class ExactTestResult:
         Z of the alternatives.
     question : Question
         What was tested, by what.
+    parts : tuple of Part
+        What each part of the statistic thought, if it has parts: ranks and p-values on the same
+        data sets. They describe; `pvalue` decides.
     """
 
     pvalue: float
@@ -73,11 +82,46 @@ class ExactTestResult:
     statistic: float
     null_distribution: FloatArray = field(repr=False)
     question: Question = field(repr=False)
+    parts: tuple[Part, ...] = field(default=(), repr=False)
 
     @property
     def n_resamples(self) -> int:
         """Number of alternatives, m - 1."""
         return len(self.null_distribution)
+
+    @cached_property
+    def misfit(self) -> Misfit:
+        """The kind of misfit that is clearest: a description, which matters if `pvalue` is small.
+
+        It goes by the part with the smallest p-value, and by the signs of the residuals.
+        """
+        return misfit_of(self.parts, self.question, is_infinite=bool(np.isinf(self.statistic)))
+
+    @cached_property
+    def size(self) -> CalibrationSize:
+        """How far outcomes are from the probabilities: descriptive numbers.
+
+        Of rows that came in chunks they are computed from means over groups of 0.001 in width.
+        """
+        data = self.question
+        return size_of(data.probabilities, data.successes, data.trials)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the command prints with ``--json``: plain values, not finite ones as None.
+
+        The keys are kind, statistic (its name), resamples, seed, pvalue, rank, z, misfit, parts and
+        size. `null_distribution` and the data are left out.
+        """
+        return {
+            "kind": self.question.kind,
+            "statistic": self.question.statistic.partition("(")[0].lower(),
+            "resamples": self.n_resamples,
+            "seed": self.question.seed,
+            **finite({"pvalue": self.pvalue, "rank": self.rank, "z": self.statistic}),
+            "misfit": self.misfit.to_dict(),
+            "parts": [part.to_dict() for part in self.parts],
+            "size": self.size.to_dict(),
+        }
 
     def plot(self, **kwargs: Any) -> NullDisplay:
         """Draw the null distribution: needs matplotlib, ``pip install exactregion[plot]``.
@@ -118,8 +162,13 @@ class ExactTestResult:
         return write_report(self, path, title=title, **more)
 
 
-def result_of(Z: FloatArray, seat: int, question: Question) -> ExactTestResult:
-    """Rank the original, in its seat, among the m data sets with these Z."""
+def result_of(
+    Z: FloatArray,
+    seat: int,
+    question: Question,
+    parts: Iterable[tuple[Statistic, FloatArray]] = (),
+) -> ExactTestResult:
+    """Rank the original, in its seat, among the m data sets with these Z, and those of parts."""
     rank = rank_of(Z, seat)
     return ExactTestResult(
         pvalue=float(pvalue_of(rank, len(Z))),
@@ -127,4 +176,5 @@ def result_of(Z: FloatArray, seat: int, question: Question) -> ExactTestResult:
         statistic=float(Z[seat]),
         null_distribution=np.delete(Z, seat),
         question=question,
+        parts=tuple(part_of(statistic, values, seat) for statistic, values in parts),
     )

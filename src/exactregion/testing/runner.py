@@ -23,7 +23,7 @@ from exactregion.data.frames import encode_text
 from exactregion.data.reading import check_total, no_trials_error, read_predictions
 from exactregion.data.sample import CHUNK_ROWS, Inputs, Sample, Shared
 from exactregion.data.sources import Rows, Source, map_in_order, number_of_workers
-from exactregion.engine.blocks import statistics_of
+from exactregion.engine.blocks import statistics_with_parts
 from exactregion.engine.chunks import Chunk, ChunkPlan, ChunkSums, sums_of_chunk
 from exactregion.engine.progress import advance, showing
 from exactregion.engine.terms import PreparedStatistic
@@ -101,10 +101,15 @@ class CandidateTest:
         if not self.calibration:  # predictions that are the inputs leave no ties
             sample = sample.with_ties_ordered_by(probabilities)
         p = probabilities[sample.inputs.order]
-        return result_of(self._statistics(sample, p), self.draws.seat, question)
+        return self._result(self._statistics(sample, p), question)
 
-    def _statistics(self, sample: Sample, p: FloatArray) -> FloatArray:
-        """Compute Z of the m data sets, with probabilities in canonical order: shape (m,)."""
+    def _result(self, Zs: list[FloatArray], question: Question) -> ExactTestResult:
+        """Rank the original by the statistic, and by each of its parts."""
+        parts = zip(self.statistic.parts, Zs[1:], strict=True)
+        return result_of(Zs[0], self.draws.seat, question, parts)
+
+    def _statistics(self, sample: Sample, p: FloatArray) -> list[FloatArray]:
+        """Compute Z (m,) of the data sets and of the parts, with p in canonical order."""
         small = collapsed(sample, p) if self.statistic.merges_equal_rows else None
         if small is not None:
             return self._at_once(*small)
@@ -122,7 +127,7 @@ class CandidateTest:
         found = self._by_chunks(summaries, sums, inputs.shared)
         return self._at_once(sample, p) if found is None else found[0]
 
-    def _at_once(self, sample: Sample, p: FloatArray) -> FloatArray:
+    def _at_once(self, sample: Sample, p: FloatArray) -> list[FloatArray]:
         """Compute Z with all rows at hand."""
         inputs = sample.inputs
         if not self._prepared or self._prepared[0][0] is not inputs:
@@ -133,8 +138,8 @@ class CandidateTest:
         candidates = Candidates(inputs, p[None], sample.is_counts, model, theta)
         # used once: there is no need to keep uniforms
         resampling = Resampling(sample, self.draws.n_resamples, self.draws.entropy, cache_bytes=0)
-        Z: FloatArray = statistics_of(candidates, resampling, self._prepared[0][1])[0]
-        return Z
+        found = statistics_with_parts(candidates, resampling, self._prepared[0][1])
+        return [Z[0] for Z in found]
 
     # --- rows in chunks ---
 
@@ -157,16 +162,15 @@ class CandidateTest:
         found = None if self.statistic.needs_all_rows else self._by_chunks(summaries, sums)
         if found is None:
             raise self._needs_all_rows_error()
-        Z, summed = found
-        question = self._question(seen.columns, *summed.by_probability)
-        return result_of(Z, self.draws.seat, question)
+        Zs, summed = found
+        return self._result(Zs, self._question(seen.columns, *summed.by_probability))
 
     def _by_chunks(
         self,
         summaries: Iterable[ChunkSummary],
         sums: Callable[[ChunkPlan], ChunkSums],
         shared: Shared = (),
-    ) -> tuple[FloatArray, ChunkSums] | None:
+    ) -> tuple[list[FloatArray], ChunkSums] | None:
         """Compute Z from the two passes over all chunks; None where all rows must be in memory."""
         summary = InputSummary.of_chunks(summaries, calibration=self.calibration, shared=shared)
         plan = ChunkPlan.of(self.statistic, summary, self.draws, *self._family)
@@ -185,7 +189,7 @@ class CandidateTest:
             tally = replace(tally, rows=np.column_stack([tally.rows, p]))
         sample, p = sample_of(tally, COUNTED[0] if classes is None else classes[1])
         question = self._question(seen.columns, p, sample.successes, sample.inputs.trials)
-        return result_of(self._at_once(sample, p), self.draws.seat, question)
+        return self._result(self._at_once(sample, p), question)
 
     def _on_groups_of(self, source: Source) -> Iterator[tuple[Any, ExactTestResult]]:
         """Test each group, which takes two passes per group and one to count."""

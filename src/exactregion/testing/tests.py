@@ -152,7 +152,8 @@ def compare(
     Returns
     -------
     pandas.DataFrame
-        One row per candidate, with pvalue, pvalue_holm, rank and statistic.
+        One row per candidate, with pvalue, pvalue_holm, rank, statistic, and the kind of misfit
+        that is clearest, which matters where the p-value is small.
 
     Examples
     --------
@@ -191,8 +192,9 @@ def compare(
         for name, candidate in candidates.items()
     }
     results = {name: test.on_sample(sample, p) for name, p in probabilities.items()}
-    rows = {name: (r.pvalue, r.rank, r.statistic) for name, r in results.items()}
-    table = pd.DataFrame.from_dict(rows, orient="index", columns=["pvalue", "rank", "statistic"])
+    rows = {name: (r.pvalue, r.rank, r.statistic, r.misfit.kind) for name, r in results.items()}
+    columns = ["pvalue", "rank", "statistic", "misfit"]
+    table = pd.DataFrame.from_dict(rows, orient="index", columns=columns)
     table.insert(1, "pvalue_holm", holm(table["pvalue"]))
     return table.rename_axis("candidate")
 
@@ -296,7 +298,8 @@ def calibration_test(
         The table has one row per model, group, or group of a model: n (trials), the observed and
         the mean predicted share, pvalue (that of this model and these rows alone; groups have draws
         of their own), pvalue_holm (valid for all rows of the table together: of those that are
-        calibrated, one or more is ≤ α with probability at most α), rank and statistic.
+        calibrated, one or more is ≤ α with probability at most α), rank, statistic, and the kind
+        of misfit that is clearest, which matters where the p-value is small.
 
     Examples
     --------

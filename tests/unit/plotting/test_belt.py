@@ -26,8 +26,11 @@ def shifted():
 
 def test_belt_and_histogram(belt):
     display = belt.plot()
+    *texts, last = legend_texts(display.ax_)
     belt_words = ["95% belt, simultaneous", "estimate", "observed, 95% exact limits"]
-    assert legend_texts(display.ax_) == ["calibrated", *belt_words]
+    assert texts == ["calibrated", *belt_words]
+    assert last.startswith("within ±0.")
+    assert last.endswith(" everywhere")
     assert display.ax_.get_title(loc="left") == (
         f"Calibration: exact p-value {belt.pvalue:.4g} (n = 90)"
     )

@@ -116,7 +116,11 @@ def test_answer_and_guarantee_are_those_of_the_wording(pages, read, region, test
             wording.answer_of_test(tested),
             wording.guarantee_of_test(tested),
         ),
-        ("belt", wording.answer_of_belt(belt), wording.guarantee_of_belt(belt)),
+        (
+            "belt",
+            f"{wording.answer_of_belt(belt)} {wording.answer_of_deviation(belt)}",
+            wording.guarantee_of_belt(belt),
+        ),
     ):
         reader = read(pages[name])
         assert reader.texts("p", **{"class": "said"}) == [answer]

@@ -207,7 +207,7 @@ def test_compare_gives_a_row_a_candidate_with_what_model_test_gives():
     table = er.compare(candidates, X, Y, n_resamples=99, rng=5)
     assert table.index.tolist() == ["right", "wrong", "flat"]
     assert table.index.name == "candidate"
-    assert table.columns.tolist() == ["pvalue", "pvalue_holm", "rank", "statistic"]
+    assert table.columns.tolist() == ["pvalue", "pvalue_holm", "rank", "statistic", "misfit"]
     for name, candidate in candidates.items():
         alone = run(candidate, rng=5)
         row = table.loc[name, ["pvalue", "rank", "statistic"]]
