@@ -169,7 +169,7 @@ class ProbabilityAxis:
 
         At the limits curves are interpolated on the logit scale, where belts are about straight.
         """
-        if len(grid) < 2:
+        if grid[0] >= self.low and grid[-1] <= self.high:
             return [grid, *curves]
         inner = grid[(grid > self.low) & (grid < self.high)]
         x = np.unique(np.concatenate([np.clip(grid[[0, -1]], self.low, self.high), inner]))
