@@ -55,7 +55,14 @@ def belt():
     return er.calibration_belt(rng.uniform(size=80) < p, p**3, n_resamples=39, rng=0)
 
 
-ANALYSES = {one.__name__: one for one in (plane, cloud, line, evil, tested, belt)}
+def models():
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0.001, 0.05, size=80)  # rare events, on logit axes
+    return er.calibration_belt(rng.uniform(size=80) < 2 * p, {"a": p, EVIL: p**2}, **FEW)
+
+
+FEW = {"n_resamples": 39, "rng": 0}
+ANALYSES = {one.__name__: one for one in (plane, cloud, line, evil, tested, belt, models)}
 
 
 @pytest.fixture(scope="session")

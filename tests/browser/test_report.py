@@ -54,7 +54,8 @@ FIGURES = {
     "cloud": ["plane", "band0"],
     "line": ["plane", "band0"],
     "tested": ["null", "groups"],
-    "belt": ["belt", "groups"],
+    "belt": ["belt"],
+    "models": ["belts", "belt-0", "belt-1"],
 }
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from scipy.special import expit, logit
 
-from exactregion._typing import BoolArray, FloatArray, IntArray
+from exactregion._typing import FloatArray, IntArray
 from exactregion.errors import InvalidValueError
 from exactregion.plotting import wording
 
@@ -164,9 +164,18 @@ class ProbabilityAxis:
         inside = np.clip(probabilities, self.low, self.high)
         return np.asarray(logit(inside) if self.scale == "logit" else inside)
 
-    def holds(self, probabilities: FloatArray) -> BoolArray:
-        """Return which probabilities are within the limits."""
-        return np.asarray((probabilities >= self.low) & (probabilities <= self.high))
+    def cut(self, grid: FloatArray, *curves: FloatArray) -> list[FloatArray]:
+        """Return the part of a grid, and of curves along it, that is within the limits.
+
+        At the limits curves are interpolated on the logit scale, where belts are about straight.
+        """
+        if grid[0] >= self.low and grid[-1] <= self.high:
+            return [grid, *curves]
+        inner = grid[(grid > self.low) & (grid < self.high)]
+        x = np.unique(np.concatenate([np.clip(grid[[0, -1]], self.low, self.high), inner]))
+        smallest = np.finfo(np.float64).tiny, 1 - np.finfo(np.float64).eps
+        ends = (logit(np.clip(curve, *smallest)) for curve in curves)
+        return [x, *(expit(np.interp(logit(x), logit(grid), end)) for end in ends)]
 
     def bins(self, number: int) -> FloatArray:
         """Return the edges of bins that look equally wide, as probabilities."""

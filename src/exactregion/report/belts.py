@@ -110,12 +110,12 @@ def _figure(display: BeltDisplay, id: str = "") -> Figure:
     name_ticks(top.xaxis[0], across)
     name_ticks(top.yaxis[0], up)
     below, bars = _histogram(display, top.x_range, across, f"histogram{id}")
-    inside, level = across.holds(display.grid), wording.percent(display.coverage)
-    grid = across.place(display.grid[inside])
+    level = wording.percent(display.coverage)
     pointers, keys = [bars], []
     if display.status != "empty":
         curves = (display.lower, display.upper, display.estimate)
-        lower, upper, estimate = (up.place(curve[inside]) for curve in curves)
+        p, *cut = across.cut(display.grid, *curves)
+        grid, (lower, upper, estimate) = across.place(p), map(up.place, cut)
         area = {"x": grid, "y1": lower, "y2": upper}
         add_glyph(top, "varea", area, {"fill_color": "blue"}, fill_alpha=0.25)
         for bound in (lower, upper):

@@ -93,14 +93,12 @@ def _tables_of_models(
         return tables
     level = wording.percent(next(iter(belts.values())).coverage)
     rows = [
-        [
-            wording.shortened(name, 120),
-            *(" ".join(wording.estimate_and_interval(r)) for _, r in belt.intervals.iterrows()),
-        ]
+        [wording.shortened(name, 120), str(parameter), *wording.estimate_and_interval(row)]
         for name, belt in belts.items()
+        for parameter, row in belt.intervals.iterrows()
     ]
     caption = f"{wording.RECALIBRATION.capitalize()}: individual {level} intervals"
-    return [*tables, Table(caption, ["Model", "Intercept", "Slope"], rows)]
+    return [*tables, Table(caption, ["Model", "", "Estimate", "Interval"], rows)]
 
 
 HEADS = ["Outcomes", "Observed", "Predicted", "p", "p, adjusted"]
@@ -144,12 +142,12 @@ def _overlay(display: BeltsDisplay) -> Figure:
     keys = [Key("dash-muted", "calibrated")]
     for index, (name, one) in enumerate(display.belts.items()):
         color, dash = f"model{index % len(MODELS)}", DASHES[index // len(MODELS) % len(DASHES)]
-        inside = across.holds(one.grid)
         if one.status != "empty":
-            x, lower, upper = across.place(one.grid[inside]), one.lower[inside], one.upper[inside]
-            area = {"x": x, "y1": up.place(lower), "y2": up.place(upper)}
+            p, *curves = across.cut(one.grid, one.lower, one.upper, one.estimate)
+            x, (lower, upper, estimate) = across.place(p), map(up.place, curves)
+            area = {"x": x, "y1": lower, "y2": upper}
             add_glyph(plot, "varea", area, {"fill_color": color}, fill_alpha=0.18)
-            add_line(plot, x, up.place(one.estimate[inside]), color, line_width=2, line_dash=dash)
+            add_line(plot, x, estimate, color, line_width=2, line_dash=dash)
         predicted, observed = one.points[["predicted", "observed"]].to_numpy().T
         points = {"x": across.place(predicted), "y": up.place(observed)}
         add_glyph(plot, "scatter", points, {"line_color": color, "fill_color": color}, size=6)
