@@ -21,8 +21,9 @@ if TYPE_CHECKING:
         compare_nested,
     )
     from exactregion.save import load
-    from exactregion.testing import calibration_test, compare, model_test
+    from exactregion.testing import calibration_test, compare, model_test, segment_test
     from exactregion.testing.result import ExactTestResult
+    from exactregion.testing.segment_result import SegmentTestResult
 
 __all__ = [
     "Band",
@@ -35,6 +36,7 @@ __all__ = [
     "Interval",
     "RegionClassifier",
     "Risk",
+    "SegmentTestResult",
     "Summary",
     "__version__",
     "calibration_belt",
@@ -48,6 +50,7 @@ __all__ = [
     "model_test",
     "models",
     "plotting",
+    "segment_test",
     "statistics",
 ]
 
@@ -62,8 +65,9 @@ _PUBLIC = {
         *("Summary", "compare_nested"),
     ),
     "save": ("load",),
-    "testing": ("calibration_test", "compare", "model_test"),
+    "testing": ("calibration_test", "compare", "model_test", "segment_test"),
     "testing.result": ("ExactTestResult",),
+    "testing.segment_result": ("SegmentTestResult",),
 }
 _HOMES = {name: module for module, names in _PUBLIC.items() for name in names}
 _MODULES = {
