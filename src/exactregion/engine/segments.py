@@ -18,14 +18,15 @@ from exactregion._typing import FloatArray, IntArray
 from exactregion.data.sample import BLOCK_ROWS, CHUNK_ROWS, Extent, blocks
 from exactregion.data.segments import Segments
 from exactregion.engine.blocks import IMPOSSIBLE
+from exactregion.engine.chunks import Chunk
 from exactregion.features.grid import on_grid
 from exactregion.resampling import Draws, place_successes
 
 __all__ = ["SegmentPlan", "SegmentSums", "saddlepoint", "segment_statistics", "sums_of_segments"]
 
 GROUP = 64
-"""Data sets whose outcomes are made at once: the totals of 1,000 segments are 256 kB, which stay in
-the cache while rows are added to them."""
+"""Data sets whose outcomes are made at once: their sums over 1,000 segments are 128 kB, which stay
+in the cache while rows are added to them."""
 
 STEEPEST = 16.0
 """Logits of predictions are limited to this size, 1e-7 of a probability, so that they have a grid.
@@ -86,45 +87,46 @@ class SegmentSums:
         )
 
 
-def sums_of_segments(
-    index: int, keys: Any, p: FloatArray, trials: IntArray, observed: IntArray, plan: SegmentPlan
-) -> SegmentSums:
-    """Sum over one chunk, block after block.
+def sums_of_segments(chunk: Chunk, plan: SegmentPlan) -> SegmentSums:
+    """Sum over one chunk, block after block; its X are the `keys` of segments.
 
     Rows are ordered by segments, then predictions and trials: the sums do not depend on the order
     of rows in the chunk, and rows of the same segments are added up before they are distributed.
     """
     from exactregion.engine import compiled  # Numba is slow to import
 
-    p = np.where(p < IMPOSSIBLE, 0.0, p)
-    order = np.lexsort([trials, p, *keys.T[::-1]])
-    keys, p, trials, observed = keys[order], p[order], trials[order], observed[order]
-    whole = np.int32 if plan.extent.total < 2**31 else np.int64
+    p = np.where(chunk.p < IMPOSSIBLE, 0.0, chunk.p)
+    order = np.lexsort([chunk.trials, p, *chunk.X.T[::-1]])
+    keys, p = chunk.X[order], p[order]
+    trials, observed = chunk.trials[order], chunk.successes[order]
     shape = (-(-plan.draws.m // GROUP), plan.number, GROUP)
-    successes = np.zeros(shape, dtype=whole)
+    successes = np.zeros(shape, dtype=np.int32 if plan.extent.total < 2**31 else np.int64)
     stretched = np.zeros(shape) if plan.stretch else None
     moments = np.zeros((plan.number, len(BOUNDS)))
-    x = np.clip(logit(p), -STEEPEST, STEEPEST)
-    weights = on_grid(x, plan.unit(STEEPEST))
-    ones = np.ones(BLOCK_ROWS, dtype=whole)
+    weights = on_grid(np.clip(logit(p), -STEEPEST, STEEPEST), plan.unit(STEEPEST))
+    # labels of a block add up to 4,096 at most: short numbers are added several at a time
+    short = np.int16 if plan.extent.row_trials <= 1 else np.int64
+    ones, within = np.ones(BLOCK_ROWS, dtype=short), np.zeros(shape[1:], dtype=short)
     for rows in blocks(len(p)):
         block = keys[rows]
         changes = np.flatnonzero((block[1:] != block[:-1]).any(axis=1)) + 1
         starts = np.concatenate([[0], changes, [len(block)]])
         pointers, segments = plan.segments.members(block[starts[:-1]])
-        within = np.add.reduceat(
-            _moments(p[rows], trials[rows], observed[rows], weights[rows], plan), starts[:-1]
+        each = _moments(p[rows], trials[rows], observed[rows], weights[rows], plan)
+        inside: Any = sparse.csr_array(
+            (np.ones(len(segments)), segments, pointers), shape=(len(changes) + 1, plan.number)
         )
-        entries = np.ones(len(segments))
-        shape_of_runs = (len(starts) - 1, plan.number)
-        moments += sparse.csr_array((entries, segments, pointers), shape=shape_of_runs).T @ within
-        number = index * (CHUNK_ROWS // BLOCK_ROWS) + rows.start // BLOCK_ROWS
-        drawn = _drawn(number, p[rows], trials[rows], observed[rows], plan)
+        moments += inside.T @ np.add.reduceat(each, starts[:-1])
+        number = chunk.index * (CHUNK_ROWS // BLOCK_ROWS) + rows.start // BLOCK_ROWS
+        drawn = _drawn(number, p[rows], trials[rows], observed[rows], plan.draws)
         for group, outcomes in enumerate(drawn):
-            runs = (starts, pointers, segments)
-            compiled.add_runs(outcomes, ones, *runs, successes[group])
+            within[:] = 0
+            compiled.add_runs(outcomes, ones, starts, pointers, segments, within)
+            successes[group] += within
             if stretched is not None:
-                compiled.add_runs(outcomes, weights[rows], *runs, stretched[group])
+                compiled.add_runs(
+                    outcomes, weights[rows], starts, pointers, segments, stretched[group]
+                )
     return SegmentSums(successes, stretched, moments)
 
 
@@ -140,14 +142,13 @@ def _moments(
 
 
 def _drawn(
-    number: int, p: FloatArray, trials: IntArray, observed: IntArray, plan: SegmentPlan
+    number: int, p: FloatArray, trials: IntArray, observed: IntArray, draws: Draws
 ) -> Iterator[Any]:
     """Yield the outcomes (b, `GROUP`) of one group of data sets after the other."""
     from exactregion.engine import compiled  # Numba is slow to import
 
-    draws, b = plan.draws, len(p)
-    generator = draws.of_block(number)
-    if plan.extent.row_trials > 1:
+    b, generator = len(p), draws.of_block(number)
+    if trials.max() > 1:
         K = np.empty((1, draws.m, b))
         U = generator.random((draws.n_resamples, b))
         place_successes(K, U, p[None], trials=trials, observed=observed, seat=draws.seat)

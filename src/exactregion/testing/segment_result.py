@@ -142,11 +142,12 @@ def share_limits(successes: IntArray, trials: IntArray, tail: float) -> tuple[An
     return limits[0], 1 - limits[1]
 
 
-def envelope(
-    critical: float, trials: FloatArray, expected: FloatArray, moments: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return the least and largest differences whose statistic does not exceed the critical one."""
-    _, _, variance, third = moments.T[:4]
+def envelope(critical: float, moments: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the least and largest differences whose statistic does not exceed the critical one.
+
+    `moments` are those of `SegmentSums`.
+    """
+    trials, expected, variance, third = moments.T[:4]
     ends = []
     for sign, farthest in ((-1.0, expected), (1.0, trials - expected)):
         low, high = np.zeros(len(trials)), np.maximum(farthest, 0.0)
