@@ -16,6 +16,7 @@ from exactregion.plotting.corner import CornerDisplay
 from exactregion.plotting.null import NullDisplay
 from exactregion.plotting.pvalues import PValueDisplay
 from exactregion.plotting.ranks import RankDisplay
+from exactregion.plotting.segments import SegmentDisplay
 from exactregion.region import ConfidenceRegion
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "NullDisplay",
     "PValueDisplay",
     "RankDisplay",
+    "SegmentDisplay",
     "display_region",
 ]
 
