@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -178,24 +179,10 @@ def _test_pieces(
     output: opt.Output,
 ) -> Found:
     """Test Parquet files piece by piece, on a cluster if there is one."""
-    if predictions.trials is not None:
-        raise InvalidValueError("--trials goes with one file that is read as a whole.")
-    for file in files:
-        check_file(Path(file))
-        if Path(file).suffix not in (".parquet", ".pq"):
-            raise InvalidValueError(
-                f"Several files, or a cluster, must be Parquet files. Got {file!r}: turn it into "
-                "Parquet, or give one CSV file alone."
-            )
     columns: Any = (predictions.outcome, predictions.probability)
     settings = search.settings | {"statistic": search.statistic, "pos_label": predictions.positive}
     settings |= {"n_jobs": search.jobs, "progress": output.progress}
-    with nullcontext() if cluster is None else _connect(cluster):
-        data: Any = sorted(files)
-        if cluster is not None:
-            import dask.dataframe as dd
-
-            data = dd.read_parquet(data)
+    with pieces(files, cluster, predictions) as data:
         test = er.calibration_test(*columns, data=data, **settings)
         groups = None
         if predictions.by is not None:
@@ -211,16 +198,33 @@ def _test_pieces(
     return content, test, None, groups
 
 
-def _connect(address: str) -> Any:
-    """Return a client of a Dask cluster."""
+@contextmanager
+def pieces(files: list[str], cluster: str | None, outcome: opt.Outcome) -> Iterator[Any]:
+    """Check Parquet files, and give them as data for a test, on a cluster if there is one."""
+    if outcome.trials is not None:
+        raise InvalidValueError("--trials goes with one file that is read as a whole.")
+    for file in files:
+        check_file(Path(file))
+        if Path(file).suffix not in (".parquet", ".pq"):
+            raise InvalidValueError(
+                f"Several files, or a cluster, must be Parquet files. Got {file!r}: turn it into "
+                "Parquet, or give one CSV file alone."
+            )
+    if cluster is None:
+        yield sorted(files)
+        return
     distributed = optional_module("distributed", "--cluster", "dask")
     try:
-        return distributed.Client(address, timeout=CLUSTER_TIMEOUT)
+        client = distributed.Client(cluster, timeout=CLUSTER_TIMEOUT)
     except (OSError, ValueError) as error:
         raise InvalidValueError(
             "--cluster must be the address of a Dask scheduler, such as tcp://host:8786. "
-            f"Nobody answers at {address!r}."
+            f"Nobody answers at {cluster!r}."
         ) from error
+    import dask.dataframe as dd
+
+    with client:
+        yield dd.read_parquet(sorted(files))
 
 
 def _belt_record(belt: er.CalibrationBelt) -> dict[str, Any]:

@@ -46,6 +46,7 @@ class Data:
     event: str
     successes: int
     trials: int
+    segments: list[str]
 
     def to_dict(self) -> dict[str, Any]:
         """Describe the data for programs."""
@@ -93,13 +94,14 @@ def read_data(
     *,
     numbers: Sequence[str] = (),
     group: str | None = None,
+    segments: Sequence[str] = (),
     all_inputs: bool = False,
     quiet: bool,
 ) -> Data:
     """Read the file, and take the columns that the options name.
 
-    `numbers` are further columns that must hold numbers, `group` one of any kind. All other columns
-    are inputs if none are named and `all_inputs` is true.
+    `numbers` are further columns that must hold numbers, `group` one of any kind, `segments` such
+    that may miss values. All other columns are inputs if none are named and `all_inputs` is true.
     """
     if columns.formula is None:
         check_outcome(columns, [*numbers, group])
@@ -116,14 +118,18 @@ def read_data(
         left, inputs = (columns_of_terms(side, names) for side in sides)
     else:
         left = [name for name in (columns.outcome, columns.trials) if name is not None]
-        inputs = _split_names(columns.inputs or (), table.columns)
+        inputs = split_names(columns.inputs or (), table.columns)
         if not inputs and all_inputs:
             inputs, unused = _possible_inputs(table, {*left, *numbers})
         check_outcome(columns, inputs)
+    named = split_names(segments, table.columns)
+    if named:
+        check_outcome(columns, named)
     is_counts = len(left if sides is None else sides[0]) == 2
     frame = table.take(
         [*left, *numbers, *inputs, *([] if group is None else [group])],
         numbers=[*numbers, *(left if is_counts else ())],
+        segments=named,
         drop_missing=reading.drop_missing,
     )
     if len(frame) < len(table):
@@ -135,7 +141,7 @@ def read_data(
     if sides is not None:
         design = Design.from_formula(str(columns.formula), frame, sides)
     outcomes = _read_outcomes(table, frame, columns, design)
-    return Data(table, frame, inputs, unused, design, *outcomes)
+    return Data(table, frame, inputs, unused, design, *outcomes, named)
 
 
 def read_value(text: str, column: pd.Series[Any]) -> object:
@@ -185,7 +191,7 @@ def _open_table(file: str, reading: Reading) -> Table:
     return read_table(file, delimiter=delimiter, decimal=reading.decimal)
 
 
-def _split_names(texts: Iterable[str], columns: Sequence[str]) -> list[str]:
+def split_names(texts: Iterable[str], columns: Sequence[str]) -> list[str]:
     """Split names at commas, except in a text that is a name as it stands."""
     names: list[str] = []
     for text in texts:

@@ -120,7 +120,7 @@ class SegmentDisplay(canvas.Display):
     @property
     def areas(self) -> FloatArray:
         """Areas of the dots, in proportion to the number of outcomes where it is not too small."""
-        return np.maximum(LARGEST * self.n / self.n.max(), SMALLEST)
+        return np.asarray(np.maximum(LARGEST * self.n / self.n.max(), SMALLEST))
 
     @property
     def _size(self) -> tuple[float, float]:

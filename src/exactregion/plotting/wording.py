@@ -152,8 +152,8 @@ def guarantee_of_segments(result: SegmentTestResult) -> str:
     """Say what is certain of the segments that are named."""
     return (
         f"{_exact_pvalue(result.trials)}. Segments with an adjusted p-value of 0.05 or less are "
-        "called off: at most 5 times in 100 is even one of them a segment in which all predictions "
-        "are right. This assumes independent rows, and that nothing was fitted to these outcomes."
+        "named: at most 5 times in 100 is even one of them a segment in which all predictions are "
+        "right. This assumes independent rows, and that nothing was fitted to these outcomes."
     )
 
 

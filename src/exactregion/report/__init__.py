@@ -1,4 +1,4 @@
-"""Reports: one HTML page that needs no network, for a test, a region or a belt.
+"""Reports: one HTML page that needs no network, for a test, a region, a belt or segments.
 
 The figures are drawn from the arrays of the Displays in `exactregion.plotting`, and answer the
 pointer; all that they need is in the page. Bokeh and Jinja2 are loaded when a report is written,
@@ -15,12 +15,13 @@ from exactregion.data.files import write_whole
 from exactregion.errors import InvalidTypeError, optional_module
 from exactregion.region import ConfidenceRegion
 from exactregion.testing.result import ExactTestResult
+from exactregion.testing.segment_result import SegmentTestResult
 
 __all__ = ["write_report"]
 
 
 def write_report(
-    result: ExactTestResult | ConfidenceRegion | CalibrationBelt,
+    result: ExactTestResult | ConfidenceRegion | CalibrationBelt | SegmentTestResult,
     path: str | Path,
     *,
     title: str | None = None,
@@ -29,8 +30,9 @@ def write_report(
 
     Parameters
     ----------
-    result : ExactTestResult, ConfidenceRegion or CalibrationBelt
-        Returned by `model_test`, `calibration_test` or `calibration_belt`, or a fitted region.
+    result : ExactTestResult, ConfidenceRegion, CalibrationBelt or SegmentTestResult
+        Returned by `model_test`, `calibration_test`, `calibration_belt` or `segment_test`, or a
+        fitted region.
     path : str or Path
         Where the page goes; an old one is replaced when the new one is complete.
     title : str, optional
@@ -57,12 +59,15 @@ def write_report(
     from exactregion.report.belts import page_of_belt
     from exactregion.report.page import render
     from exactregion.report.regions import page_of_region
+    from exactregion.report.segments import page_of_segments
     from exactregion.report.tests import page_of_test
 
     if isinstance(result, ExactTestResult):
         page = page_of_test(result, title)
     elif isinstance(result, CalibrationBelt):
         page = page_of_belt(result, title)
+    elif isinstance(result, SegmentTestResult):
+        page = page_of_segments(result, title)
     else:
         page = page_of_region(result, title)
     html = render(page).encode("utf-8")
