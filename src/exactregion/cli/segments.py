@@ -20,10 +20,10 @@ from exactregion.plotting import wording
 
 EXAMPLES = """
 Examples:
-  exactregion segments predictions.csv --outcome y --probability p \\
-      --segments age,sex,region --report segments.html
-  exactregion segments predictions.csv --outcome y --probability p \\
-      --segments age,sex,region --depth 3 --fail-below 1%"""
+  exactregion segments pima_predictions.csv --outcome y --probability p \\
+      --segments p --bins 8
+  exactregion segments pima_predictions.csv --outcome y --probability p \\
+      --segments p --fail-below 1% --report segments.html"""
 
 FEWEST, MOST = 10, 30
 """Segments that are printed, so many of them as are off."""
@@ -63,8 +63,8 @@ def segments(
 ) -> None:
     """Find the segments of the rows in which predicted probabilities are off.
 
-    All values of the columns and their combinations are tested at once, with p-values adjusted for
-    their number. The outcomes must be held out: not used to fit what predicts. --fail-below looks
+    All values of the columns, as in --segments age,sex,region, and their combinations are tested
+    at once, with p-values adjusted for their number. The outcomes must be held out: not used to fit what predicts. --fail-below looks
     at the smallest adjusted p-value, which is the exact p-value of all segments together.
     """
     probability = predictions.probability

@@ -208,26 +208,24 @@ def saddlepoint(S: FloatArray, variance: FloatArray, third: FloatArray) -> Float
 
     The tail probability of the number, P(S ≥ s) for s > 0, is approximated by that of a scaled
     Poisson variable with the same variance V and third moment κ, with the jumps of size 1 that
-    the number has: with c = κ/V, s taken ½ nearer to 0, u = c s / V,
+    the number has: with c = κ/V, s taken ½ nearer to 0 as for all whole numbers, u = c s / V,
 
         r² = 2 V/c² ((1 + u) log(1 + u) - u),  t = log(1 + u)/c,  w = 2 sinh(|t|/2) √(V (1 + u)),
 
-    Z = r + log(w/r)/r. Where V is large that is |S|/√V.
+    Z = r + log(w/r)/r. Where V is large that is |S|/√V. It is linear in s up to ½.
     """
     safe = np.where(variance > 0, variance, 1.0)
     c = third / safe
-    s = np.sign(S) * np.maximum(np.abs(S) - 0.5, 0.0)
+    distance = np.maximum(np.abs(S) - 0.5, 0.0)
+    s = np.copysign(np.maximum(distance, 0.5), S)
     u = np.maximum(c * s / safe, 1e-9 - 1)
-    flat = np.abs(u) < 1e-5
+    flat = np.abs(u) < 1e-5  # where rounding would take over
     per = np.where(c == 0, 1.0, c)
     log = np.log1p(u)
     squared = np.where(flat, s * s / safe * (1 - u / 3), 2 * safe / per**2 * ((1 + u) * log - u))
     t = np.where(flat, s / safe * (1 - u / 2), log / per)
-    r = np.sqrt(np.maximum(squared, 0.0))
-    small = r < 1e-5
-    r_safe = np.where(small, 1.0, r)
-    with np.errstate(over="ignore"):
-        w = 2 * np.sinh(np.minimum(np.abs(t) / 2, 300.0)) * np.sqrt(safe * (1 + u))
-    log_ratio = np.log(np.maximum(w, 1e-300) / r_safe)
-    Z = np.where(small, r, np.maximum(r + log_ratio / r_safe, 0.0))
+    # where V is all but 0, the sine would be infinite
+    w = 2 * np.sinh(np.minimum(np.abs(t) / 2, 300.0)) * np.sqrt(safe * (1 + u))
+    r = np.sqrt(squared)
+    Z = np.maximum(r + np.log(w / r) / r, 0.0) * np.minimum(2 * distance, 1.0)
     return np.asarray(np.where(variance > 0, Z, 0.0))

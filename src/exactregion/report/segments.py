@@ -9,7 +9,7 @@ from bokeh.models import FixedTicker
 
 from exactregion.plotting import SegmentDisplay, wording
 from exactregion.report.facts import code_of, segment_facts
-from exactregion.report.figures import add_glyph, add_line, limits_around, new_figure
+from exactregion.report.figures import add_glyph, add_line, label_of, limits_around, new_figure
 from exactregion.report.page import Figure, Key, Page, Pointer, Section, Table
 from exactregion.testing.segment_result import SegmentTestResult
 
@@ -59,7 +59,7 @@ def _figure(display: SegmentDisplay) -> Figure:
     )
     plot.yaxis[0].ticker = FixedTicker(ticks=places.tolist())
     plot.yaxis[0].major_label_overrides = {
-        float(place): wording.shortened(name, LONGEST)
+        float(place): label_of(wording.shortened(name, LONGEST))
         for place, name in zip(places, display.names, strict=True)
     }
     plot.ygrid[0].grid_line_color = None
@@ -72,7 +72,7 @@ def _figure(display: SegmentDisplay) -> Figure:
         lines |= {"y0": places[chosen], "y1": places[chosen]}
         add_glyph(plot, "segment", lines, {"line_color": role}, line_width=1.8)
         dots = {"x": display.difference[chosen], "y": places[chosen]}
-        dots["size"] = 1.1 * np.sqrt(display.areas[chosen])
+        dots["size"] = 1.4 * np.sqrt(display.areas[chosen])
         add_glyph(plot, "scatter", dots, {"fill_color": role, "line_color": role})
     texts = [
         f"{name}\nobserved minus expected: {difference:+.3f} ({lower:+.3f} to {upper:+.3f})\n"
