@@ -10,6 +10,7 @@ PARTS = (
     "misfit",
     "goodness",
     "hypotheses",
+    "segments",
     "defaults",
     "seeds",
     "areas",

@@ -64,8 +64,9 @@ def segments(
     """Find the segments of the rows in which predicted probabilities are off.
 
     All values of the columns, as in --segments age,sex,region, and their combinations are tested
-    at once, with p-values adjusted for their number. The outcomes must be held out: not used to fit what predicts. --fail-below looks
-    at the smallest adjusted p-value, which is the exact p-value of all segments together.
+    at once, with p-values adjusted for their number. The outcomes must be held out: not used to fit
+    what predicts. --fail-below looks at the smallest adjusted p-value, which is the exact p-value
+    of all segments together.
     """
     probability = predictions.probability
     results = Results(output, output.alpha(draws.resamples))

@@ -237,7 +237,8 @@ def calibration_test(
         are not in memory are read in chunks, as are memory maps and Dask collections.
     by : array-like of shape (n,), optional
         The group of each row. Each group is then tested on its own. Groups must not be made from
-        the outcomes.
+        the outcomes. For many groups, or such that overlap, use `segment_test`, which tests all
+        of them at once.
     statistic : str, Statistic or callable
         "omnibus" where None, or another as in `model_test`.
     n_resamples : int

@@ -260,7 +260,7 @@ def test_looks_at_chunks_add_up():
     ("segments", "options", "message"),
     [
         (FRAME.assign(Y=1), {"y": pd.Series(Y, name="y")}, "must not have the outcome as a column"),
-        (FRAME.assign(died=np.where(Y, "yes", "no")), {}, "'died = (yes|no)' instead, which has all"),
+        (FRAME.assign(died=np.where(Y, "yes", "no")), {}, "'died = (yes|no)' instead, which"),
         ({"ill": Y == 1}, {}, "'ill' instead, which has all positive outcomes"),
         (FRAME.assign(id=np.arange(600).astype(str)), {"min_rows": 300}, None),
         (
