@@ -24,10 +24,12 @@ if TYPE_CHECKING:
     from exactregion.testing import (
         CalibrationSize,
         ExactTestResult,
+        SegmentTestResult,
         calibration_size,
         calibration_test,
         compare,
         model_test,
+        segment_test,
     )
 
 __all__ = [
@@ -43,6 +45,7 @@ __all__ = [
     "Interval",
     "RegionClassifier",
     "Risk",
+    "SegmentTestResult",
     "Summary",
     "__version__",
     "calibration_belt",
@@ -57,6 +60,7 @@ __all__ = [
     "model_test",
     "models",
     "plotting",
+    "segment_test",
     "statistics",
 ]
 
@@ -72,8 +76,8 @@ _PUBLIC = {
     ),
     "save": ("load",),
     "testing": (
-        *("CalibrationSize", "ExactTestResult", "calibration_size", "calibration_test"),
-        *("compare", "model_test"),
+        *("CalibrationSize", "ExactTestResult", "SegmentTestResult", "calibration_size"),
+        *("calibration_test", "compare", "model_test", "segment_test"),
     ),
 }
 _HOMES = {name: module for module, names in _PUBLIC.items() for name in names}

@@ -11,7 +11,7 @@ import numpy as np
 from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.errors import InvalidTypeError, InvalidValueError
 
-__all__ = ["AcceptedRanks", "pvalue_of", "rank_of"]
+__all__ = ["AcceptedRanks", "pvalue_of", "rank_of", "step_down"]
 
 
 def rank_of(Z: FloatArray, seat: int) -> IntArray:
@@ -49,6 +49,40 @@ def pvalue_of(rank: IntArray, m: int) -> FloatArray:
     array([1.  , 0.05])
     """
     return np.asarray((m - rank + 1) / m, dtype=np.float64)
+
+
+def step_down(Z: FloatArray, seat: int) -> FloatArray:
+    """Adjust the p-values of several hypotheses for each other: Westfall and Young's step-down.
+
+    Hypotheses are ordered by the original's Z, the largest first. The k-th is compared with the
+    largest Z of the k-th and all after it in each data set, ranked like any other statistic, and
+    its p-value is at least that of the one before it.
+
+    With probability at least 1 - α no true hypothesis has an adjusted p-value of α or less,
+    whichever of the others are false, if the Z of the true ones together are exchangeable over data
+    sets. For the first true one in this order is compared with a set that contains all true ones,
+    among which it has the original's largest Z: its p-value is at least the exact one of the
+    largest Z of the true ones, ties included.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (S, m)
+        The statistic of each hypothesis in each data set.
+    seat : int
+        The row of the original.
+
+    Examples
+    --------
+    >>> Z = np.array([[1.0, 9.0, 2.0, 0.0], [3.0, 4.0, 5.0, 1.0]])
+    >>> step_down(Z, seat=1)
+    array([0.25, 0.5 ])
+    """
+    order = np.argsort(-Z[:, seat], kind="stable")
+    largest = np.maximum.accumulate(Z[order[::-1]], axis=0)[::-1]
+    adjusted = np.empty(len(Z))
+    pvalues = pvalue_of(rank_of(largest, seat), Z.shape[1])
+    adjusted[order] = np.maximum.accumulate(pvalues)
+    return adjusted
 
 
 @dataclass(frozen=True)

@@ -61,8 +61,16 @@ def models():
     return er.calibration_belt(rng.uniform(size=80) < 2 * p, {"a": p, EVIL: p**2}, **FEW)
 
 
+def segments():
+    rng = np.random.default_rng(0)
+    p = rng.uniform(size=400)
+    frame = pd.DataFrame({EVIL: rng.choice(["a", "b"], 400), "$$x$$": rng.choice([EVIL, "c"], 400)})
+    y = rng.uniform(size=400) < np.where(frame[EVIL] == "a", p**2, p)
+    return er.segment_test(y, p, frame, n_resamples=99, rng=0)
+
+
 FEW = {"n_resamples": 39, "rng": 0}
-ANALYSES = {one.__name__: one for one in (plane, cloud, line, evil, tested, belt, models)}
+ANALYSES = {one.__name__: one for one in (plane, cloud, line, evil, tested, belt, models, segments)}
 
 
 @pytest.fixture(scope="session")

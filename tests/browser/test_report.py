@@ -56,6 +56,7 @@ FIGURES = {
     "tested": ["null", "groups"],
     "belt": ["belt"],
     "models": ["belts", "belt-0", "belt-1"],
+    "segments": ["segments"],
 }
 
 
@@ -290,3 +291,19 @@ def test_figures_stay_under_the_pointer(viewport, visit):
     point(page, "plane", 0.5, 0.5)
     assert "rank" in page.inner_text(READOUT)
     assert page.locator(READOUT).bounding_box()["height"] == before
+
+
+def test_segments_are_pointed_at_and_sorted(visit):
+    page = visit("segments")
+    place = page.locator("#segments").bounding_box()
+    point(page, "segments", 0.7, 60 / place["height"])
+    assert "adjusted p-value 0.01" in page.inner_text(".tip")
+    rows = page.locator(".sortable tbody tr")
+    assert "all rows" not in rows.first.inner_text()
+    head = page.locator(".sortable thead th").nth(1)
+    for order, first in (("ascending", min), ("descending", max)):
+        head.locator("button").click()
+        assert head.get_attribute("aria-sort") == order
+        sizes = [int(cell) for cell in page.locator(".sortable td:nth-child(2)").all_inner_texts()]
+        assert sizes[0] == first(sizes)
+    assert rows.first.inner_text().startswith("all rows")

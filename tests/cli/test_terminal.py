@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from exactregion.cli import app, calibrate, examples, fit
+from exactregion.cli import app, calibrate, examples, fit, segments
 from exactregion.cli import test as test_command
 from exactregion.cli.output import Page, shorten
 from exactregion.models import MODELS
@@ -19,6 +19,7 @@ TEST = ("test", "oring.csv", "--formula", "y ~ temp", "--parameters", "15,-0.2")
 HELP = {
     "test": test_command.EXAMPLES,
     "calibrate": calibrate.EXAMPLES,
+    "segments": segments.EXAMPLES,
     "fit": fit.FIT_EXAMPLES,
     "show": fit.SHOW_EXAMPLES,
     "datasets": examples.DATASETS_EXAMPLES,
@@ -239,12 +240,12 @@ def commands_in(text):
 def quicker(line):
     """Ask for few resamples, where that is an option, since these are no results."""
     words = shlex.split(line)[1:]
-    if words[0] in ("test", "fit", "calibrate"):
-        words += ["--resamples", "19"]
+    if words[0] in ("test", "fit", "calibrate", "segments"):
+        words += ["--resamples", "99" if "--fail-below" in words else "19"]
     return words
 
 
-@pytest.mark.parametrize("name", ["test", "calibrate", "fit", "show", "datasets"])
+@pytest.mark.parametrize("name", ["test", "calibrate", "segments", "fit", "show", "datasets"])
 def test_examples_of_the_help_run(run, data, tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     for file in data.glob("*.csv"):

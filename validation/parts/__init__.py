@@ -11,6 +11,7 @@ PARTS = (
     "goodness",
     "hypotheses",
     "coefficients",
+    "segments",
     "defaults",
     "seeds",
     "fixed_seeds",

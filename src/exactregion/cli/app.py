@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from exactregion._version import __version__
-from exactregion.cli import calibrate, examples, fit, test
+from exactregion.cli import calibrate, examples, fit, segments, test
 from exactregion.cli.output import COMMAND, plain_streams, printable
 from exactregion.errors import ArgumentError, ExactRegionError
 
@@ -31,6 +31,7 @@ OPTIONS = {
     "y_prob": "--probability",
     "y_true": "--outcome",
     "confidence_level": "--confidence",
+    "min_rows": "--min-rows",
     "n_jobs": "--jobs",
     "n_resamples": "--resamples",
     "pos_label": "--positive",
@@ -39,7 +40,10 @@ OPTIONS = {
     "y": "--outcome",
     **{
         name: f"--{name}"
-        for name in ("formula", "guess", "lapse", "locations", "model", "statistic")
+        for name in (
+            *("bins", "depth", "formula", "guess", "lapse", "locations", "model", "segments"),
+            "statistic",
+        )
     },
 }
 """What the command calls the arguments of the library."""
@@ -86,6 +90,7 @@ def _no_command(
 for name, command, epilog in (
     ("test", test.run_test, test.EXAMPLES),
     ("calibrate", calibrate.calibrate, calibrate.EXAMPLES),
+    ("segments", segments.segments, segments.EXAMPLES),
     ("fit", fit.fit, fit.FIT_EXAMPLES),
     ("show", fit.show, fit.SHOW_EXAMPLES),
     ("datasets", examples.datasets, examples.DATASETS_EXAMPLES),

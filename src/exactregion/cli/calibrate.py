@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -300,26 +301,13 @@ def _test_pieces(
     output: opt.Output,
 ) -> Found:
     """Test Parquet files piece by piece, on a cluster if there is one."""
-    if predictions.trials is not None:
-        raise InvalidValueError("--trials goes with one file that is read as a whole.")
-    for file in files:
-        check_file(Path(file))
-        if Path(file).suffix not in (".parquet", ".pq"):
-            raise InvalidValueError(
-                f"Several files, or a cluster, must be Parquet files. Got {file!r}: turn it into "
-                "Parquet, or give one CSV file alone."
-            )
-    known = optional_module("pyarrow.parquet", "A Parquet file", "parquet").read_schema(files[0])
-    names = split_names(predictions.probability, known.names)
-    by = split_names(predictions.by or (), known.names)
     settings = search.settings | {"statistic": search.statistic, "pos_label": predictions.positive}
     settings |= {"n_jobs": search.jobs, "progress": output.progress}
-    with nullcontext() if cluster is None else _connect(cluster):
-        data: Any = sorted(files)
-        if cluster is not None:
-            import dask.dataframe as dd
-
-            data = dd.read_parquet(data)
+    with pieces(files, cluster, predictions) as data:
+        known = optional_module("pyarrow.parquet", "A Parquet file", "parquet")
+        columns = known.read_schema(files[0]).names
+        names = split_names(predictions.probability, columns)
+        by = split_names(predictions.by or (), columns)
         outcome: Any = predictions.outcome
         tests = {n: er.calibration_test(outcome, n, data=data, **settings) for n in names}
         groups = None
@@ -339,16 +327,33 @@ def _test_pieces(
     return Found(head, tests, by, None, groups, len(files))
 
 
-def _connect(address: str) -> Any:
-    """Return a client of a Dask cluster."""
+@contextmanager
+def pieces(files: list[str], cluster: str | None, outcome: opt.Outcome) -> Iterator[Any]:
+    """Check Parquet files, and give them as data for a test, on a cluster if there is one."""
+    if outcome.trials is not None:
+        raise InvalidValueError("--trials goes with one file that is read as a whole.")
+    for file in files:
+        check_file(Path(file))
+        if Path(file).suffix not in (".parquet", ".pq"):
+            raise InvalidValueError(
+                f"Several files, or a cluster, must be Parquet files. Got {file!r}: turn it into "
+                "Parquet, or give one CSV file alone."
+            )
+    if cluster is None:
+        yield sorted(files)
+        return
     distributed = optional_module("distributed", "--cluster", "dask")
     try:
-        return distributed.Client(address, timeout=CLUSTER_TIMEOUT)
+        client = distributed.Client(cluster, timeout=CLUSTER_TIMEOUT)
     except (OSError, ValueError) as error:
         raise InvalidValueError(
             "--cluster must be the address of a Dask scheduler, such as tcp://host:8786. "
-            f"Nobody answers at {address!r}."
+            f"Nobody answers at {cluster!r}."
         ) from error
+    import dask.dataframe as dd
+
+    with client:
+        yield dd.read_parquet(sorted(files))
 
 
 def _show_numbers(belt: er.CalibrationBelt, page: Page) -> None:

@@ -33,10 +33,9 @@ class Data:
     """The rows and columns that a command uses, checked; the index of `frame` has the rows.
 
     `unused` are columns that cannot be inputs, where all others are, and `predictions` those that
-    look like the predictions of other models; `numbers` and `groups` are columns that options
-    name. `y` has labels, or successes
-    and failures; `positive` is None for 0/1, -1/+1 and counts; `event` says what a success is, such
-    as "type = Yes".
+    look like the predictions of other models; `numbers`, `groups` and `segments` are columns that
+    options name. `y` has labels, or successes and failures; `positive` is None for 0/1, -1/+1 and
+    counts; `event` says what a success is, such as "type = Yes".
     """
 
     table: Table
@@ -46,6 +45,7 @@ class Data:
     predictions: list[str]
     numbers: list[str]
     groups: list[str]
+    segments: list[str]
     design: Design | None
     y: Any
     positive: object
@@ -107,13 +107,15 @@ def read_data(
     *,
     numbers: Sequence[str] = (),
     groups: Sequence[str] = (),
+    segments: Sequence[str] = (),
     all_inputs: bool = False,
     quiet: bool,
 ) -> Data:
     """Read the file, and take the columns that the options name.
 
-    `numbers` are further columns that must hold numbers, `groups` columns of any kind. All other
-    columns are inputs if none are named and `all_inputs` is true.
+    `numbers` are further columns that must hold numbers, `groups` columns of any kind, `segments`
+    such that may miss values. All other columns are inputs if none are named and `all_inputs` is
+    true.
     """
     if columns.formula is None:
         check_outcome(columns, [*numbers, *groups])
@@ -136,10 +138,14 @@ def read_data(
         if not inputs and all_inputs:
             inputs, unused, predictions = _possible_inputs(table, {*left, *numbers})
         check_outcome(columns, [*numbers, *groups, *inputs])
+    named = split_names(segments, table.columns)
+    if named:
+        check_outcome(columns, named)
     is_counts = len(left if sides is None else sides[0]) == 2
     frame = table.take(
         [*left, *numbers, *inputs, *groups],
         numbers=[*numbers, *(left if is_counts else ())],
+        segments=named,
         drop_missing=reading.drop_missing,
     )
     if len(frame) < len(table):
@@ -152,7 +158,8 @@ def read_data(
         with _rows_of(table, frame):
             design = Design.from_formula(str(columns.formula), frame, sides)
     outcomes = _read_outcomes(table, frame, columns, design)
-    return Data(table, frame, inputs, unused, predictions, numbers, groups, design, *outcomes)
+    found = (inputs, unused, predictions, numbers, groups, named, design)
+    return Data(table, frame, *found, *outcomes)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import functools
 import shlex
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import Field, dataclass, field, fields, is_dataclass
 from fractions import Fraction
@@ -28,6 +28,7 @@ from exactregion.errors import InvalidValueError
 from exactregion.models import MODELS, Model
 from exactregion.resampling import check_n_resamples
 from exactregion.statistics import names_of_statistics
+from exactregion.testing.segments import STATISTICS
 
 COLUMNS, FAMILY, METHOD, RESULTS = "Columns", "Family", "Method", "Results"
 READING = "Reading the file"
@@ -179,7 +180,12 @@ class Draws:
                 f"--seed must be a whole number, 0 or more. Got {self.seed} instead."
             )
         if self.statistic is not None:
-            check_choice("--statistic", self.statistic, names_of_statistics())
+            check_choice("--statistic", self.statistic, self.choices)
+
+    @property
+    def choices(self) -> Sequence[str]:
+        """The statistics that there are."""
+        return names_of_statistics()
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -198,6 +204,27 @@ class Search(Draws):
         """Check the values before any work."""
         super().__post_init__()
         check_n_jobs(self.jobs)
+
+
+@dataclass(frozen=True)
+class SegmentSearch(Search):
+    """The statistic of segments, the level of their intervals, and what is random."""
+
+    statistic: str | None = option(
+        METHOD, "NAME", f"{' or '.join(STATISTICS)}.", "shift", offer(STATISTICS)
+    )
+    confidence: str = option(METHOD, "LEVEL", "Of the intervals, such as 0.95 or 95%.", "0.95")
+
+    @property
+    def choices(self) -> Sequence[str]:
+        """The statistics that there are."""
+        return STATISTICS
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The arguments of the library."""
+        level = read_level(self.confidence)
+        return super().settings | {"statistic": self.statistic, "confidence_level": level}
 
 
 @dataclass(frozen=True)

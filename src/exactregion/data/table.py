@@ -15,7 +15,7 @@ import re
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -113,26 +113,42 @@ class Table:
         return self.read(self.columns.index(name))
 
     def take(
-        self, names: Iterable[str], *, numbers: Sequence[str] = (), drop_missing: bool = False
+        self,
+        names: Iterable[str],
+        *,
+        numbers: Sequence[str] = (),
+        segments: Sequence[str] = (),
+        drop_missing: bool = False,
     ) -> pd.DataFrame:
-        """Return columns, of which some must hold numbers, as a frame without missing values."""
+        """Return columns, of which some must hold numbers, as a frame without missing values.
+
+        Columns of segments may miss values, and may have numbers and words, which are words then.
+        """
         import pandas as pd
 
-        columns = {name: self.column(name) for name in names}
+        columns = {name: self.column(name) for name in (*names, *segments)}
+        for name in segments:
+            column = columns[name]
+            if column.kind == "mixed":
+                columns[name] = replace(column, kind="text", values=column.cells)
         for name, column in columns.items():
             if column.kind in ("mixed", "other") or (name in numbers and column.kind != "number"):
                 self._refuse(name, column)
             if column.kind == "number":
                 self._check_size(name, column)
-        missing: BoolArray = np.any([column.missing for column in columns.values()], axis=0)
+        needed = {name: column for name, column in columns.items() if name not in segments}
+        missing: BoolArray = np.any([column.missing for column in needed.values()], axis=0)
         if missing.any() and not drop_missing:
-            self._refuse_missing(columns, int(missing.sum()))
-        frame = pd.DataFrame({name: column.values for name, column in columns.items()})[~missing]
+            self._refuse_missing(needed, int(missing.sum()))
+        values = {name: column.values for name, column in needed.items()}
+        for name in segments:
+            values[name] = columns[name].values.mask(columns[name].missing)
+        frame = pd.DataFrame(values)[~missing]
         if frame.empty:
             raise InvalidValueError(
                 f"{self.label} has no row without missing values in {shown_names(tuple(columns))}."
             )
-        return frame.astype({name: bool for name, c in columns.items() if c.kind == "boolean"})
+        return frame.astype({name: bool for name, c in needed.items() if c.kind == "boolean"})
 
     def _refuse(self, name: str, column: Column) -> NoReturn:
         if column.kind not in ("text", "mixed"):

@@ -65,7 +65,7 @@ class Chunk:
     index : int
         Number of the chunk: it begins at row index · `CHUNK_ROWS` of all.
     X : ndarray of shape (b, d)
-        Inputs.
+        Inputs, or keys of segments.
     trials, successes : ndarrays of shape (b,)
         Outcomes.
     p : ndarray of shape (b,)
@@ -73,7 +73,7 @@ class Chunk:
     """
 
     index: int
-    X: FloatArray
+    X: Any
     trials: IntArray
     successes: IntArray
     p: FloatArray

@@ -18,6 +18,7 @@ from exactregion.plotting.null import NullDisplay, NullsDisplay
 from exactregion.plotting.pvalues import PValueDisplay
 from exactregion.plotting.ranks import RankDisplay
 from exactregion.plotting.reliability import reliability
+from exactregion.plotting.segments import SegmentDisplay
 from exactregion.region import ConfidenceRegion
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "NullsDisplay",
     "PValueDisplay",
     "RankDisplay",
+    "SegmentDisplay",
     "display_region",
     "reliability",
 ]

@@ -13,6 +13,7 @@ from exactregion._typing import FloatArray
 from exactregion.calibration import CalibrationBelt, Departure
 from exactregion.region import ConfidenceRegion
 from exactregion.testing.result import ExactTestResult
+from exactregion.testing.segment_result import SegmentTestResult
 from exactregion.testing.size import CalibrationSize
 
 SURPRISE = 0.05
@@ -192,6 +193,38 @@ def guarantee_of_test(result: ExactTestResult) -> str:
         f"{_exact_pvalue(int(result.question.trials.sum()))}: if the probabilities are right, "
         "p ≤ 0.05 occurs at most 5 times in 100. This assumes independent rows, and that nothing "
         "was fitted to these outcomes."
+    )
+
+
+def answer_of_segments(result: SegmentTestResult, most: int = 3) -> str:
+    """Say which segments are off, to someone who knows no statistics."""
+    tested, named = len(result.table), result.named(SURPRISE)
+    if named.empty:
+        often = pvalue_text(result.pvalue)
+        return (
+            f"None of {tested:,} segments is shown to be off (p = {result.pvalue:.4g}): if all "
+            f"predictions are right, a segment at least this unusual occurs {often}."
+        )
+    rows: Any = named.head(most).itertuples()
+    texts = [
+        f"{shortened(row.Index, 80)} ({row.observed:.3f} observed, {row.expected:.3f} expected)"
+        for row in rows
+    ]
+    more = len(named) - len(texts)
+    found = f"{'; '.join(texts)}{f'; and {more:,} more' if more else ''}"
+    verb = _plural("segment", tested)
+    return (
+        f"Predictions are off in {len(named):,} of {tested:,} {verb} (p = {result.pvalue:.4g}): "
+        f"{found}."
+    )
+
+
+def guarantee_of_segments(result: SegmentTestResult) -> str:
+    """Say what is certain of the segments that are named."""
+    return (
+        f"{_exact_pvalue(result.trials)}. Segments with an adjusted p-value of 0.05 or less are "
+        "named: at most 5 times in 100 is even one of them a segment in which all predictions are "
+        "right. This assumes independent rows, and that nothing was fitted to these outcomes."
     )
 
 

@@ -1,4 +1,4 @@
-"""Reports: one HTML page that needs no network, for a test, a region or a belt.
+"""Reports: one HTML page that needs no network, for a test, a region, a belt or segments.
 
 The figures are drawn from the arrays of the Displays in `exactregion.plotting`, and answer the
 pointer; all that they need is in the page. Bokeh and Jinja2 are loaded when a report is written,
@@ -18,6 +18,7 @@ from exactregion.data.files import write_whole
 from exactregion.errors import InvalidTypeError, optional_module
 from exactregion.region import ConfidenceRegion
 from exactregion.testing.result import ExactTestResult
+from exactregion.testing.segment_result import SegmentTestResult
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,6 +30,7 @@ Reported: TypeAlias = (
     | ConfidenceRegion
     | CalibrationBelt
     | CalibrationBelts
+    | SegmentTestResult
     | Mapping[str, ExactTestResult]
 )
 
@@ -46,9 +48,9 @@ def write_report(
 
     Parameters
     ----------
-    result : ExactTestResult, ConfidenceRegion, CalibrationBelt, CalibrationBelts or mapping
-        Returned by `model_test`, `calibration_test` or `calibration_belt`, or a fitted region. A
-        mapping has the test of each of several models, by name.
+    result : ExactTestResult, ConfidenceRegion, CalibrationBelt, SegmentTestResult or mapping
+        Returned by `model_test`, `calibration_test`, `calibration_belt` or `segment_test`, or a
+        fitted region. A mapping has the test, or the belt, of each of several models, by name.
     path : str or Path
         Where the page goes; an old one is replaced when the new one is complete.
     title : str, optional
@@ -81,6 +83,7 @@ def write_report(
     from exactregion.report.belts import page_of_belt
     from exactregion.report.page import render
     from exactregion.report.regions import page_of_region
+    from exactregion.report.segments import page_of_segments
     from exactregion.report.several import page_of_several, section_of_groups
     from exactregion.report.tests import page_of_test
 
@@ -88,6 +91,8 @@ def write_report(
         page = page_of_test(result, title)
     elif isinstance(result, CalibrationBelt):
         page = page_of_belt(result, title)
+    elif isinstance(result, SegmentTestResult):
+        page = page_of_segments(result, title)
     elif isinstance(result, Mapping):
         page = page_of_several(result, title)
     else:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from exactregion._typing import IntArray
+from exactregion._typing import FloatArray, IntArray
 from exactregion._version import __version__
 from exactregion.calibration import CalibrationBelt, CalibrationBelts
 from exactregion.models.linear import LinearModel
@@ -16,6 +16,7 @@ from exactregion.plotting.wording import shortened
 from exactregion.region import ConfidenceRegion
 from exactregion.statistics import as_statistic, names_of_statistics
 from exactregion.testing.result import ExactTestResult
+from exactregion.testing.segment_result import SegmentTestResult
 
 MOST_NAMES = 12
 LONGEST = 160
@@ -63,6 +64,21 @@ def belt_facts(belt: CalibrationBelt) -> Facts:
         ("Statistic of the p-value", _statistic(question.statistic)),
         ("Statistic of the belt", _statistic(repr(as_statistic(belt.region.statistic)))),
         *_draw_facts(belt.test.n_resamples, question.seed),
+    ]
+
+
+def segment_facts(result: SegmentTestResult) -> Facts:
+    """List data and settings of a test of segments."""
+    share = wording.percent(result.successes / result.trials)
+    columns = [("Columns", _listed(result.columns))] if result.columns else []
+    columns += [("Combined", f"up to {result.depth}")] if result.depth > 1 else []
+    fewer = f" ({result.left_out:,} with fewer left out)" if result.left_out else ""
+    return [
+        ("Outcomes", f"{result.successes:,} positive of {result.trials:,} ({share})"),
+        *columns,
+        ("Segments", f"{len(result.table):,} with {result.min_rows:,} outcomes or more{fewer}"),
+        ("Statistic", result.method),
+        *_draw_facts(result.n_resamples, result.seed),
     ]
 
 
@@ -119,8 +135,12 @@ def _level(region: ConfidenceRegion) -> str:
     return exactly if requested == exactly else f"{exactly} ({requested} was requested)"
 
 
-def code_of(result: ExactTestResult | ConfidenceRegion | CalibrationBelt) -> str:
+def code_of(
+    result: ExactTestResult | ConfidenceRegion | CalibrationBelt | SegmentTestResult,
+) -> str:
     """Write the lines of Python that make the report again."""
+    if isinstance(result, SegmentTestResult):
+        return _code("result", _segment_call(result))
     if isinstance(result, ExactTestResult):
         return _code("result", _test_call(result))
     if isinstance(result, CalibrationBelt):
@@ -159,6 +179,21 @@ def _test_call(result: ExactTestResult) -> str:
     settings += [f"n_resamples={result.n_resamples}", *_seed(question.seed)]
     call = "calibration_test(y_true, y_prob" if calibration else "model_test(candidate, X, y"
     return f"er.{call}, {', '.join(settings)})"
+
+
+def _segment_call(result: SegmentTestResult) -> str:
+    settings = [f"depth={result.depth}"] if result.columns else []
+    settings += [f"min_rows={result.min_rows}"]
+    settings += [f"bins={{{', '.join(map(_edges, result.edges.items()))}}}"] if result.edges else []
+    settings += [] if result.method == "shift" else [f"statistic={result.method!r}"]
+    settings += [f"confidence_level={result.confidence_level!r}"]
+    settings += [f"n_resamples={result.n_resamples}", *_seed(result.seed)]
+    segments = f"data[{list(result.columns)!r}]" if result.columns else "segments"
+    return f"er.segment_test(y_true, y_prob, {segments}, {', '.join(settings)})"
+
+
+def _edges(cut: tuple[str, FloatArray]) -> str:
+    return f"{cut[0]!r}: {cut[1].tolist()!r}"
 
 
 def _settings(region: ConfidenceRegion, seed: int | None) -> str:

@@ -44,7 +44,8 @@
 
     function show(event) {
       const { x, y } = event;
-      const at = pointer.start.findIndex((start, i) => start <= x && x <= pointer.stop[i]);
+      const here = pointer.along === "y" ? y : x;
+      const at = pointer.start.findIndex((start, i) => start <= here && here <= pointer.stop[i]);
       if (at < 0 || !within(plot, x, y)) return hide();
       tip.textContent = pointer.texts[at];
       tip.hidden = false;
@@ -77,6 +78,27 @@
   function offsetOf(plot, frame) {
     const view = viewOf(plot);
     return view ? view.el.getBoundingClientRect().top - frame.getBoundingClientRect().top : 0;
+  }
+
+  // --- tables that are sorted by a click ---------------------------------------------------------
+
+  function letSort(table) {
+    const heads = [...table.tHead.rows[0].cells];
+    const body = table.tBodies[0];
+    const value = (row, column) => {
+      const text = row.cells[column].textContent;
+      return column ? Number(text.replaceAll(",", "").replace("−", "-").replace("∞", "Infinity")) : text;
+    };
+    heads.forEach((head, column) => {
+      head.querySelector("button").addEventListener("click", () => {
+        const falling = head.ariaSort === "ascending";
+        for (const other of heads) other.ariaSort = null;
+        head.ariaSort = falling ? "descending" : "ascending";
+        const keyed = [...body.rows].map((row) => [value(row, column), row]);
+        const order = ([a], [b]) => (column ? a - b : a.localeCompare(b)) * (falling ? -1 : 1);
+        body.append(...keyed.sort(order).map(([, row]) => row));
+      });
+    });
   }
 
   // --- parameters and their curves --------------------------------------------------------------
@@ -257,6 +279,7 @@
     for (const { id, pointers } of report.figures) {
       for (const pointer of pointers) answerPointer(id, pointer);
     }
+    for (const table of document.querySelectorAll(".sortable")) letSort(table);
     if (report.explorer) explore(report.explorer);
     document.documentElement.dataset.ready = "yes";
   }

@@ -8,7 +8,7 @@ import json
 import math
 from dataclasses import dataclass, field
 from importlib.resources import files
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from bokeh.embed import json_item
 from bokeh.resources import Resources
@@ -29,7 +29,7 @@ class Key:
 
 @dataclass(frozen=True)
 class Pointer:
-    """Texts shown next to the pointer in the plot of this name, one per interval of x.
+    """Texts shown next to the pointer in the plot of this name, one per interval of x, or of y.
 
     `mark` has columns for the source "mark", of which the script shows the row of the interval.
     """
@@ -39,6 +39,7 @@ class Pointer:
     stop: list[float]
     texts: list[str]
     mark: dict[str, list[float]] = field(default_factory=dict)
+    along: Literal["x", "y"] = "x"
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,13 +61,14 @@ class Figure:
 
 @dataclass(frozen=True)
 class Table:
-    """A table; the first cell of each row is its head."""
+    """A table; the first cell of each row is its head. A sortable one has buttons in its heads."""
 
     kind: ClassVar[str] = "table"
 
     caption: str
     columns: list[str]
     rows: list[list[str]]
+    sortable: bool = False
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 from exactregion.testing.misfit import Misfit, Part
 from exactregion.testing.result import ExactTestResult
+from exactregion.testing.segment_result import SegmentTestResult
+from exactregion.testing.segments import segment_test
 from exactregion.testing.size import CalibrationSize, calibration_size
 from exactregion.testing.tests import calibration_test, compare, model_test
 
@@ -10,8 +12,10 @@ __all__ = [
     "ExactTestResult",
     "Misfit",
     "Part",
+    "SegmentTestResult",
     "calibration_size",
     "calibration_test",
     "compare",
     "model_test",
+    "segment_test",
 ]

@@ -59,33 +59,26 @@ class Reader:
         return fixed_probabilities(candidate, rows.X, len(X), classes, first_row=first_row)
 
 
-@dataclass(frozen=True, eq=False)
-class FirstLook:
-    """What the first pass sees in some chunks.
+@dataclass(frozen=True)
+class SeenLabels:
+    """The labels of some chunks; `classes` is None where outcomes are counts."""
 
-    The form of X is its number of dimensions, 0 for a frame; None where there is no X.
-    """
-
-    summaries: dict[int, ChunkSummary]
-    columns: tuple[str, ...]
-    form: int | None
     classes: tuple[object, ...] | None
     kinds: frozenset[str]
-    tally: Tally | None
 
-    def __add__(self, other: FirstLook) -> FirstLook:
-        """Put what was seen in other chunks beside it."""
-        together = dict.fromkeys((*(self.classes or ()), *(other.classes or ())))
-        both = None
-        if self.tally is not None and other.tally is not None:
-            both = self.tally.merged(other.tally)
-        return replace(
-            self,
-            summaries=self.summaries | other.summaries,
-            classes=None if self.classes is None else tuple(together)[:SHOWN_CLASSES],
-            kinds=self.kinds | other.kinds,
-            tally=both,
-        )
+    @classmethod
+    def of(cls, y: npt.NDArray[Any]) -> SeenLabels:
+        """Look at the outcomes of a chunk, as `outcome_values` gives them."""
+        found = None if y.ndim == 2 else tuple(np.unique(y)[:SHOWN_CLASSES].tolist())
+        return cls(found, frozenset(y.dtype.kind))
+
+    def __add__(self, other: SeenLabels) -> SeenLabels:
+        """Add the labels of other chunks."""
+        kinds = self.kinds | other.kinds
+        if self.classes is None or other.classes is None:
+            return SeenLabels(None, kinds)
+        together = dict.fromkeys((*self.classes, *other.classes))
+        return SeenLabels(tuple(together)[:SHOWN_CLASSES], kinds)
 
     def find_classes(self, pos_label: object, name: str) -> tuple[object, object] | None:
         """Find the classes among the labels of all chunks; None where outcomes are counts."""
@@ -99,6 +92,32 @@ class FirstLook:
             kind = "f"
         found: list[Any] = sorted(self.classes, key=lambda label: (isinstance(label, str), label))
         return find_classes(found, kind, pos_label, name)
+
+
+@dataclass(frozen=True, eq=False)
+class FirstLook:
+    """What the first pass sees in some chunks.
+
+    The form of X is its number of dimensions, 0 for a frame; None where there is no X.
+    """
+
+    summaries: dict[int, ChunkSummary]
+    columns: tuple[str, ...]
+    form: int | None
+    labels: SeenLabels
+    tally: Tally | None
+
+    def __add__(self, other: FirstLook) -> FirstLook:
+        """Put what was seen in other chunks beside it."""
+        both = None
+        if self.tally is not None and other.tally is not None:
+            both = self.tally.merged(other.tally)
+        return replace(
+            self,
+            summaries=self.summaries | other.summaries,
+            labels=self.labels + other.labels,
+            tally=both,
+        )
 
     def as_given(self, X: FloatArray) -> Any:
         """Give inputs (n, d) the form that the user's have."""
@@ -122,7 +141,8 @@ class FirstPass:
         first_row = index * CHUNK_ROWS
         X, columns = self.reader.inputs(rows, first_row)
         y = outcome_values(rows.y, self.reader.names.y, first_row=first_row)
-        found = None if y.ndim == 2 else tuple(np.unique(y)[:SHOWN_CLASSES].tolist())
+        labels = SeenLabels.of(y)
+        found = labels.classes
         trials = y.sum(axis=1) if found is None else np.ones(len(y), dtype=np.int64)
         if found is not None and X.shape[1] == 1:
             ordered = np.sort(X, axis=0), trials  # much faster than to find the order
@@ -137,8 +157,7 @@ class FirstPass:
             {index: summary_of_chunk(index, *ordered, self.n_rows)},
             columns,
             form,
-            found,
-            frozenset(y.dtype.kind),
+            labels,
             tally,
         )
 

@@ -147,7 +147,7 @@ class CandidateTest:
         reader = Reader(self.names, self.candidate, self.calibration)
         look = FirstPass(reader, source.n_rows, self.statistic.merges_equal_rows)
         seen = source.total(look, advance, self.n_jobs)
-        classes = seen.find_classes(self.pos_label, self.names.y)
+        classes = seen.labels.find_classes(self.pos_label, self.names.y)
         total = sum(summary.extent.total for summary in seen.summaries.values())
         check_total(total, self.names.y)
         if total == 0:

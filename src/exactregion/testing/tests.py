@@ -277,7 +277,8 @@ def calibration_test(
         collections.
     by : array-like of shape (n,), mapping or frame, optional
         The group of each row. Each group is then tested on its own. Groups must not be made from
-        the outcomes. A mapping or frame has the groups of each of its columns tested.
+        the outcomes. A mapping or frame has the groups of each of its columns tested. For many
+        groups, or such that overlap, use `segment_test`, which tests all of them at once.
     statistic : str, Statistic or callable
         "omnibus" where None, or another as in `model_test`.
     n_resamples : int

@@ -1,0 +1,169 @@
+"""``exactregion segments``: for which segments of the rows predictions are off."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import exactregion as er
+from exactregion.cli import options as opt
+from exactregion.cli.calibrate import pieces
+from exactregion.cli.data import (
+    check_outcome,
+    check_probabilities,
+    facts_of,
+    read_data,
+    split_names,
+)
+from exactregion.cli.output import Page, Results
+from exactregion.plotting import wording
+
+EXAMPLES = """
+Examples:
+  exactregion segments pima_predictions.csv --outcome y --probability p \\
+      --segments p --bins 8
+  exactregion segments pima_predictions.csv --outcome y --probability p \\
+      --segments p --fail-below 1% --report segments.html"""
+
+FEWEST, MOST = 10, 30
+"""Segments that are printed, so many of them as are off."""
+
+
+@dataclass(frozen=True)
+class Predictions(opt.Outcome):
+    """Predictions, outcomes and segments, by column."""
+
+    probability: str = opt.option(
+        opt.COLUMNS, "COLUMN", "Column with the predicted probabilities.", ...
+    )
+    segments: list[str] = opt.option(
+        opt.COLUMNS, "COLUMN,…", "Columns whose values and combinations are segments.", ...
+    )
+
+
+@opt.with_options
+def segments(
+    *,
+    predictions: Predictions,
+    depth: int = opt.option(opt.METHOD, "NUMBER", "Most columns that are combined.", 2),
+    min_rows: int | None = opt.option(
+        opt.METHOD, "NUMBER", "Fewest outcomes of a segment: 20, or 0.1% of all if that is more."
+    ),
+    bins: int = opt.option(opt.METHOD, "NUMBER", "Ranges into which numbers are cut.", 4),
+    draws: opt.SegmentSearch,
+    output: opt.Output,
+    reading: opt.Reading,
+    file: str = opt.FILE,
+    more: list[str] | None = opt.argument(
+        "FILE…", "More Parquet files that belong to the same data, however large they are.", None
+    ),
+    cluster: str | None = opt.option(
+        opt.METHOD, "ADDRESS", "Of a Dask scheduler whose workers see the Parquet files."
+    ),
+) -> None:
+    """Find the segments of the rows in which predicted probabilities are off.
+
+    All values of the columns, as in --segments age,sex,region, and their combinations are tested
+    at once, with p-values adjusted for their number. The outcomes must be held out: not used to fit
+    what predicts. --fail-below looks at the smallest adjusted p-value, which is the exact p-value
+    of all segments together.
+    """
+    probability = predictions.probability
+    results = Results(output, output.alpha(draws.resamples))
+    settings = draws.settings | {"depth": depth, "min_rows": min_rows, "bins": bins}
+    settings |= {"n_jobs": draws.jobs, "progress": output.progress}
+    files = [file, *(more or ())]
+    if more or cluster is not None:
+        head, result = _of_pieces(files, cluster, predictions, settings)
+    else:
+        columns = opt.Columns(predictions.outcome, predictions.trials, predictions.positive)
+        check_outcome(predictions, [probability])
+        data = read_data(
+            file,
+            columns,
+            reading,
+            numbers=[probability],
+            segments=predictions.segments,
+            quiet=output.quiet,
+        )
+        check_probabilities(data, probability)
+        result = er.segment_test(
+            data.y,
+            data.frame[probability],
+            data.frame[data.segments],
+            pos_label=data.positive,
+            **settings,
+        )
+        head = data.to_dict()
+        del head["inputs"], head["formula"]
+    content: dict[str, Any] = {
+        "command": "segments",
+        "file": " ".join(files),
+        **head,
+        "probability": probability,
+        **result.to_dict(),
+    }
+    page = _page(head, probability, result, len(files))
+    results.finish(page, content, result, result.pvalue, "the smallest adjusted p-value is")
+
+
+def _of_pieces(
+    files: list[str], cluster: str | None, predictions: Predictions, settings: dict[str, Any]
+) -> tuple[dict[str, Any], er.SegmentTestResult]:
+    """Test Parquet files piece by piece, on a cluster if there is one."""
+    names = split_names(predictions.segments, [])
+    check_outcome(predictions, [predictions.probability, *names])
+    with pieces(files, cluster, predictions) as data:
+        result = er.segment_test(
+            *(predictions.outcome, predictions.probability, names),
+            data=data,
+            pos_label=predictions.positive,
+            **settings,
+        )
+    head = {
+        "n": result.trials,
+        "dropped": 0,
+        "successes": result.successes,
+        "trials": result.trials,
+        "event": predictions.event,
+    }
+    return head, result
+
+
+def _page(head: dict[str, Any], probability: str, result: er.SegmentTestResult, files: int) -> Page:
+    facts = facts_of(head)
+    if files > 1:
+        facts["rows"] += f" in {files:,} files"
+    combined = f", up to {result.depth} combined" if result.depth > 1 else ""
+    fewer = f" ({result.left_out:,} with fewer left out)" if result.left_out else ""
+    seed = "" if result.seed is None else f", seed {result.seed}"
+    rank = f"rank {result.rank:,} of {result.n_resamples + 1:,}"
+    page = Page("For whom are these predictions off?")
+    page.facts(
+        {
+            **facts,
+            "predictions": probability,
+            "columns": f"{', '.join(result.columns)}{combined}",
+            "segments": f"{len(result.table):,} of {result.min_rows:,} outcomes or more{fewer}",
+            "test": f"{result.method}, {result.n_resamples:,} resamples{seed}",
+            "p-value": f"{result.pvalue:.4g} ({rank})",
+        }
+    )
+    number = min(max(FEWEST, len(result.named(wording.SURPRISE))), MOST)
+    shown: Any = result.table.head(number).itertuples()
+    page.table(
+        ["segment", "n", "observed", "expected", "adjusted p"],
+        [
+            (
+                row.Index,
+                f"{row.n:,}",
+                *(f"{value:.3f}" for value in (row.observed, row.expected)),
+                f"{row.pvalue_adjusted:.4g}",
+            )
+            for row in shown
+        ],
+    )
+    if len(result.table) > number:
+        page.paragraph(f"The {number} with the strongest evidence; --report and --json have all.")
+    page.paragraph(wording.answer_of_segments(result), wording.guarantee_of_segments(result))
+    return page

@@ -1,0 +1,184 @@
+"""The result of a test of many segments: one p-value, and a table that names segments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import betaincinv
+
+from exactregion._typing import FloatArray, IntArray
+from exactregion.data.files import finite
+from exactregion.engine.segments import saddlepoint
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from exactregion.plotting import SegmentDisplay
+
+
+@dataclass(frozen=True, eq=False)
+class SegmentTestResult:
+    """The outcome of `segment_test`.
+
+    Attributes
+    ----------
+    pvalue : float
+        Exact p-value of "the predictions are right in all rows", by the largest statistic of all
+        segments; the smallest adjusted p-value in the table.
+    rank : int
+        Rank of the original's largest statistic among the m data sets, from 1 to m.
+    statistic : float
+        The original's largest statistic.
+    null_distribution : ndarray of shape (n_resamples,)
+        The largest statistics of the alternatives.
+    table : pandas.DataFrame
+        One row per segment, the strongest evidence first; see `segment_test`.
+    edges : dict of str to ndarray
+        Where columns of numbers were cut; a range has its upper edge in it.
+    method : {"shift", "recalibration"}
+        The statistic.
+    columns : tuple of str
+        Columns that segments are made of; empty where the user made the segments.
+    depth, min_rows : int
+        Most columns in a combination (1 where the user made the segments), and fewest outcomes of a
+        segment, as used.
+    left_out : int
+        Segments with fewer outcomes, which were not tested.
+    confidence_level : float
+        Of the intervals of all segments together.
+    successes, trials : int
+        Outcomes in all rows.
+    seed : int or None
+        ``rng`` where it was an integer, which gives the same draws again.
+    """
+
+    pvalue: float
+    rank: int
+    statistic: float
+    null_distribution: FloatArray = field(repr=False)
+    table: pd.DataFrame = field(repr=False)
+    edges: dict[str, FloatArray] = field(repr=False)
+    method: str
+    columns: tuple[str, ...]
+    depth: int
+    min_rows: int
+    left_out: int
+    confidence_level: float
+    successes: int
+    trials: int
+    seed: int | None
+
+    @property
+    def n_resamples(self) -> int:
+        """Number of alternatives, m - 1."""
+        return len(self.null_distribution)
+
+    def named(self, level: float = 0.05) -> pd.DataFrame:
+        """Return the segments that are off: adjusted p-values of `level` or less.
+
+        With probability at least 1 - level there is none among them in which all predictions are
+        right.
+        """
+        return self.table[self.table["pvalue_adjusted"] <= level]
+
+    def plot(self, **kwargs: Any) -> SegmentDisplay:
+        """Draw the segments with the strongest evidence: needs matplotlib.
+
+        Parameters
+        ----------
+        **kwargs
+            For `SegmentDisplay.from_result`: ``most``, ``ax`` and others.
+
+        Returns
+        -------
+        SegmentDisplay
+            With ``ax_`` and ``figure_``.
+        """
+        from exactregion.plotting import SegmentDisplay
+
+        return SegmentDisplay.from_result(self, **kwargs)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the command prints with ``--json``: plain values, not finite ones as None."""
+        table = self.table.rename(columns={"statistic": "z"}).reset_index()
+        found: dict[str, Any] = finite(
+            {
+                "columns": list(self.columns),
+                "depth": self.depth,
+                "min_rows": self.min_rows,
+                "left_out": self.left_out,
+                "edges": {name: edges.tolist() for name, edges in self.edges.items()},
+                "statistic": self.method,
+                "resamples": self.n_resamples,
+                "seed": self.seed,
+                "confidence": self.confidence_level,
+                "pvalue": self.pvalue,
+                "rank": self.rank,
+                "z": self.statistic,
+                "segments": table.to_dict("records"),
+            }
+        )
+        return found
+
+    def report(self, path: str | Path, *, title: str | None = None, **more: Any) -> Path:
+        """Write one self-contained HTML page: needs Bokeh, ``pip install exactregion[report]``.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where the page goes; an old one is replaced when the new one is complete.
+        title : str, optional
+            Heading of the page.
+        **more
+            For `report.write_report`.
+
+        Returns
+        -------
+        Path
+            The page.
+        """
+        from exactregion.report import write_report
+
+        return write_report(self, path, title=title, **more)
+
+
+def share_limits(successes: IntArray, trials: IntArray, tail: float) -> tuple[Any, Any]:
+    """Return exact limits of mean probabilities, each missed with probability `tail` at most.
+
+    Clopper and Pearson's, which hold for trials of unequal probabilities as well: their sum is less
+    spread than a binomial one (Hoeffding 1956, theorem 4), and tails of `tail` ≤ 1/4 are on the
+    side where that says so. One success is the exception: P(S ≥ 1) can be as large as Σπ, which
+    gives the lower limit tail/n; one failure likewise.
+
+    Examples
+    --------
+    >>> low, high = share_limits(np.array([0, 1, 5]), np.array([10, 10, 10]), 0.025)
+    >>> low.round(4), high.round(4)
+    (array([0.    , 0.0025, 0.1871]), array([0.3085, 0.445 , 0.8129]))
+    """
+    failures = trials - successes
+    limits = []
+    for k, others in ((successes, failures), (failures, successes)):
+        found = betaincinv(np.maximum(k, 1), others + 1, tail)
+        limits.append(np.where(k == 0, 0.0, np.where(k == 1, tail / trials, found)))
+    return limits[0], 1 - limits[1]
+
+
+def envelope(critical: float, moments: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the least and largest differences whose statistic does not exceed the critical one.
+
+    `moments` are those of `SegmentSums`.
+    """
+    trials, expected, variance, third = moments.T[:4]
+    ends = []
+    for sign, farthest in ((-1.0, expected), (1.0, trials - expected)):
+        low, high = np.zeros(len(trials)), np.maximum(farthest, 0.0)
+        for _ in range(50):  # the statistic grows with the distance, and numbers have 53 bits
+            middle = (low + high) / 2
+            inside = saddlepoint(sign * middle, variance, third) <= critical
+            low, high = np.where(inside, middle, low), np.where(inside, high, middle)
+        ends.append(sign * high / trials)
+    return ends[0], ends[1]

@@ -1,0 +1,82 @@
+"""Segments: the p-value of all is exact, and no right segment is named too often."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit, logit
+from scipy.stats import binom
+
+import exactregion as er
+
+REPETITIONS = 400
+MOST = int(binom.isf(1e-6, REPETITIONS, 0.05))
+"""More rejections at 5 % than this are no chance."""
+
+
+def namings(n, rate, bad, statistic="shift", **options):
+    """Count rejections, data sets with a wrong naming, and such by p-values of segments alone."""
+    rejected = wrongly = alone = 0
+    for seed in range(REPETITIONS):
+        rng = np.random.default_rng([seed, n])
+        frame = pd.DataFrame({name: rng.choice(list("uvw"), n) for name in "abc"})
+        p = expit(logit(rate) + rng.normal(size=n))
+        off = (frame["a"] == "u").to_numpy() & bad
+        y = rng.random(n) < expit(logit(p) + 2 * off)
+        result = er.segment_test(
+            *(y.astype(int), p, frame),
+            **{"n_resamples": 19, "rng": seed, "statistic": statistic, **options},
+        )
+        table = result.table
+        right = [not (off & inside(frame, name)).any() for name in table.index]
+        rejected += result.pvalue <= 0.05
+        wrongly += bool((table["pvalue_adjusted"][right] <= 0.05).any())
+        alone += bool((table["pvalue"][right] <= 0.05).any())
+    return rejected, wrongly, alone
+
+
+def inside(frame, name):
+    """Find the rows of a segment by its name."""
+    rows = np.ones(len(frame), dtype=bool)
+    for part in name.split(" and ") if name != "all rows" else ():
+        column, value = part.split(" = ")
+        rows &= (frame[column] == value).to_numpy()
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("n", "rate", "options"),
+    [
+        (12, 0.3, {"min_rows": 1}),
+        (60, 0.02, {"min_rows": 1, "depth": 3}),
+        (60, 0.3, {"min_rows": 5, "statistic": "recalibration"}),
+    ],
+)
+def test_the_p_value_is_exact_and_namings_are_right(n, rate, options):
+    rejected, wrongly, alone = namings(n, rate, bad=False, **options)
+    assert binom.ppf(1e-6, REPETITIONS, 0.05) <= rejected <= MOST
+    assert wrongly == rejected
+    assert alone > MOST  # the test can fail: p-values of segments alone name wrongly
+
+
+@pytest.mark.parametrize("statistic", ["shift", "recalibration"])
+def test_namings_are_right_where_other_segments_are_off(statistic):
+    rejected, wrongly, _ = namings(90, 0.2, bad=True, statistic=statistic, min_rows=3)
+    assert rejected > REPETITIONS / 2
+    assert wrongly <= MOST
+
+
+def test_intervals_hold_for_all_segments_together():
+    missed = 0
+    for seed in range(REPETITIONS):
+        rng = np.random.default_rng([seed, 1])
+        frame = pd.DataFrame({name: rng.choice(list("uv"), 40) for name in "abc"})
+        true, p = rng.beta(0.3, 0.5, 40), rng.random(40)
+        result = er.segment_test(
+            (rng.random(40) < true).astype(int), p, frame, n_resamples=19, rng=0, min_rows=1
+        )
+        for name, row in result.table.iterrows():
+            rows = inside(frame, name)
+            if not row["lower"] <= (true - p)[rows].mean() <= row["upper"]:
+                missed += 1
+                break
+    assert missed <= MOST
