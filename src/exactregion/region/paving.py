@@ -249,7 +249,8 @@ def proven_ends(
         if not exceeds.any() or sum(rule.work for rule in rules) > budget:
             exceeds[:] = False
         bound = np.maximum(bound, top[~exceeds].max(axis=0, initial=-np.inf))
-        boxes = boxes[exceeds].halves()
+        boxes = boxes[exceeds]
+        boxes = boxes.halves(rules[0].widest(boxes))
     is_empty = bool(np.isneginf(bound).all())
     return ProvenEnds(value, bound, is_empty, n_boxes, time.perf_counter() - started)
 
@@ -316,7 +317,7 @@ def pave(fitted: FittedRegion, domain: Domain, *, tolerance: float, budget: floa
         unclear = float(np.prod(2 * boxes.half, axis=1).sum())
         if unclear <= tolerance * (volume + unclear) or rule.work > budget:
             break
-        boxes = boxes.halves()
+        boxes = boxes.halves(rule.widest(boxes))
     centre = np.concatenate([part.centre for part in inside])
     half = np.concatenate([part.half for part in inside])
     pieces = _pieces(
