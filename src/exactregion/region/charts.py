@@ -55,6 +55,8 @@ class Chart:
         The range of c that it covers, with infinite ends.
     centre, scale : ndarrays of shape (d,)
         c at t = 0, and its distance from there at t = ±1/2.
+    likely : ndarray of shape (d,)
+        The θ around which they were chosen.
     is_cone : bool
         Whether the first two coordinates are those of a cone.
     """
@@ -65,6 +67,7 @@ class Chart:
     high: FloatArray
     centre: FloatArray
     scale: FloatArray
+    likely: FloatArray
     is_cone: bool
 
     @property
@@ -125,7 +128,7 @@ def _find_charts(fitted: FittedRegion) -> list[Chart] | None:
     length = bounds[:, 1] - bounds[:, 0]
     scale = np.where(np.isfinite(length), np.minimum(scale, length), scale)
     d = len(theta)
-    whole = Chart(model, np.eye(d), bounds[:, 0], bounds[:, 1], theta, scale, False)
+    whole = Chart(model, np.eye(d), bounds[:, 0], bounds[:, 1], theta, scale, theta, False)
     core = model.core if isinstance(model, Psychometric) else model
     if isinstance(core, LinearModel):
         design = core.linear_design(inputs.X)[inputs.trials > 0]
@@ -153,6 +156,7 @@ def _cone(whole: Chart, rays: FloatArray) -> Chart:
         np.where(first, np.inf, whole.high),
         np.where(first, 0.0, whole.centre),
         np.where(first, PREDICTOR, whole.scale),
+        whole.likely,
         True,
     )
 

@@ -18,6 +18,10 @@ from exactregion.region.enclosure import ABOVE, BELOW, OVERHEAD
 
 __all__ = ["judge_counts"]
 
+BLOCK = 128
+"""Members of the family whose likelihoods are bounded at once: their loops are vectorised, and
+few of them are in vain where one of the first decides."""
+
 
 @inlined
 def _below(thresholds: Any, start: int, stop: int, p: float) -> int:
@@ -81,9 +85,35 @@ def _ends(change: float, low: float, high: float) -> tuple[float, float]:
 
 
 @compiled
+def _add_up(
+    k: int, stop: int, data: Any, least: Any, most: Any, v: Any, free: Any, offsets: Any, sums: Any
+) -> None:  # fmt: skip
+    """Bound the likelihoods under members k to stop, with the logits of θ in rows `free`."""
+    lower, upper, n = sums[0, k:stop], sums[1, k:stop], stop - k
+    for q in range(n):
+        lower[q] = data.offsets[k + q]
+    for a in range(len(v)):
+        weights = data.weights[a, k:stop]
+        for q in range(n):
+            lower[q] += v[a] * weights[q]
+    for q in range(n):
+        upper[q] = lower[q]
+    for f in range(len(free)):
+        j = free[f]
+        logits = data.logits[j, k:stop]
+        first, second = least[j] + data.successes[j], most[j] + data.successes[j]
+        low_first, high_first, low_second, high_second = offsets[f]
+        for q in range(n):
+            x, y = first * logits[q] + low_first, second * logits[q] + low_second
+            lower[q] += x if x < y else y
+            x, y = first * logits[q] + high_first, second * logits[q] + high_second
+            upper[q] += x if x > y else y
+
+
+@compiled
 def _ratio_is_below(
     b: int, i: int, data: Any, bounds: Any, least: Any, most: Any, v: Any, free: Any, offsets: Any,
-    limit: float, last: Any,
+    sums: Any, limit: float, last: Any,
 ) -> tuple[bool, float]:  # fmt: skip
     """Whether D of the ratio stays below the limit; else also a lower bound of D.
 
@@ -108,19 +138,17 @@ def _ratio_is_below(
             offsets[n_free, 0], offsets[n_free, 1] = at_least
             offsets[n_free, 2], offsets[n_free, 3] = at_most
             n_free += 1
-    for turn in range(-1, len(data.weights)):
-        k = last[i] if turn < 0 else turn
-        lower = upper = data.offsets[k] + _dot(data.weights[k], v)
-        for q in range(n_free):
-            j = free[q]
-            logit = data.logits[j, k]
-            first = (least[j] + data.successes[j]) * logit
-            second = (most[j] + data.successes[j]) * logit
-            lower += min(first + offsets[q, 0], second + offsets[q, 2])
-            upper += max(first + offsets[q, 1], second + offsets[q, 3])
-        if not upper + largest + slack < limit:
-            last[i] = k
-            return False, lower + smallest - slack
+    limit -= largest + slack
+    k, stop = last[i], last[i] + 1  # the one that is likely to decide comes first
+    for start in range(-BLOCK, len(data.offsets), BLOCK):
+        if start >= 0:
+            k, stop = start, min(start + BLOCK, len(data.offsets))
+        _add_up(k, stop, data, least, most, v, free[:n_free], offsets, sums)
+        for q in range(k, stop):
+            # what is not a number is not below
+            if not sums[1, q] < limit:
+                last[i] = q
+                return False, sums[0, q] + smallest - slack
     return True, -np.inf
 
 
@@ -136,8 +164,9 @@ def judge_counts(
     least, most = np.empty(n), np.empty(n)
     w, v = np.empty(data.scalar.shape[1]), np.empty(data.basis.shape[1])
     free, offsets = np.empty(n, dtype=np.int64), np.empty((n, 4))
-    has_ratio, has_scalar = len(data.weights) > 0, len(w) > 0
-    cost = len(data.weights) * len(v) // 4 + n * (len(w) + 4) + OVERHEAD
+    sums = np.empty((2, len(data.offsets)))
+    has_ratio, has_scalar = len(data.offsets) > 0, len(w) > 0
+    cost = len(data.offsets) * len(v) // 4 + n * (len(w) + 4) + OVERHEAD
     work = 0
     for b in range(len(verdicts)):
         n_other = np.sum(verdicts[b] == ABOVE)
@@ -165,7 +194,7 @@ def judge_counts(
                 is_below = upper < 0
                 if has_ratio:
                     is_below, ratio = _ratio_is_below(
-                        b, i, data, bounds, least, most, v, free, offsets, -upper, last
+                        b, i, data, bounds, least, most, v, free, offsets, sums, -upper, last
                     )
                     lower += ratio
                 verdict = BELOW if is_below else ABOVE if lower > 0 else 0

@@ -26,7 +26,7 @@ number. Columns are those that the engines use, already rounded, so that equal p
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -39,7 +39,7 @@ from exactregion.region.proof_inputs import ProofInputs
 from exactregion.region.ratios import LinearRatios
 from exactregion.region.window import Window
 
-__all__ = ["ABOVE", "BELOW", "OVERHEAD", "Boxes", "Enclosure"]
+__all__ = ["ABOVE", "BELOW", "OVERHEAD", "Boxes", "Enclosure", "RankBounds"]
 
 BELOW, ABOVE = -1, 1
 """Verdicts about an alternative: Z below or above the original's all over the box; 0 is neither."""
@@ -82,6 +82,25 @@ class Boxes:
             np.concatenate([half, half]),
             [np.concatenate([rule, rule]) for rule in self.verdicts],
         )
+
+
+class RankBounds(Protocol):
+    """Bounds of ranks over boxes.
+
+    `M` is the number of alternatives, `work` the comparisons of labels so far.
+    """
+
+    accepted: AcceptedRanks
+    M: int
+    work: int
+
+    def ranks(
+        self, boxes: Boxes, index: int, *, complete: bool = False
+    ) -> tuple[IntArray, IntArray]:
+        """Bound the rank over each box, and update the boxes' verdicts at `index`."""
+
+    def widest(self, boxes: Boxes) -> IntArray | None:
+        """Return across which sides boxes are best cut (B,); None for the longest."""
 
 
 class Enclosure:

@@ -13,6 +13,7 @@ in `region.enclosure`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,13 +24,13 @@ from exactregion.engine.blocks import IMPOSSIBLE
 from exactregion.features.grid import grid_unit, probability_bits
 from exactregion.ranking import AcceptedRanks
 from exactregion.region.charts import Chart
-from exactregion.region.enclosure import ABOVE, BELOW, Boxes
+from exactregion.region.enclosure import ABOVE, BELOW, OVERHEAD, Boxes
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.proof_inputs import thresholds_of
 from exactregion.statistics import Discrepancy, FromCentre, Largest, Ratio
 from exactregion.statistics.likelihood import WEIGHT
 
-__all__ = ["FromProbabilities", "uses_probabilities_alone"]
+__all__ = ["FromProbabilities", "uses_probabilities_alone", "work_for"]
 
 SLACK, LEAST = 1e-11, 1e-15
 """Relative and absolute error of bounds of probabilities, as computed: by links, by a user's own
@@ -39,9 +40,21 @@ BOX_WORK, ROW_WORK = 3000, 50
 """What a box costs beside its alternatives, and what each row adds, in comparisons of labels."""
 
 
+USUAL_BOXES, BOXES_PER_CHART, COMPARED, COLUMNS = 1500, 15, 0.2, 20
+"""Boxes for two parameters near the region and in each chart, the share of alternatives that is
+compared in a box, and columns per row, as measured for 7 to 60 rows."""
+
+
 def uses_probabilities_alone(fitted: FittedRegion) -> bool:
     """Return whether Z depends on θ by its probabilities alone, in a way that is known here."""
     return type(fitted.statistic) in (Ratio, Discrepancy)
+
+
+def work_for(fitted: FittedRegion, charts: Sequence[Chart]) -> float:
+    """Estimate the work of proving the ends of two parameters, in comparisons of labels."""
+    n, members = len(fitted.sample.inputs), getattr(fitted.statistic, "members", 0)
+    each = members + COLUMNS * n + OVERHEAD
+    return (USUAL_BOXES + BOXES_PER_CHART * len(charts)) * COMPARED * fitted.accepted.m * each
 
 
 class CountData(NamedTuple):
@@ -52,7 +65,7 @@ class CountData(NamedTuple):
     successes: Any  # (n,): of the original
     wins_ties: Any  # (M,): whether the alternative counts as below where Z is equal
     basis: Any  # (n, r): columns whose sums give the likelihoods of members
-    weights: Any  # (K, r): of each member
+    weights: Any  # (r, K): of each member
     offsets: Any  # (K,)
     logits: Any  # (n, K): of each member in each row
     highest: float  # the largest of them for the original
@@ -114,11 +127,11 @@ class FromProbabilities:
             self.by_expectation = True
         thresholds, row, _ = thresholds_of(fitted)
         start = np.concatenate([[0], np.cumsum(inputs.trials)])
-        weights = np.ascontiguousarray(rows[:, :-1])
+        weights = np.ascontiguousarray(rows[:, :-1].T)
         return CountData(
             thresholds, start, successes, np.arange(len(thresholds)) < fitted.resampling.seat,
             np.ascontiguousarray(basis), weights, np.ascontiguousarray(rows[:, -1]),
-            np.ascontiguousarray(basis @ weights.T), highest, np.ascontiguousarray(scalar),
+            np.ascontiguousarray(basis @ weights), highest, np.ascontiguousarray(scalar),
             np.linalg.norm(scalar, axis=1), scalar_error,
         )  # fmt: skip
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -20,16 +20,17 @@ from scipy.sparse.csgraph import connected_components
 from exactregion._typing import BoolArray, FloatArray
 from exactregion.engine.progress import advance
 from exactregion.ranking import AcceptedRanks
-from exactregion.region.enclosure import BELOW, Boxes, Enclosure
+from exactregion.region.enclosure import BELOW, Boxes, Enclosure, RankBounds
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.proof_inputs import certain_predictors
-from exactregion.region.ratios import RatiosInWindow
+from exactregion.region.ratios import OverBoxes, RatiosInWindow
 from exactregion.region.window import Window, likely_parameters, window_at
 
 __all__ = [
     "Domain",
     "Paving",
     "ProvenEnds",
+    "Span",
     "domain_along",
     "domain_below",
     "domain_of",
@@ -81,6 +82,13 @@ class Domain:
     """
 
     window: Window
+    centre: FloatArray
+    half: FloatArray
+
+
+class Span(NamedTuple):
+    """A box in any coordinates, centre ± half (d,)."""
+
     centre: FloatArray
     half: FloatArray
 
@@ -195,10 +203,10 @@ def _radius(fitted: FittedRegion, window: Window, slope: FloatArray, room: float
 
 
 def proven_ends(
-    rules: Sequence[Enclosure],
+    rules: Sequence[RankBounds],
     is_member: Callable[[FloatArray], BoolArray],
-    domain: Domain,
-    numbers: RatiosInWindow,
+    domain: Domain | Span,
+    numbers: OverBoxes,
     known: FloatArray,
     *,
     tolerance: float,
@@ -208,13 +216,13 @@ def proven_ends(
 
     Parameters
     ----------
-    rules : sequence of Enclosure
+    rules : sequence of RankBounds
         A θ is a member if the rank by each of them is accepted.
     is_member : callable
         Coordinates z (T, d) to which of them are members, by the engines.
-    domain : Domain
-        A box that all members lie in.
-    numbers : RatiosInWindow
+    domain : Domain or Span
+        A box that all members lie in, or those of which something is to be proven.
+    numbers : OverBoxes
         The numbers, as functions of z.
     known : ndarray of shape (F,)
         Values of members; -∞ where none is known, ∞ where nothing is to be proven.
@@ -350,7 +358,7 @@ def _improved(
     value: FloatArray,
     centres: FloatArray,
     top: FloatArray,
-    numbers: RatiosInWindow,
+    numbers: OverBoxes,
     is_member: Callable[[FloatArray], BoolArray],
 ) -> FloatArray:
     """Return larger values of members among the centres of the boxes that reach farthest."""
@@ -368,7 +376,7 @@ def _improved(
 
 
 def _classify(
-    rules: Sequence[Enclosure], boxes: Boxes, *, complete: bool = False
+    rules: Sequence[RankBounds], boxes: Boxes, *, complete: bool = False
 ) -> tuple[BoolArray, BoolArray]:
     """Return which boxes are not outside, and which of them are inside.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from exactregion.region.bounds import is_charted
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.intervals import parameter_intervals
 from exactregion.region.natural import natural_region
@@ -46,6 +47,11 @@ def _find_status(fitted: FittedRegion) -> Status:
     if natural_region(fitted, None) is not None:
         is_split = outline.status == "disconnected"
         return Status("disconnected" if is_split else "bounded", certified=True)
+    if is_charted(fitted, None):
+        intervals = parameter_intervals(fitted, joint=True)
+        if all(each.certified and each.status == "bounded" for each in intervals):
+            is_split = outline.status == "disconnected"
+            return Status("disconnected" if is_split else "bounded", certified=True)
     if far is not None or outline.status == "unbounded":
         return Status(outline.status, certified=False)
     # a search is audited: its rays alone would miss members far away
