@@ -355,8 +355,8 @@ def _with_ends(found: Bounds, ends: ProvenEnds, open_length: FloatArray) -> Boun
     length = np.where(has_no_end.any(axis=1), open_length[::2], value.sum(axis=1))
     proven = np.isfinite(left) & (left <= WIDEST_GAP * length)
     return Bounds(
-        np.where(proven & ~has_no_end[:, 1], -bound[:, 1], found.lower),
-        np.where(proven & ~has_no_end[:, 0], bound[:, 0], found.upper),
+        np.where(proven, np.where(has_no_end[:, 1], -np.inf, -bound[:, 1]), found.lower),
+        np.where(proven, np.where(has_no_end[:, 0], np.inf, bound[:, 0]), found.upper),
         np.where(proven, gaps.T[::-1], found.gaps),
         proven | found.certified,
         proven | found.settled,

@@ -12,6 +12,7 @@ import numpy as np
 from exactregion._typing import BoolArray, FloatArray
 from exactregion.models.linear import predictor_bounds
 from exactregion.region.charts import Chart, charts_of
+from exactregion.region.extremes import NO_END
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.from_probabilities import (
     FromProbabilities,
@@ -20,7 +21,6 @@ from exactregion.region.from_probabilities import (
 )
 from exactregion.region.paving import ProvenEnds, Span, proven_ends
 from exactregion.region.ratios import LinearRatios, OverBoxes, both_signs
-from exactregion.region.window import window_at
 
 __all__ = ["LogitsAt", "can_chart", "ends_in_charts", "work_in_charts"]
 
@@ -42,6 +42,8 @@ class LogitsAt:
 class _LogitsInChart:
     logits: LogitsAt
     chart: Chart
+
+    far = np.inf
 
     @property
     def open_length(self) -> FloatArray:
@@ -69,16 +71,20 @@ class _LogitsInChart:
 class _NumbersInChart:
     """Numbers that are linear in θ, or ratios of such."""
 
-    def __init__(self, numbers: LinearRatios, chart: Chart, errors: FloatArray) -> None:
-        self.numbers, self.chart = numbers, chart
+    def __init__(self, numbers: LinearRatios, chart: Chart, open_length: FloatArray) -> None:
+        self.numbers, self.chart, self._length = numbers, chart, open_length
         self.slope = numbers.numerator @ chart.axes
         self.below = None if numbers.denominator is None else numbers.denominator @ chart.axes
-        self._errors = np.linalg.norm(numbers.numerator @ errors, axis=1)
 
     @property
     def open_length(self) -> FloatArray:
-        """A standard error: shape (2G,)."""
-        return np.repeat(self._errors, 2)
+        """What the scales of the charts make of it at least: shape (2G,)."""
+        return np.repeat(self._length, 2)
+
+    @property
+    def far(self) -> FloatArray | float:
+        """As many standard errors as a search takes for infinity; no limit for ratios."""
+        return NO_END * self.open_length if self.below is None else np.inf
 
     def at(self, t: FloatArray) -> FloatArray:
         values = self.numbers(self.chart.theta(t))
@@ -100,7 +106,7 @@ class _NumbersInChart:
         least, most = predictor_bounds(low, high, below)
         keeps_sign = (least > 0) | (most < 0)
         corners = []
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", divide="ignore"):
             for sides in product((True, False), repeat=low.shape[1]):
                 c = np.where(sides, high, low)
                 above = predictor_bounds(c, c, self.slope)[0] + self.numbers.offset
@@ -150,29 +156,41 @@ def ends_in_charts(
     """
     ranks, accepted = fitted.rank_function(), fitted.accepted
     charts: Any = charts_of(fitted)
-    found: list[ProvenEnds] = []
-    errors = window_at(fitted.model, fitted.sample, charts[0].likely).axes
-    in_chart: OverBoxes
-    for chart in charts:
-        if isinstance(numbers, LogitsAt):
-            in_chart = _LogitsInChart(numbers, chart)
-        else:
-            in_chart = _NumbersInChart(numbers, chart, errors)
+    length = np.ones(len(numbers))
+    if isinstance(numbers, LinearRatios):
+        sizes = [np.abs(numbers.numerator @ chart.axes) @ chart.scale for chart in charts]
+        length = np.min(sizes, axis=0)
 
-        def is_member(t: FloatArray, chart: Chart = chart) -> BoolArray:
+    def over(rule: FromProbabilities, known: FloatArray) -> ProvenEnds:
+        chart = rule.chart
+
+        def is_member(t: FloatArray) -> BoolArray:
             theta = chart.theta(t)
             usable = fitted.is_defined(theta)
             usable[usable] = accepted.holds(ranks(theta[usable])[0])
             return usable
 
-        rule = FromProbabilities(fitted, chart, accepted)
-        ends = proven_ends(
+        in_chart: OverBoxes
+        if isinstance(numbers, LogitsAt):
+            in_chart = _LogitsInChart(numbers, chart)
+        else:
+            in_chart = _NumbersInChart(numbers, chart, length)
+        return proven_ends(
             [rule], is_member, Span(*chart.box), in_chart, known,
             tolerance=tolerance, budget=budget,
         )  # fmt: skip
-        known, budget = ends.value, budget - rule.work
-        found.append(ends)
-    return _joined(found), in_chart.open_length
+
+    rule = FromProbabilities(fitted, charts[0], accepted)
+    found: list[ProvenEnds] = []
+    while len(found) < len(charts):
+        rule = rule.on(charts[len(found)])
+        found.append(over(rule, known))
+        if (np.isposinf(found[-1].value) & ~np.isposinf(known)).any():
+            # an end turned out to be open: the length was none, and the other end is too coarse
+            known, found = found[-1].value, []
+        else:
+            known = found[-1].value
+    return _joined(found), np.repeat(length, 2)
 
 
 def _joined(found: Sequence[ProvenEnds]) -> ProvenEnds:

@@ -13,6 +13,7 @@ in `region.enclosure`.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -105,11 +106,16 @@ class FromProbabilities:
         self.row_error = 2.0 ** -(probability_bits(inputs.extent) + 1)
         self.work = 0
 
+    def on(self, chart: Chart) -> FromProbabilities:
+        """Return the same for boxes of another chart; draws are read once."""
+        other = copy.copy(self)
+        other.chart = chart
+        return other
+
     def _read(self) -> CountData:
         fitted, inputs = self.fitted, self.fitted.sample.inputs
         n, successes = len(inputs), fitted.sample.successes.astype(np.float64)
-        theta = self.chart.theta(self.chart.box[0][None])
-        at = fitted.prepared.at(fitted.candidates(theta))
+        at = fitted.prepared.at(fitted.candidates(self.chart.likely[None]))
         basis, rows, scalar = np.zeros((n, 0)), np.zeros((0, 1)), np.zeros((n, 0))
         scalar_error, highest = 0.0, 0.0
         for term in at.terms:

@@ -249,6 +249,7 @@ def proven_ends(
         top = numbers.top(boxes.centre, boxes.half)
         value = np.maximum(value, top[is_inside].max(axis=0, initial=-np.inf))
         value = _improved(value, boxes.centre, top, numbers, is_member)
+        value[value > numbers.far] = np.inf
         known_both = np.isfinite(value) & np.isfinite(value[other])
         length = np.where(known_both, value + np.where(known_both, value[other], 0.0), 0.0)
         length = np.where(np.isposinf(value[other]), numbers.open_length, length)

@@ -24,6 +24,10 @@ class OverBoxes(Protocol):
     def open_length(self) -> FloatArray:
         """About a standard error of each: shape (2G,)."""
 
+    @property
+    def far(self) -> FloatArray | float:
+        """Values of members from which on a number counts as having no end: shape (2G,)."""
+
     def at(self, z: FloatArray) -> FloatArray:
         """Compute them at z (N, d): shape (N, 2G)."""
 
@@ -99,6 +103,8 @@ class RatiosInWindow:
     start: FloatArray  # (G,)
     slope: FloatArray  # (G, d)
     denominator: tuple[FloatArray, FloatArray] | None
+
+    far = np.inf
 
     @property
     def open_length(self) -> FloatArray:
