@@ -29,16 +29,18 @@ PREDICTOR, ERRORS = 2.0, 3.0
 """Scales of coordinates, at which t is one half: of predictors at the rows next to a cone, and of
 parameters in standard errors. Others would cost more boxes, and prove the same."""
 
-SEPARATE = 1e-6
-"""Least size of a predictor of a row beside a cone, as a share of its largest summand where
-the cone's own rows have predictors of one. Rows that lie closer are not told apart by rounded
-predictors, and nothing is proven."""
+LEAST_SCALE, MOST_SCALE = 1e-3, 1e3
+"""Least and largest scales of parameters, in shares of their range or of their own size."""
 
-ROUNDING, FAR = 1e-14, 1e7
-"""Rounding errors of a predictor, as a share of its largest summand, which counts up to `FAR`. Where
-summands are larger, only rows of one direction have a predictor that is not certain (`SEPARATE`).
-An error there is the same as a step of θ by less than its last digits, to another point of the
-same boxes."""
+SEPARATE, FAR = 1e-6, 1e9
+"""Least size of the predictors of rows beside a cone, as a share of their largest summand, where
+the cone's own rows have predictors of one; and the largest summand whose rounding is allowed for.
+Their product is beyond all predictors that are not certain: where summands are larger, only rows of
+one direction, which are equal, have a probability between its limits. A rounding error there is the
+same as a step of θ by less than its last digits, to another point of the same charts."""
+
+ROUNDING = 1e-14
+"""Rounding errors of a predictor, as a share of its largest summand."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +110,8 @@ class Chart:
             rows = _products(design, self.axes[:2, :2])
             smallest, largest = predictor_bounds(low[:, :2], high[:, :2], rows)
             summands = np.abs(design) @ np.abs(self.axes[:2, :2])
-            error = ROUNDING * np.minimum(predictor_bounds(high[:, :2], high[:, :2], summands)[1], FAR)
+            most = predictor_bounds(high[:, :2], high[:, :2], summands)[1]
+            error = ROUNDING * np.minimum(most, FAR)
             F = core.inverse_link(smallest - error), core.inverse_link(largest + error)
             if isinstance(self.model, Psychometric):
                 return self.model.bounds_between(F, low[:, 2:], high[:, 2:])
@@ -126,6 +129,9 @@ def _find_charts(fitted: FittedRegion) -> list[Chart] | None:
     theta = likely_parameters(model, fitted.sample)
     scale = ERRORS * lengths_of(window_at(model, fitted.sample, theta).axes)
     length = bounds[:, 1] - bounds[:, 0]
+    # a θ without information has no standard error
+    usual = np.where(np.isfinite(length), length, 1 + np.abs(theta))
+    scale = np.clip(np.nan_to_num(scale, nan=np.inf), LEAST_SCALE * usual, MOST_SCALE * usual)
     scale = np.where(np.isfinite(length), np.minimum(scale, length), scale)
     d = len(theta)
     whole = Chart(model, np.eye(d), bounds[:, 0], bounds[:, 1], theta, scale, theta, False)
@@ -180,8 +186,12 @@ def _cones(design: FloatArray) -> list[FloatArray] | None:
     first, second = rows[:-1], rows[1:]
     cross = first[:, 0] * second[:, 1] - first[:, 1] * second[:, 0]
     size = np.abs(first[:, 0] * second[:, 1]) + np.abs(first[:, 1] * second[:, 0])
-    rows = rows[np.append(True, cross != 0)] if len(rows) else rows
-    if len(rows) < 2 or (np.abs(cross) <= 1e-12 * size)[cross != 0].any():
+    # rows of one direction are equal; others are clearly of another one
+    is_new = np.append(True, (first != second).any(axis=1))
+    if len(rows) < 2 or (np.abs(cross) <= 1e-12 * size)[is_new[1:]].any():
+        return None
+    rows = rows[is_new]
+    if len(rows) < 2:
         return None
     cones = []
     for sign in (1.0, -1.0):

@@ -200,8 +200,10 @@ class FromProbabilities:
             expected = np.stack([largest_v @ squares, np.minimum(low_v, high_v) @ squares])
             with np.errstate(divide="ignore"):
                 scale = self.scalar_weight / expected * np.array([[1 - 1e-9], [1 + 1e-9]])
+        if self.factor:
+            eta_low, eta_high = eta_low * self.factor, eta_high * self.factor
         return CountBounds(
-            p_low, p_high, eta_low * self.factor, eta_high * self.factor, unit,
+            p_low, p_high, eta_low, eta_high, unit,
             1e-13 * likelihoods, residual, reach, reach @ data.scalar_sizes, *scale,
         )  # fmt: skip
 
