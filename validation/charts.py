@@ -1,4 +1,4 @@
-"""Ranks at random θ of random boxes of charts stay within their bounds: python -m validation.charts.
+"""Ranks at θ of random boxes of charts stay within their bounds: python -m validation.charts.
 
 `region.from_probabilities` bounds the rank of every θ in a box, for any family with bounds of its
 probabilities. As in `validation.boxes`, boxes of all sizes are drawn, near the region, far out and
@@ -146,7 +146,9 @@ def check_charts(
     Z[usable] = fitted.statistics(theta[usable])
     usable = usable.reshape(boxes, points)
     # doubles that are not in the box, by the rounding to 2⁻⁴⁰ or of their predictors
-    inside = (np.abs(t.reshape(boxes, points, d) - centre[:, None]) <= half[:, None] + 1e-15).all(-1)
+    inside = (np.abs(t.reshape(boxes, points, d) - centre[:, None]) <= half[:, None] + 1e-15).all(
+        -1
+    )
     usable &= inside
     ranks = rank_of(Z, seat).reshape(boxes, points)
     wrong = ((ranks < lowest[:, None]) | (ranks > highest[:, None])) & usable
@@ -205,7 +207,9 @@ def attack(fitted: FittedRegion, rng: np.random.Generator, *, probes: int) -> tu
             t = middle + whole * rng.uniform(-1, 1, size=(250, len(middle)))
             far = rng.random(t.shape) < 0.2
             ends = np.sign(t) * (1 - 10.0 ** rng.uniform(-10, -1, t.shape))
-            drawn.append(chart.theta(np.clip(np.where(far, ends, t), middle - whole, middle + whole)))
+            drawn.append(
+                chart.theta(np.clip(np.where(far, ends, t), middle - whole, middle + whole))
+            )
         # just outside an end, anywhere in the other parameters
         near = start + size * rng.uniform(-0.2, 1.2, size=(1000, len(low)))
         drawn.append(np.clip(near, bounds[:, 0], bounds[:, 1]))
@@ -243,7 +247,9 @@ def main() -> None:
                 if fitted is None:
                     continue
                 check = check_charts(fitted, rng, boxes=asked.boxes, points=asked.points)
-                tried, members = attack(fitted, rng, probes=asked.probes) if asked.probes else (0, 0)
+                tried, members = (
+                    attack(fitted, rng, probes=asked.probes) if asked.probes else (0, 0)
+                )
                 if check.ranks or check.verdicts or members:
                     print("defect:", key, statistic, check, members, flush=True)
                 record["data_sets"] += 1
@@ -255,7 +261,9 @@ def main() -> None:
             record["told"] /= max(record["data_sets"], 1)
             record["seconds"] = time.perf_counter() - started
             records.append(record)
-            print(pd.DataFrame([record]).to_string(index=False, header=len(records) == 1), flush=True)
+            print(
+                pd.DataFrame([record]).to_string(index=False, header=len(records) == 1), flush=True
+            )
 
 
 if __name__ == "__main__":

@@ -30,8 +30,9 @@ class Model(ABC):
 
     A subclass supplies `parameter_names` and one method, `evaluate`; `bounds` where parameters are
     bounded, `differentiate` where the gradient is easy, `probability_bounds` where sets are to be
-    proven, and `bind` where the parameters depend on the columns of X. Rows must be treated one by one: the probability at a row may depend on θ and
-    on that row of X only. `exactregion.models.check_model` checks all this.
+    proven, and `bind` where the parameters depend on the columns of X. Rows must be treated one by
+    one: the probability at a row may depend on θ and on that row of X only.
+    `exactregion.models.check_model` checks all this.
 
     Examples
     --------

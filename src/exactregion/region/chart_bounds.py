@@ -65,7 +65,8 @@ class _LogitsInChart:
 
     def _logit(self, P: FloatArray) -> FloatArray:
         with np.errstate(divide="ignore"):
-            return np.clip(np.log(P) - np.log1p(-P), -self.logits.end, self.logits.end)
+            logits = np.log(P) - np.log1p(-P)
+        return np.asarray(np.clip(logits, -self.logits.end, self.logits.end))
 
 
 class _NumbersInChart:

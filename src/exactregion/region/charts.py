@@ -84,7 +84,7 @@ class Chart:
         """Return c of t (N, d), within the range of the chart."""
         with np.errstate(divide="ignore"):
             c = self.centre + self.scale * t / np.maximum(1 - np.abs(t), 0.0)
-        return np.clip(c, self.low, self.high)
+        return np.asarray(np.clip(c, self.low, self.high))
 
     def ends(self, centre: FloatArray, half: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the smallest and the largest c in boxes of t (N, d), one rounding error wider."""
@@ -96,7 +96,7 @@ class Chart:
     def theta(self, t: FloatArray) -> FloatArray:
         """Return θ of t (N, d), finite ones within the bounds of the family."""
         bounds = np.array(self.model.bounds, dtype=np.float64)
-        return np.clip(self.coordinates(t) @ self.axes.T, bounds[:, 0], bounds[:, 1])
+        return np.asarray(np.clip(self.coordinates(t) @ self.axes.T, *bounds.T))
 
     def probability_bounds(
         self, low: FloatArray, high: FloatArray, X: Any
@@ -141,8 +141,9 @@ def _find_charts(fitted: FittedRegion) -> list[Chart] | None:
         if design.shape[1] == 2:
             cones = _cones(design)
             return None if cones is None else [_cone(whole, rays) for rays in cones]
-    ends = bounds.T[:, None]
-    return None if model.probability_bounds(*ends, inputs.X) is None else [whole]
+    low, high = bounds.T[:, None]
+    is_known = model.probability_bounds(low, high, inputs.user_rows) is not None
+    return [whole] if is_known else None
 
 
 def _core_of(model: Model) -> LinearModel:

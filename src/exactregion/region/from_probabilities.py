@@ -131,7 +131,7 @@ class FromProbabilities:
         if isinstance(fitted.statistic, Ratio):
             self.factor, self.scalar_weight = 2 / fitted.n_parameters, WEIGHT
             self.by_expectation = True
-        thresholds, row, _ = thresholds_of(fitted)
+        thresholds = thresholds_of(fitted)[0]
         start = np.concatenate([[0], np.cumsum(inputs.trials)])
         weights = np.ascontiguousarray(rows[:, :-1].T)
         return CountData(
@@ -171,9 +171,7 @@ class FromProbabilities:
     def probabilities(self, centre: FloatArray, half: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Bound the probabilities over boxes of t (B, d), with the error of their computation."""
         inputs = self.fitted.sample.inputs
-        found: Any = self.chart.probability_bounds(
-            *self.chart.ends(centre, half), inputs.user_rows
-        )
+        found: Any = self.chart.probability_bounds(*self.chart.ends(centre, half), inputs.user_rows)
         low, high = (np.asarray(each, dtype=np.float64)[:, inputs.order] for each in found)
         # what is not a number bounds nothing
         low, high = np.nan_to_num(low, nan=0.0), np.nan_to_num(high, nan=1.0)
@@ -217,5 +215,7 @@ class FromProbabilities:
             half = boxes.half.copy()
             half[:, a] = 0.0
             low, high = self.probabilities(boxes.centre, half)
-            widths.append((np.arcsin(np.sqrt(high)) - np.arcsin(np.sqrt(low))) @ np.sqrt(self.trials))
+            widths.append(
+                (np.arcsin(np.sqrt(high)) - np.arcsin(np.sqrt(low))) @ np.sqrt(self.trials)
+            )
         return np.asarray(np.argmin(widths, axis=0))

@@ -111,7 +111,8 @@ def thresholds_of(fitted: FittedRegion) -> tuple[FloatArray, IntArray, IntArray]
     if (trials > 1).any():
         # a row has at least c successes where p is above the quantile of its uniform
         U = betaincinv(count, trials[row] - count + 1, U)
-    return U, row, (count <= sample.successes[row]).astype(np.int64)
+    observed = (count <= sample.successes[row]).astype(np.int64)
+    return np.asarray(U, dtype=np.float64), row.astype(np.int64), observed
 
 
 class ProofInputs:

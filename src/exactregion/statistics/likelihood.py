@@ -278,4 +278,4 @@ def _deviance(candidates: Candidates) -> FloatArray:
 
 
 def _per_parameter(candidates: Candidates) -> float:
-    return 2 / candidates.family[1].shape[1]
+    return 2.0 / int(candidates.family[1].shape[1])
