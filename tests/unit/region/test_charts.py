@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import exactregion as er
+from exactregion.region.bounds import is_charted
 from exactregion.region.chart_bounds import can_chart
 from exactregion.region.charts import charts_of
 from validation.charts import DATA, FAMILIES, Weibull, attack, check_charts, draw_region
@@ -113,23 +114,23 @@ def test_bands_and_thresholds_are_proven_too(region):
 
 def test_a_search_alone_is_not_called_proven(region):
     assert not region.intervals(joint=True, certify=False)["certified"].any()
-    assert not fit(FIXED, statistic="combined").intervals(joint=True)["certified"].any()
+    assert not is_charted(region.fitted_, False)
+    assert not is_charted(fit(FIXED, statistic="combined").fitted_, True)
 
 
 def test_steps_leave_a_slope_without_an_end_and_the_other_end_is_proven():
     table = fit(FIXED, y=STEP).intervals(joint=True)
-    slope = table.loc["x0" if "x0" in table.index else table.index[1]]
+    slope = table.iloc[1]
     assert slope["status"] == "unbounded above"
     assert slope["certified"]
     assert 0 < slope["lower"] < 20
 
 
 def test_three_parameters_are_proven_if_asked_to():
-    region = fit(
-        er.models.Psychometric(guess=0.5, lapse="free"), n_resamples=19, confidence_level=0.8
-    )
-    assert not region.intervals(joint=True)["certified"].any()
-    table = region.intervals(joint=True, certify=True)
+    model = er.models.Psychometric(guess=0.5, lapse="free")
+    few = fit(model, LEVELS[::3], RISING[::3], n_resamples=19, confidence_level=0.8)
+    assert not few.intervals(joint=True)["certified"].any()
+    table = few.intervals(joint=True, certify=True)
     assert table["certified"].all()
     assert table.loc["lapse", "lower"] == 0
 
@@ -174,7 +175,11 @@ def test_bounds_that_are_not_numbers_prove_nothing_wrong():
             return np.full((len(low), len(X)), np.nan), np.full((len(low), len(X)), np.nan)
 
     x, y = np.array([0.2, 0.5, 1.0, 2.0, 4.0]), counts([5, 12, 19, 30, 38])
-    assert not fit(Undefined(), x, y).intervals(joint=True)["certified"].any()
+    assert (
+        not fit(Undefined(), x, y, n_resamples=19, confidence_level=0.8)
+        .intervals(joint=True)["certified"]
+        .any()
+    )
 
 
 def test_a_weibull_curve_with_a_lapse_rate_is_proven():
