@@ -131,7 +131,8 @@ class Ratio(Statistic, name="ratio"):
     >>> import exactregion as er
     >>> family = er.models.Psychometric(guess=0.5, lapse=0.02)
     >>> correct = np.array([18, 23, 19, 19, 22, 33, 31])
-    >>> region = er.ConfidenceRegion(family, statistic="ratio", n_resamples=99, rng=0)
+    >>> ratio = er.statistics.Ratio()
+    >>> region = er.ConfidenceRegion(family, statistic=ratio, n_resamples=99, rng=0)
     >>> region = region.fit(np.linspace(-2, 2, 7), np.column_stack([correct, 40 - correct]))
     >>> region.intervals(joint=True)["certified"].tolist()
     [True, True]
