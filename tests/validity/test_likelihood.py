@@ -8,13 +8,19 @@ import pytest
 from support.truths import EDGE_CASES, TRUTHS, assert_uniform, many_ranks_under
 
 import exactregion as er
-from exactregion.statistics import Likelihood
+from exactregion.statistics import Likelihood, Ratio
 
 
 @pytest.mark.parametrize("family", TRUTHS)
 @pytest.mark.parametrize("n", [1, 5, 100])
 def test_ranks_are_uniform(family, n):
     assert_uniform(many_ranks_under(TRUTHS[family], n, Likelihood(), 500))
+
+
+@pytest.mark.parametrize("family", TRUTHS)
+@pytest.mark.parametrize("n", [1, 20])
+def test_ranks_by_the_ratio_alone_are_uniform(family, n):
+    assert_uniform(many_ranks_under(TRUTHS[family], n, Ratio(members=256), 500))
 
 
 @pytest.mark.parametrize("case", EDGE_CASES)

@@ -29,9 +29,10 @@ class Model(ABC):
     """A family of probability models.
 
     A subclass supplies `parameter_names` and one method, `evaluate`; `bounds` where parameters are
-    bounded, `differentiate` where the gradient is easy, and `bind` where the parameters depend on
-    the columns of X. Rows must be treated one by one: the probability at a row may depend on θ and
-    on that row of X only. `exactregion.models.check_model` checks all this.
+    bounded, `differentiate` where the gradient is easy, `probability_bounds` where sets are to be
+    proven, and `bind` where the parameters depend on the columns of X. Rows must be treated one by
+    one: the probability at a row may depend on θ and on that row of X only.
+    `exactregion.models.check_model` checks all this.
 
     Examples
     --------
@@ -87,6 +88,36 @@ class Model(ABC):
             rise = _logit(evaluated(self, above, X)) - _logit(evaluated(self, below, X))
         slope = rise / (above[:, index] - below[:, index])[:, None]
         return np.where(np.isfinite(slope), slope, 0.0)
+
+    def probability_bounds(
+        self, low: FloatArray, high: FloatArray, X: Any
+    ) -> tuple[FloatArray, FloatArray] | None:
+        """Bound P_θ(Y=+1|x) over boxes low ≤ θ ≤ high of shape (B, d): two arrays (B, n), or None.
+
+        Ends of boxes may be infinite where parameters have no bounds. The bounds need not be the
+        best, but must become so as a box shrinks. With this method, joint sets by the statistics
+        "ratio" and "discrepancy" are proven; without it, they are searched.
+
+        Examples
+        --------
+        A probability that increases with the parameter is bounded by its values at the ends:
+
+        >>> class Exponential(Model):
+        ...     parameter_names = ("rate",)
+        ...     bounds = ((0.0, np.inf),)
+        ...
+        ...     def evaluate(self, theta, X):
+        ...         return -np.expm1(-theta * np.asarray(X))
+        ...
+        ...     def probability_bounds(self, low, high, X):
+        ...         return self.evaluate(low, X), self.evaluate(high, X)
+        >>> low, high = Exponential().probability_bounds(
+        ...     np.array([[0.0]]), np.array([[0.5]]), [1.0, 2.0]
+        ... )
+        >>> low.round(3), high.round(3)
+        (array([[0., 0.]]), array([[0.393, 0.632]]))
+        """
+        return None
 
     @property
     def has_constant_gradient(self) -> bool:

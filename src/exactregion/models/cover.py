@@ -40,6 +40,9 @@ FLAT = 1e-4
 """Least information on a parameter, as a share of the largest among the members known: a standard
 error is finite where a member is flat."""
 
+LARGEST = 1e100
+"""Gradients beyond count as infinite: their squares overflow, and their rows are certain."""
+
 EIGENVALUE = 1e-12
 """Least eigenvalue of the information on the scale of a unit diagonal. An input far from zero, such
 as a year, leaves little information between intercept and slope; less than this is rounding."""
@@ -124,6 +127,7 @@ def _standard_steps(model: Model, theta: FloatArray, X: Any, trials: FloatArray)
     """Return A (T, d, d) at each θ with A Aᵀ the inverse of its information, about."""
     P = np.nan_to_num(_probabilities(model, theta, X))
     gradient = np.nan_to_num(model.logit_gradient(theta, X), posinf=0.0, neginf=0.0)
+    gradient = np.where(np.abs(gradient) < LARGEST, gradient, 0.0)
     weight = trials * np.clip(P * (1 - P), 0.0, None)
     information = np.einsum("tn,tna,tnb->tab", weight, gradient, gradient)
     diagonal = np.einsum("taa->ta", information)

@@ -18,7 +18,7 @@ from exactregion.data.reading import numeric, read_inputs
 from exactregion.errors import InvalidValueError
 from exactregion.models.base import Model, as_matrix
 
-__all__ = ["CLogLog", "LinearModel", "Logistic", "Probit", "Recalibration"]
+__all__ = ["CLogLog", "LinearModel", "Logistic", "Probit", "Recalibration", "predictor_bounds"]
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,13 @@ class LinearModel(Model):
         slope = self.logit_slope(self.linear_predictor(theta, X))
         return np.asarray(slope[:, :, None] * self.linear_design(X))
 
+    def probability_bounds(
+        self, low: FloatArray, high: FloatArray, X: Any
+    ) -> tuple[FloatArray, FloatArray]:
+        """Compute F at the smallest and at the largest linear predictor."""
+        ends = predictor_bounds(low, high, self.linear_design(X))
+        return self.inverse_link(ends[0]), self.inverse_link(ends[1])
+
     def linear_design(self, X: Any) -> FloatArray:
         """Return the columns of X, after one of ones for the intercept."""
         X = as_matrix(X, self.feature_names)
@@ -111,6 +118,19 @@ class LinearModel(Model):
             for coefficient, column in zip(theta.T[int(self.intercept) :], X.T, strict=True):
                 eta += coefficient[:, None] * column
         return eta
+
+
+def predictor_bounds(
+    low: FloatArray, high: FloatArray, rows: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Bound rows (n, d) times θ over boxes low ≤ θ ≤ high (B, d), with 0 · ∞ = 0: shape (B, n)."""
+    smallest, largest = np.zeros((2, len(low), len(rows)))
+    for a, column in enumerate(rows.T):
+        with np.errstate(invalid="ignore", over="ignore"):
+            ends = [np.where(column == 0, 0.0, end[:, a, None] * column) for end in (low, high)]
+        smallest += np.minimum(*ends)
+        largest += np.maximum(*ends)
+    return smallest, largest
 
 
 class Logistic(LinearModel):

@@ -108,3 +108,23 @@ class Psychometric(Model):
         rates = {"guess": 1 - F, "lapse": -F}
         in_rates = [rates[name][:, :, None] for name in self._free_rates]
         return np.concatenate([in_core, *in_rates], axis=-1) / (P * (1 - P))[:, :, None]
+
+    def probability_bounds(
+        self, low: FloatArray, high: FloatArray, X: Any
+    ) -> tuple[FloatArray, FloatArray] | None:
+        """Bound P by the bounds of the core and of the rates."""
+        cut = low.shape[1] - len(self._free_rates)
+        core = self.core.probability_bounds(low[:, :cut], high[:, :cut], X)
+        return None if core is None else self.bounds_between(core, low[:, cut:], high[:, cut:])
+
+    def bounds_between(
+        self, core: tuple[FloatArray, FloatArray], low: FloatArray, high: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Bound P by bounds (B, n) of the core and ends (B, k) of the free rates.
+
+        P increases with the guess rate and decreases with the lapse rate. In the core it is linear.
+        """
+        (_, *smallest), (_, *largest) = self._split(low), self._split(high)
+        lowest = [smallest[0] * (1 - F) + (1 - largest[1]) * F for F in core]
+        highest = [largest[0] * (1 - F) + (1 - smallest[1]) * F for F in core]
+        return np.minimum(*lowest), np.maximum(*highest)

@@ -17,7 +17,9 @@ from exactregion.models import LinearModel, Model
 from exactregion.models.base import evaluated
 from exactregion.models.fixed import fixed_probabilities, own_copy
 from exactregion.region.bounds import focused_bounds, joint_bounds, number_bounds
+from exactregion.region.chart_bounds import LogitsAt
 from exactregion.region.estimate import estimate_of
+from exactregion.region.extremes import Functionals
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.natural import natural_region
 from exactregion.region.ratios import LinearRatios
@@ -274,8 +276,10 @@ class _Scale:
         """Bound the values at all inputs at once, or at each on its own."""
         rows = range(len(self.inputs))
         if joint:
-            numbers = None if self.design is None else LinearRatios.linear(self.design)
-            g = self._values if numbers is None else numbers
+            numbers: LinearRatios | LogitsAt = LogitsAt(self.inputs, len(rows), LOGIT_END)
+            g: Functionals = self._values
+            if self.design is not None:
+                g = numbers = LinearRatios.linear(self.design)
             return joint_bounds(fitted, g, len(rows), numbers=numbers, certify=certify)
         return Bounds.joined([self._bounds_at(fitted, row, bool(certify)) for row in rows])
 

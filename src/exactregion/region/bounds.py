@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -20,11 +21,20 @@ import numpy as np
 from exactregion._typing import BoolArray, FloatArray
 from exactregion.errors import InvalidValueError
 from exactregion.ranking import AcceptedRanks
+from exactregion.region.chart_bounds import LogitsAt, can_chart, ends_in_charts, work_in_charts
 from exactregion.region.enclosure import OVERHEAD, Enclosure
 from exactregion.region.extremes import Functionals
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.outline import joint_far_members
-from exactregion.region.paving import Domain, Paving, domain_below, domain_of, pave, proven_ends
+from exactregion.region.paving import (
+    Domain,
+    Paving,
+    ProvenEnds,
+    domain_below,
+    domain_of,
+    pave,
+    proven_ends,
+)
 from exactregion.region.proof_inputs import can_enclose
 from exactregion.region.ratios import LinearRatios
 from exactregion.region.search import Bounds, FocusedSearch, search_joint
@@ -34,6 +44,7 @@ from exactregion.statistics.focused import Focused
 __all__ = [
     "affordable_work",
     "focused_bounds",
+    "is_charted",
     "is_provable",
     "joint_bounds",
     "number_bounds",
@@ -78,41 +89,45 @@ def joint_bounds(
     g: Functionals,
     width: int,
     *,
-    numbers: LinearRatios | None = None,
+    numbers: LinearRatios | LogitsAt | None = None,
     certify: bool | None = False,
 ) -> Bounds:
     """Bound `width` functionals over the joint region.
 
-    `numbers` are the same, if they are linear in θ or ratios of such; ends are then proven if
-    `certify`, or if it is None and the region is small enough.
+    `numbers` are the same, if they are linear in θ, ratios of such, or logits at inputs; ends are
+    then proven if `certify`, or if it is None and the region is small enough.
     """
     if not width:
         return Bounds.empty(0)
+    linear = numbers if isinstance(numbers, LinearRatios) else None
 
     def search(probes: int) -> Bounds:
         found = search_joint(fitted, g, width, probes=probes)
-        return _with_open_ends(found, numbers, lambda: joint_far_members(fitted))
+        return _with_open_ends(found, linear, lambda: joint_far_members(fitted))
 
-    rules: list[Rule] = [(fitted.accepted, None)]
-    return _proven_or_audited(fitted, search, numbers, certify, rules, gap=JOINT_GAP)
+    prove = None
+    if numbers is not None and is_charted(fitted, certify):
+        prove = partial(_proven_in_charts, fitted, numbers=numbers, certify=certify)
+    elif linear is not None and _is_affordable(fitted, certify):
+        rules: list[Rule] = [(fitted.accepted, None)]
+        prove = partial(
+            _certified, fitted, numbers=linear, certify=certify, rules=rules, gap=JOINT_GAP
+        )
+    return _proven_or_audited(fitted, search, prove)
 
 
 def _proven_or_audited(
     fitted: FittedRegion,
     search: Callable[[int], Bounds],
-    numbers: LinearRatios | None,
-    certify: bool | None,
-    rules: Sequence[Rule],
-    *,
-    gap: float,
+    prove: Callable[[Bounds], Bounds] | None,
 ) -> Bounds:
     """Prove the ends that a search finds; audit the search where that is not possible.
 
     `search` takes the number of probes of an audit, 0 for none.
     """
-    if numbers is None or not _is_affordable(fitted, certify):
+    if prove is None:
         return search(_probes_for(fitted))
-    proven = _certified(fitted, search(0), numbers, certify, rules, gap=gap)
+    proven = prove(search(0))
     if proven.certified.all():
         return proven
     audited = search(_probes_for(fitted))
@@ -132,6 +147,14 @@ def _proven_or_audited(
 def is_provable(fitted: FittedRegion, certify: bool | None) -> bool:
     """Return whether both ends of any linear functional are to be proven, and can be."""
     return _is_affordable(fitted, certify) and domain_of(fitted) is not None
+
+
+def is_charted(fitted: FittedRegion, certify: bool | None) -> bool:
+    """Return whether joint sets are to be proven in charts of all parameters, and can be."""
+    largest = LARGEST if certify else USUAL_LARGEST
+    if certify is False or fitted.n_parameters > largest or can_enclose(fitted):
+        return False
+    return can_chart(fitted) and (bool(certify) or work_in_charts(fitted) <= BUDGET)
 
 
 def _is_affordable(fitted: FittedRegion, certify: bool | None) -> bool:
@@ -185,8 +208,13 @@ def focused_bounds(
         found = focused.bounds(g, probes=probes)
         return _with_open_ends(found, number, lambda: far_members(fitted, focused.inside))
 
-    rules: list[Rule] = [(focused.joint, None), (focused.focused, number)]
-    return _proven_or_audited(fitted, search, number, certify, rules, gap=FOCUSED_GAP)
+    prove = None
+    if number is not None and _is_affordable(fitted, certify):
+        rules: list[Rule] = [(focused.joint, None), (focused.focused, number)]
+        prove = partial(
+            _certified, fitted, numbers=number, certify=certify, rules=rules, gap=FOCUSED_GAP
+        )
+    return _proven_or_audited(fitted, search, prove)
 
 
 def number_bounds(fitted: FittedRegion, number: LinearRatios, certify: bool | None) -> Bounds:
@@ -224,10 +252,10 @@ def _budget(found: Bounds, certify: bool | None) -> float:
 def _certified(
     fitted: FittedRegion,
     found: Bounds,
+    *,
     numbers: LinearRatios,
     certify: bool | None,
     rules: Sequence[Rule],
-    *,
     gap: float,
 ) -> Bounds:
     """Prove the ends of numbers, starting from those that a search found."""
@@ -291,18 +319,44 @@ def _proven(
         tolerance=LARGEST_GAP if fitted.n_parameters == LARGEST else gap,
         budget=budget,
     )
+    return _with_ends(found, ends, numbers.in_window(window).open_length)
+
+
+def _proven_in_charts(
+    fitted: FittedRegion,
+    found: Bounds,
+    *,
+    numbers: LinearRatios | LogitsAt,
+    certify: bool | None,
+) -> Bounds:
+    """Prove ends over all parameters of a family; those that a search calls open stay so."""
+    if found.certified.all():
+        return found
+    known = np.stack([found.upper - found.gaps[1], -found.lower - found.gaps[0]], axis=1)
+    known[np.isnan(known)] = -np.inf
+    ends, open_length = ends_in_charts(
+        fitted,
+        numbers,
+        known.ravel(),
+        tolerance=LARGEST_GAP if fitted.n_parameters == LARGEST else JOINT_GAP,
+        budget=_budget(found, certify),
+    )
+    return _with_ends(found, ends, open_length)
+
+
+def _with_ends(found: Bounds, ends: ProvenEnds, open_length: FloatArray) -> Bounds:
+    """Return the bounds with ends that are proven, where these are close to members."""
     if ends.is_empty:
-        return Bounds.empty(len(numbers), certified=True)
+        return Bounds.empty(len(found.lower), certified=True)
     bound, value = ends.bound.reshape(-1, 2), ends.value.reshape(-1, 2)
     has_no_end = np.isposinf(value)
     gaps = np.where(has_no_end, 0.0, bound - np.where(has_no_end, 0.0, value))
     left = gaps.max(axis=1)
-    in_window = numbers.in_window(window)
-    length = np.where(has_no_end.any(axis=1), in_window.open_length[::2], value.sum(axis=1))
+    length = np.where(has_no_end.any(axis=1), open_length[::2], value.sum(axis=1))
     proven = np.isfinite(left) & (left <= WIDEST_GAP * length)
     return Bounds(
-        np.where(proven & ~has_no_end[:, 1], -bound[:, 1], found.lower),
-        np.where(proven & ~has_no_end[:, 0], bound[:, 0], found.upper),
+        np.where(proven, np.where(has_no_end[:, 1], -np.inf, -bound[:, 1]), found.lower),
+        np.where(proven, np.where(has_no_end[:, 0], np.inf, bound[:, 0]), found.upper),
         np.where(proven, gaps.T[::-1], found.gaps),
         proven | found.certified,
         proven | found.settled,

@@ -26,7 +26,7 @@ number. Columns are those that the engines use, already rounded, so that equal p
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -39,7 +39,7 @@ from exactregion.region.proof_inputs import ProofInputs
 from exactregion.region.ratios import LinearRatios
 from exactregion.region.window import Window
 
-__all__ = ["BELOW", "OVERHEAD", "Boxes", "Enclosure"]
+__all__ = ["ABOVE", "BELOW", "OVERHEAD", "Boxes", "Enclosure", "RankBounds"]
 
 BELOW, ABOVE = -1, 1
 """Verdicts about an alternative: Z below or above the original's all over the box; 0 is neither."""
@@ -69,19 +69,38 @@ class Boxes:
     def __getitem__(self, which: Any) -> Boxes:
         return Boxes(self.centre[which], self.half[which], [rule[which] for rule in self.verdicts])
 
-    def halves(self) -> Boxes:
-        """Cut each box in two across its longest side."""
+    def halves(self, across: IntArray | None = None) -> Boxes:
+        """Cut each box in two across one of its sides (B,), by default the longest."""
         rows = np.arange(len(self))
-        longest = self.half.argmax(axis=1)
+        across = self.half.argmax(axis=1) if across is None else across
         half = self.half.copy()
-        half[rows, longest] /= 2
+        half[rows, across] /= 2
         step = np.zeros_like(half)
-        step[rows, longest] = half[rows, longest]
+        step[rows, across] = half[rows, across]
         return Boxes(
             np.concatenate([self.centre - step, self.centre + step]),
             np.concatenate([half, half]),
             [np.concatenate([rule, rule]) for rule in self.verdicts],
         )
+
+
+class RankBounds(Protocol):
+    """Bounds of ranks over boxes.
+
+    `M` is the number of alternatives, `work` the comparisons of labels so far.
+    """
+
+    accepted: AcceptedRanks
+    M: int
+    work: int
+
+    def ranks(
+        self, boxes: Boxes, index: int, *, complete: bool = False
+    ) -> tuple[IntArray, IntArray]:
+        """Bound the rank over each box, and update the boxes' verdicts at `index`."""
+
+    def widest(self, boxes: Boxes) -> IntArray | None:
+        """Return across which sides boxes are best cut (B,); None for the longest."""
 
 
 class Enclosure:
@@ -138,6 +157,10 @@ class Enclosure:
         impossible = self._is_impossible(bounds.rows.p_high, bounds.rows.q_low, 1 - 1e-6)
         doubtful = self._is_impossible(bounds.rows.p_low, bounds.rows.q_high, 1 + 1e-6)
         return np.where(impossible, last, lowest), np.where(impossible | doubtful, last, highest)
+
+    def widest(self, boxes: Boxes) -> IntArray | None:
+        """Return across which sides boxes are best cut (B,); None for the longest."""
+        return None
 
     def _is_impossible(self, p: FloatArray, q: FloatArray, margin: float) -> BoolArray:
         """Return where an observed outcome is impossible for these p and 1 - p.

@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -20,16 +20,17 @@ from scipy.sparse.csgraph import connected_components
 from exactregion._typing import BoolArray, FloatArray
 from exactregion.engine.progress import advance
 from exactregion.ranking import AcceptedRanks
-from exactregion.region.enclosure import BELOW, Boxes, Enclosure
+from exactregion.region.enclosure import BELOW, Boxes, Enclosure, RankBounds
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.proof_inputs import certain_predictors
-from exactregion.region.ratios import RatiosInWindow
+from exactregion.region.ratios import OverBoxes, RatiosInWindow
 from exactregion.region.window import Window, likely_parameters, window_at
 
 __all__ = [
     "Domain",
     "Paving",
     "ProvenEnds",
+    "Span",
     "domain_along",
     "domain_below",
     "domain_of",
@@ -81,6 +82,13 @@ class Domain:
     """
 
     window: Window
+    centre: FloatArray
+    half: FloatArray
+
+
+class Span(NamedTuple):
+    """A box in any coordinates, centre ± half (d,)."""
+
     centre: FloatArray
     half: FloatArray
 
@@ -195,10 +203,10 @@ def _radius(fitted: FittedRegion, window: Window, slope: FloatArray, room: float
 
 
 def proven_ends(
-    rules: Sequence[Enclosure],
+    rules: Sequence[RankBounds],
     is_member: Callable[[FloatArray], BoolArray],
-    domain: Domain,
-    numbers: RatiosInWindow,
+    domain: Domain | Span,
+    numbers: OverBoxes,
     known: FloatArray,
     *,
     tolerance: float,
@@ -208,13 +216,13 @@ def proven_ends(
 
     Parameters
     ----------
-    rules : sequence of Enclosure
+    rules : sequence of RankBounds
         A θ is a member if the rank by each of them is accepted.
     is_member : callable
         Coordinates z (T, d) to which of them are members, by the engines.
-    domain : Domain
-        A box that all members lie in.
-    numbers : RatiosInWindow
+    domain : Domain or Span
+        A box that all members lie in, or those of which something is to be proven.
+    numbers : OverBoxes
         The numbers, as functions of z.
     known : ndarray of shape (F,)
         Values of members; -∞ where none is known, ∞ where nothing is to be proven.
@@ -241,6 +249,7 @@ def proven_ends(
         top = numbers.top(boxes.centre, boxes.half)
         value = np.maximum(value, top[is_inside].max(axis=0, initial=-np.inf))
         value = _improved(value, boxes.centre, top, numbers, is_member)
+        value[value > numbers.far] = np.inf
         known_both = np.isfinite(value) & np.isfinite(value[other])
         length = np.where(known_both, value + np.where(known_both, value[other], 0.0), 0.0)
         length = np.where(np.isposinf(value[other]), numbers.open_length, length)
@@ -249,7 +258,8 @@ def proven_ends(
         if not exceeds.any() or sum(rule.work for rule in rules) > budget:
             exceeds[:] = False
         bound = np.maximum(bound, top[~exceeds].max(axis=0, initial=-np.inf))
-        boxes = boxes[exceeds].halves()
+        boxes = boxes[exceeds]
+        boxes = boxes.halves(rules[0].widest(boxes))
     is_empty = bool(np.isneginf(bound).all())
     return ProvenEnds(value, bound, is_empty, n_boxes, time.perf_counter() - started)
 
@@ -316,7 +326,7 @@ def pave(fitted: FittedRegion, domain: Domain, *, tolerance: float, budget: floa
         unclear = float(np.prod(2 * boxes.half, axis=1).sum())
         if unclear <= tolerance * (volume + unclear) or rule.work > budget:
             break
-        boxes = boxes.halves()
+        boxes = boxes.halves(rule.widest(boxes))
     centre = np.concatenate([part.centre for part in inside])
     half = np.concatenate([part.half for part in inside])
     pieces = _pieces(
@@ -349,7 +359,7 @@ def _improved(
     value: FloatArray,
     centres: FloatArray,
     top: FloatArray,
-    numbers: RatiosInWindow,
+    numbers: OverBoxes,
     is_member: Callable[[FloatArray], BoolArray],
 ) -> FloatArray:
     """Return larger values of members among the centres of the boxes that reach farthest."""
@@ -367,7 +377,7 @@ def _improved(
 
 
 def _classify(
-    rules: Sequence[Enclosure], boxes: Boxes, *, complete: bool = False
+    rules: Sequence[RankBounds], boxes: Boxes, *, complete: bool = False
 ) -> tuple[BoolArray, BoolArray]:
     """Return which boxes are not outside, and which of them are inside.
 

@@ -9,7 +9,7 @@ from scipy import sparse
 from scipy.optimize import brentq
 from scipy.special import betaincinv
 
-from exactregion._typing import FloatArray
+from exactregion._typing import FloatArray, IntArray
 from exactregion.data.sample import blocks
 from exactregion.engine import PreparedStatistic
 from exactregion.features.grid import probability_bits
@@ -28,6 +28,7 @@ __all__ = [
     "certain_predictors",
     "curved_link",
     "has_known_link",
+    "thresholds_of",
 ]
 
 LOGIT_OF_IMPOSSIBLE = 37.5
@@ -93,6 +94,25 @@ class Labels(NamedTuple):
     scalar_columns: Any  # (r, k)
     moved_columns: Any  # (d · s, k): those of the matrix times the slopes of η
     group: Any  # (k,): equal for labels whose columns are equal for every θ
+
+
+def thresholds_of(fitted: FittedRegion) -> tuple[FloatArray, IntArray, IntArray]:
+    """Return the thresholds (M, k) of the labels of alternatives, their rows, and the original's.
+
+    A label is 1 where p of its row is above the threshold: the uniform of a row, and for counts, of
+    which each trial has a label, a quantile of it. Those of a row are in ascending order.
+    """
+    sample, resampling = fitted.sample, fitted.resampling
+    trials = sample.inputs.trials
+    U = np.concatenate([resampling.uniforms(rows) for rows in blocks(len(trials))], axis=1)
+    row = np.repeat(np.arange(len(trials)), trials)
+    count = np.arange(1, len(row) + 1) - np.repeat(np.cumsum(trials) - trials, trials)
+    U = np.ascontiguousarray(U[:, row])
+    if (trials > 1).any():
+        # a row has at least c successes where p is above the quantile of its uniform
+        U = betaincinv(count, trials[row] - count + 1, U)
+    observed = (count <= sample.successes[row]).astype(np.int64)
+    return np.asarray(U, dtype=np.float64), row.astype(np.int64), observed
 
 
 class ProofInputs:
@@ -163,17 +183,9 @@ class ProofInputs:
         self.scalar_sizes = np.linalg.norm(scalar, axis=1)
 
     def _draws(self, fitted: FittedRegion) -> Labels:
-        sample, resampling = fitted.sample, fitted.resampling
-        trials = sample.inputs.trials
-        U = np.concatenate([resampling.uniforms(rows) for rows in blocks(len(trials))], axis=1)
-        row = np.repeat(np.arange(len(trials)), trials)
-        count = np.arange(1, len(row) + 1) - np.repeat(np.cumsum(trials) - trials, trials)
-        U = np.ascontiguousarray(U[:, row])
-        if self.is_counts:
-            # a row has at least c successes where p is above the quantile of its uniform
-            U = betaincinv(count, trials[row] - count + 1, U)
-        observed = (count <= sample.successes[row]).astype(np.int64)
-        wins_ties = np.arange(len(U)) < resampling.seat
+        trials = fitted.sample.inputs.trials
+        U, row, observed = thresholds_of(fitted)
+        wins_ties = np.arange(len(U)) < fitted.resampling.seat
         self.row = row
         matrix, scalar = self.matrix[row], self.scalar[row]
         moved = self.moved_matrix.reshape(len(trials), -1)[row]

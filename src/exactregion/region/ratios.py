@@ -4,13 +4,35 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import product
+from typing import Protocol
 
 import numpy as np
 
 from exactregion._typing import FloatArray
 from exactregion.region.window import Window
 
-__all__ = ["LinearRatios", "RatiosInWindow"]
+__all__ = ["LinearRatios", "OverBoxes", "RatiosInWindow", "both_signs"]
+
+
+class OverBoxes(Protocol):
+    """G numbers and their negatives as functions of the coordinates of boxes.
+
+    `open_length` (2G,) stands for the length between their ends where one is open.
+    """
+
+    @property
+    def open_length(self) -> FloatArray:
+        """About a standard error of each: shape (2G,)."""
+
+    @property
+    def far(self) -> FloatArray | float:
+        """Values of members from which on a number counts as having no end: shape (2G,)."""
+
+    def at(self, z: FloatArray) -> FloatArray:
+        """Compute them at z (N, d): shape (N, 2G)."""
+
+    def top(self, centre: FloatArray, half: FloatArray) -> FloatArray:
+        """Bound them from above over boxes (N, d): shape (N, 2G)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +104,8 @@ class RatiosInWindow:
     slope: FloatArray  # (G, d)
     denominator: tuple[FloatArray, FloatArray] | None
 
+    far = np.inf
+
     @property
     def open_length(self) -> FloatArray:
         """What stands for the length where one end is open, a standard error: shape (2G,)."""
@@ -94,7 +118,7 @@ class RatiosInWindow:
             start, slope = self.denominator
             with np.errstate(divide="ignore", invalid="ignore"):
                 values = values / (start + z @ slope.T)
-        return _both_signs(values, -values)
+        return both_signs(values, -values)
 
     def top(self, centre: FloatArray, half: FloatArray) -> FloatArray:
         """Bound each number and its negative from above over boxes (N, d): shape (N, 2G).
@@ -105,7 +129,7 @@ class RatiosInWindow:
         if self.denominator is None:
             values = self.start + centre @ self.slope.T
             reach = half @ np.abs(self.slope).T
-            return _both_signs(values + reach, reach - values)
+            return both_signs(values + reach, reach - values)
         start, slope = self.denominator
         middle, reach = start + centre @ slope.T, half @ np.abs(slope).T
         corners = np.array(list(product((-1.0, 1.0), repeat=half.shape[1])))
@@ -115,9 +139,9 @@ class RatiosInWindow:
         keeps_sign = np.abs(middle) > reach * (1 + 1e-12)
         largest = np.where(keeps_sign, values.max(axis=0), np.inf)
         smallest = np.where(keeps_sign, values.min(axis=0), -np.inf)
-        return _both_signs(largest, -smallest)
+        return both_signs(largest, -smallest)
 
 
-def _both_signs(upper: FloatArray, lower: FloatArray) -> FloatArray:
+def both_signs(upper: FloatArray, lower: FloatArray) -> FloatArray:
     """Put columns (N, G) next to each other in turn: shape (N, 2G)."""
     return np.stack([upper, lower], axis=-1).reshape(len(upper), 2 * upper.shape[1])

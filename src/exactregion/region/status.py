@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from exactregion.region.bounds import is_charted
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.intervals import parameter_intervals
 from exactregion.region.natural import natural_region
@@ -43,7 +44,7 @@ def _find_status(fitted: FittedRegion) -> Status:
         return Status("empty", is_proven)
     if far is not None and (far.members or far.status == "bounded"):
         return Status(outline.status, certified=True)
-    if natural_region(fitted, None) is not None:
+    if natural_region(fitted, None) is not None or _has_proven_ends(fitted):
         is_split = outline.status == "disconnected"
         return Status("disconnected" if is_split else "bounded", certified=True)
     if far is not None or outline.status == "unbounded":
@@ -53,3 +54,11 @@ def _find_status(fitted: FittedRegion) -> Status:
     if any(status.startswith("unbounded") for status in statuses):
         return Status("unbounded", certified=False)
     return Status("unsettled" if "unsettled" in statuses else outline.status, certified=False)
+
+
+def _has_proven_ends(fitted: FittedRegion) -> bool:
+    """Return whether all parameters have ends that are proven in charts."""
+    if not is_charted(fitted, None):
+        return False
+    intervals = parameter_intervals(fitted, joint=True)
+    return all(each.certified and each.status == "bounded" for each in intervals)

@@ -12,7 +12,7 @@ from exactregion.statistics.base import (
 )
 from exactregion.statistics.combined import Combined, Multiscale, Omnibus
 from exactregion.statistics.kernel import Discrepancy, Embedding
-from exactregion.statistics.likelihood import Likelihood
+from exactregion.statistics.likelihood import Likelihood, Ratio
 from exactregion.statistics.measures import FromCentre, FromMean, Largest, Whitened
 from exactregion.statistics.neighborhood import Neighborhood
 from exactregion.statistics.orthogonal import Orthogonal
@@ -36,6 +36,7 @@ __all__ = [
     "Neighborhood",
     "Omnibus",
     "Orthogonal",
+    "Ratio",
     "Score",
     "Spiegelhalter",
     "Statistic",

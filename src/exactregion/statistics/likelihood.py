@@ -22,7 +22,7 @@ from exactregion.statistics.kernel import Discrepancy
 from exactregion.statistics.measures import Largest
 from exactregion.statistics.score import Score
 
-__all__ = ["Likelihood"]
+__all__ = ["Likelihood", "Ratio"]
 
 WEIGHT = 0.3
 """Weight of the discrepancy, as in `Combined`."""
@@ -92,12 +92,7 @@ class Likelihood(Statistic, name="likelihood"):
 
     def __post_init__(self) -> None:
         """Check the number of members."""
-        if not (isinstance(self.members, Integral) and 1 <= self.members <= MAX_MEMBERS):
-            raise InvalidValueError(
-                f"of Likelihood must be an integer between 1 and {MAX_MEMBERS:,}. "
-                f"Got {self.members!r} instead.",
-                parameter="members",
-            )
+        _check_members(self)
 
     def terms(self, inputs: InputSummary) -> Sequence[Term]:
         """Sum what score and discrepancy do, the logits of the members, and those of θ."""
@@ -118,6 +113,68 @@ class Likelihood(Statistic, name="likelihood"):
         return np.asarray((score + deviance) / d[:, None] + WEIGHT * scaled)
 
 
+@dataclass(frozen=True)
+class Ratio(Statistic, name="ratio"):
+    """Likelihood ratio and discrepancy: for curved families, with sets that can be proven.
+
+    Z_i = 2 (max_k log L(θ_k; y_i) - log L(θ; y_i)) / d + 0.3 · discrepancy / E_θ[discrepancy], with
+    θ_k as for `Likelihood`. Z depends on θ by its probabilities alone, so that bounds of these over
+    a box of θ (`Model.probability_bounds`) are all that a proof needs.
+
+    Parameters
+    ----------
+    members : int
+        Most members that θ is compared with.
+
+    Examples
+    --------
+    >>> import exactregion as er
+    >>> family = er.models.Psychometric(guess=0.5, lapse=0.02)
+    >>> correct = np.array([18, 23, 19, 19, 22, 33, 31])
+    >>> ratio = er.statistics.Ratio()
+    >>> region = er.ConfidenceRegion(family, statistic=ratio, n_resamples=99, rng=0)
+    >>> region = region.fit(np.linspace(-2, 2, 7), np.column_stack([correct, 40 - correct]))
+    >>> region.intervals(joint=True)["certified"].tolist()
+    [True, True]
+    """
+
+    members: int = MEMBERS
+    needs_all_rows = True
+    needs_family = True
+    uses_expectations = True
+
+    def __post_init__(self) -> None:
+        """Check the number of members."""
+        _check_members(self)
+
+    def terms(self, inputs: InputSummary) -> Sequence[Term]:
+        """Sum the features of a kernel, the logits of the members, and those of θ."""
+        others = _Others(self.members)
+        return [
+            *Discrepancy().compact().terms(inputs),
+            Term(others.columns, Largest(others.deviances)),
+            Term(_logit, Largest(_deviance)),
+        ]
+
+    def combine(self, values: Sequence[Any], expected: Sequence[Any]) -> FloatArray:
+        """Add the ratio, which is per parameter, and the discrepancy."""
+        discrepancy, highest, own = values
+        usual = expected[0]
+        return np.asarray(
+            highest - own + WEIGHT * discrepancy / np.where(usual > 0, usual, 1.0)[:, None]
+        )
+
+
+def _check_members(statistic: Likelihood | Ratio) -> None:
+    members = statistic.members
+    if not (isinstance(members, Integral) and 1 <= members <= MAX_MEMBERS):
+        raise InvalidValueError(
+            f"of {type(statistic).__name__} must be an integer between 1 and {MAX_MEMBERS:,}. "
+            f"Got {members!r} instead.",
+            parameter="members",
+        )
+
+
 class _Others:
     """The members that θ is compared with, once it is known which family on which inputs."""
 
@@ -133,6 +190,11 @@ class _Others:
     def rows(self, candidates: Candidates) -> FloatArray:
         """Return what makes log-likelihoods of the sums of columns: (T, K, r + 1)."""
         rows = self._at(candidates).rows
+        return np.broadcast_to(rows, (len(candidates), *rows.shape))
+
+    def deviances(self, candidates: Candidates) -> FloatArray:
+        """Return the same for twice the log-likelihood per parameter."""
+        rows = self._at(candidates).rows * _per_parameter(candidates)
         return np.broadcast_to(rows, (len(candidates), *rows.shape))
 
     def _at(self, candidates: Candidates) -> _Members:
@@ -209,3 +271,12 @@ def _log_likelihood(candidates: Candidates) -> FloatArray:
     failures = np.log1p(-np.where(P < 1, P, 0.0))
     offset = (candidates.inputs.trials * failures).sum(axis=-1)
     return np.stack([np.ones_like(offset), offset], axis=-1)[:, None, :]
+
+
+def _deviance(candidates: Candidates) -> FloatArray:
+    """Return what makes twice the log-likelihood per parameter of the sum of logits: (T, 1, 2)."""
+    return _log_likelihood(candidates) * _per_parameter(candidates)
+
+
+def _per_parameter(candidates: Candidates) -> float:
+    return 2.0 / int(candidates.family[1].shape[1])

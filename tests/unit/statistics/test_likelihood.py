@@ -8,7 +8,7 @@ import exactregion as er
 from exactregion.data.sample import Sample
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.models.cover import clipped_logit, cover_of
-from exactregion.statistics import Discrepancy, Likelihood, Score
+from exactregion.statistics import Discrepancy, Likelihood, Ratio, Score
 from exactregion.statistics.likelihood import MEMBERS
 
 LEVELS = np.arange(-3.0, 4.0)
@@ -41,6 +41,8 @@ def test_formula(values_of):
     ratios = ratios.max(axis=1) - binom.logpmf(successes, TRIALS, p).sum(axis=-1)
     expected = (score + 2 * np.maximum(ratios, 0)) / 3 + 0.3 * discrepancy / usual
     np.testing.assert_allclose(Z, expected, rtol=1e-3)
+    Z = values_of(Ratio(), LEVELS, successes, p, **asked)
+    np.testing.assert_allclose(Z, 2 * ratios / 3 + 0.3 * discrepancy / usual, rtol=1e-3, atol=2e-3)
 
 
 def test_excludes_an_island_that_the_score_keeps():
@@ -50,13 +52,14 @@ def test_excludes_an_island_that_the_score_keeps():
     bounds = [(0.0005, 0.05), (0.2, 15), (0, 0.2)]
     family = er.models.Function(weibull, names=("scale", "shape", "lapse"), bounds=bounds)
     pvalue = {}
-    for statistic in ("combined", "likelihood"):
+    for statistic in ("combined", "likelihood", "ratio"):
         region = er.ConfidenceRegion(family, statistic=statistic, n_resamples=199, rng=0)
         region = region.fit(answers["level"], y)
         pvalue[statistic] = region.pvalue([0.0047, 7.4, 0.042])
         assert region.contains([0.005, 3.5, 0.01])
     assert pvalue["combined"] > 0.1  # the control: without the ratio it is a member
     assert pvalue["likelihood"] < 0.01
+    assert pvalue["ratio"] < 0.01
 
 
 def test_members_lie_apart_and_in_bounds():
@@ -109,6 +112,8 @@ def test_many_rows():
 def test_errors():
     with pytest.raises(InvalidValueError, match="members"):
         Likelihood(members=0)
+    with pytest.raises(InvalidValueError, match="Ratio must be an integer"):
+        Ratio(members=0)
     with pytest.raises(InvalidValueError, match="family"):
         er.model_test(np.full(4, 0.5), np.arange(4.0), [0, 1, 0, 1], statistic="likelihood")
     region = er.ConfidenceRegion(MODEL, n_resamples=19, confidence_level=0.9, rng=0)
@@ -124,3 +129,10 @@ def test_saved(tmp_path):
     region.fit(LEVELS, y).save(tmp_path / "region.npz")
     again = er.load(tmp_path / "region.npz")
     assert again.rank(THETA) == region.rank(THETA)
+
+
+def test_members_of_a_family_with_gradients_that_overflow():
+    model = er.models.Psychometric(er.models.Probit(), guess="free", lapse=0.0).bind(["x"])
+    cover = cover_of(model, inputs_of(1e3 * LEVELS, TRIALS), 64)
+    assert len(cover) > 8
+    assert np.isfinite(cover).all()
