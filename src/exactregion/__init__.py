@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         Interval,
         Risk,
         Summary,
+        Threshold,
         compare_nested,
     )
     from exactregion.save import load
@@ -36,6 +37,7 @@ __all__ = [
     "RegionClassifier",
     "Risk",
     "Summary",
+    "Threshold",
     "__version__",
     "calibration_belt",
     "calibration_test",
@@ -59,7 +61,7 @@ _PUBLIC = {
     "estimator": ("RegionClassifier",),
     "region": (
         *("Band", "ConfidenceRegion", "Evaluation", "HypothesisTest", "Interval", "Risk"),
-        *("Summary", "compare_nested"),
+        *("Summary", "Threshold", "compare_nested"),
     ),
     "save": ("load",),
     "testing": ("calibration_test", "compare", "model_test"),

@@ -123,6 +123,23 @@ class Bounds:
             settled=self.settled[at],
         )
 
+    def mapped(self, monotone: Callable[[FloatArray], FloatArray]) -> Bounds:
+        """Return the bounds of a function of each functional that rises, or falls, throughout."""
+        ends = np.stack([monotone(self.lower), monotone(self.upper)])
+        members = np.stack(
+            [monotone(self.lower + self.gaps[0]), monotone(self.upper - self.gaps[1])]
+        )
+        with np.errstate(invalid="ignore"):
+            gaps = np.abs(ends - members)
+        gaps = np.where(np.isfinite(ends) & np.isfinite([self.lower, self.upper]), gaps, 0.0)
+        is_falling = bool((ends[0] > ends[1]).any())
+        return replace(
+            self,
+            lower=ends.min(axis=0),
+            upper=ends.max(axis=0),
+            gaps=gaps[::-1] if is_falling else gaps,
+        )
+
     @classmethod
     def joined(cls, parts: Sequence[Bounds]) -> Bounds:
         """Put the bounds of several searches together."""

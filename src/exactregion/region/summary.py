@@ -20,7 +20,7 @@ from exactregion.region.window import maximum_likelihood
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Summary", "likelihood_estimate", "summarise", "zero_tests"]
+__all__ = ["Summary", "best_estimate", "likelihood_estimate", "summarise", "zero_tests"]
 
 WIDTH = 80
 
@@ -146,6 +146,12 @@ def likelihood_estimate(fitted: FittedRegion) -> FloatArray | None:
     return fitted.cached("likelihood estimate", find)
 
 
+def best_estimate(fitted: FittedRegion) -> FloatArray:
+    """Return the maximum-likelihood θ, or the most compatible one where it is not finite."""
+    likely = likelihood_estimate(fitted)
+    return outline_of(fitted).estimate if likely is None else likely
+
+
 def zero_tests(
     fitted: FittedRegion, *, certify: bool | None = None, only_quick: bool = False
 ) -> list[HypothesisTest | None]:
@@ -177,7 +183,7 @@ def summarise(fitted: FittedRegion, *, certify: bool | None = None) -> Summary:
 
     names = fitted.model.parameter_names
     likely = likelihood_estimate(fitted)
-    estimate = outline_of(fitted).estimate if likely is None else likely
+    estimate = best_estimate(fitted)
     intervals = parameter_intervals(fitted, certify=certify)
     tests = zero_tests(fitted, certify=certify)
     table = pd.DataFrame(
