@@ -32,6 +32,7 @@ __all__ = [
     "Risk",
     "band_at",
     "decisions_at",
+    "new_inputs",
     "positive_ranges",
     "probability_at",
     "risk_at",
@@ -129,7 +130,7 @@ def band_at(
     fitted: FittedRegion, X: Any, *, joint: bool = True, certify: bool | None = None
 ) -> Band:
     """Find bounds of P(Y=1|x); see `ConfidenceRegion.band`."""
-    inputs = _new_inputs(fitted, X)
+    inputs = new_inputs(fitted, X)
     outline = outline_of(fitted)
     digest = hashlib.sha256(np.ascontiguousarray(inputs).tobytes()).digest()
     space = natural_region(fitted, certify) or fitted
@@ -211,7 +212,7 @@ def probability_at(logit: FloatArray) -> FloatArray:
     return np.where(logit >= LOGIT_END, 1.0, np.where(logit <= -LOGIT_END, 0.0, P))
 
 
-def _new_inputs(fitted: FittedRegion, X: Any) -> FloatArray:
+def new_inputs(fitted: FittedRegion, X: Any) -> FloatArray:
     """Read new inputs; columns of a frame are taken by name, and through the formula."""
     design = fitted.design
     if design is not None and design.takes(X):

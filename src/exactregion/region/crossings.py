@@ -38,9 +38,9 @@ CHECKS = 25
 LINEAR = 1e-9
 """Largest share of its size by which it may differ from that, which is rounding."""
 
-STEPS, FAR = 1200, 1e3
+STEPS, FAR = 600, 1e3
 """Points of a grid along x, and how many ranges of the data it goes beyond them: the step within
-the data is less than a hundredth of their range, and thresholds farther out have no end."""
+the data is about a hundredth of their range, and thresholds farther out have no end."""
 
 FLAT = 1e-9
 """A curve that changes by less than this over the last tenth of the grid has reached its limit."""
@@ -204,7 +204,7 @@ class Path:
         ends = (1 - inner) / 2, (1 + inner) / 2
         if self.line is None:
             low, high = (self._crossing(_Level(self.model, None, end)) for end in ends)
-            return Crossing(lambda theta: np.abs(high.values(theta) - low.values(theta)), IDENTITY)
+            return high.minus(low)
         low_level, high_level = (_Level(self.model, None, end) for end in ends)
         rise = high_level.predictor() - low_level.predictor()
         slope = self._padded(self.line[1])
@@ -243,25 +243,15 @@ class Path:
             P = np.asarray(evaluated(level.family, core, self.X), dtype=np.float64)
             logits = np.log(P) - np.log1p(-P)
             apart = np.clip(logits - logit(target)[:, None], -700.0, 700.0)
-        for index, (row, curve) in enumerate(zip(apart, P, strict=True)):
-            if np.isnan(target[index]):
-                continue
-            known = np.isfinite(row)
-            x, values, heights = self.x[known], row[known], curve[known]
-            if len(x) < 2:
-                continue
-            at = np.flatnonzero((values[:-1] < 0) != (values[1:] < 0))
-            if len(at):
-                share = values[at] / (values[at] - values[at + 1])
-                places = x[at] + share * (x[at + 1] - x[at])
-                found[index] = places[np.abs(places - self.middle).argmin()]
-                continue
-            # not yet at its limit, where it is nearer to the level
-            last = max(1, len(x) // 10)
-            side = 1 if abs(values[-1]) < abs(values[0]) else -1
-            near = heights[-last:] if side > 0 else heights[:last]
-            if np.ptp(near) > FLAT:
-                found[index] = side * np.inf
+            between = apart[:, :-1] * apart[:, 1:] <= 0
+            share = apart[:, :-1] / (apart[:, :-1] - apart[:, 1:])
+        row, step = np.nonzero(between & np.isfinite(share))
+        places = self.x[step] + share[row, step] * np.diff(self.x)[step]
+        # the nearest is written last
+        order = np.argsort(-np.abs(places - self.middle), kind="stable")
+        found[row[order]] = places[order]
+        for index in np.flatnonzero(np.isnan(found) & np.isfinite(target)):
+            found[index] = _beyond(apart[index], P[index])
         return found[:, None]
 
 
@@ -363,6 +353,18 @@ def _line(
     size = np.abs(start) + np.abs(slope) * np.abs(t).max()
     error = np.abs(design - (start + t[:, None] * slope))
     return (start, slope) if (error <= LINEAR * size).all() else None
+
+
+def _beyond(apart: FloatArray, curve: FloatArray) -> float:
+    """Return on which side of the grid a curve would cross the level, if it may still do so."""
+    known = np.isfinite(apart)
+    apart, curve = apart[known], curve[known]
+    if len(apart) < 2:
+        return np.nan
+    side = 1 if abs(apart[-1]) < abs(apart[0]) else -1
+    last = max(2, len(apart) // 10)
+    near = curve[-last:] if side > 0 else curve[:last]
+    return side * np.inf if np.ptp(near) > FLAT else np.nan
 
 
 def _grids(low: float, high: float, values: FloatArray) -> list[FloatArray]:

@@ -131,7 +131,8 @@ class _Ascents:
         columns = []
         for axis in np.eye(z.shape[1]):
             shift = step[:, None] * axis
-            rise = (self.values(z + shift) - self.values(z - shift))[self.index, self.index]
+            with np.errstate(invalid="ignore"):  # where there is no value on either side
+                rise = (self.values(z + shift) - self.values(z - shift))[self.index, self.index]
             columns.append(np.where(np.isfinite(rise), rise, 0.0) / (2 * step))
         return np.stack(columns, axis=-1)
 
@@ -221,7 +222,8 @@ class _Ascents:
     @property
     def unbounded(self) -> BoolArray:
         """Which functionals grew too much to have an end."""
-        return np.asarray(self.value - self.origin_value > NO_END * self.unit)
+        with np.errstate(invalid="ignore"):  # where there is no value at the origin
+            return np.asarray(self.value - self.origin_value > NO_END * self.unit)
 
     def find_bounds(self) -> FloatArray:
         """Step from each best member uphill until rejected, and return the values there."""

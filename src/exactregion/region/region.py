@@ -30,6 +30,7 @@ from exactregion.region.hypotheses import HypothesisTest, hypothesis_test, read_
 from exactregion.region.intervals import Interval, functional_interval, interval_table
 from exactregion.region.outline import Outline, outline_of
 from exactregion.region.paving import Paving
+from exactregion.region.predictions import predictions_at
 from exactregion.region.status import Status, status_of
 from exactregion.region.summary import Summary, likelihood_estimate, summarise
 from exactregion.region.thresholds import Threshold, threshold_at, threshold_table, width_at
@@ -559,6 +560,41 @@ class ConfidenceRegion:
         """
         with self._progress("band"):
             return band_at(self.fitted_, X, joint=joint, certify=certify)
+
+    def predict(self, X: Any, *, certify: bool | None = None) -> pd.DataFrame:
+        """Return P(Y=1|x) at new inputs, with limits: a frame with the index of X.
+
+        Parameters
+        ----------
+        X : array-like or frame
+            Inputs, as for `band`.
+        certify : bool, optional
+            As for `band`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per row of X:
+
+            - estimate: at the maximum of the likelihood, or at `most_compatible_` where there is
+              none;
+            - lower, upper: each holds at its own row with probability `coverage_`;
+            - simultaneous_lower, simultaneous_upper: all hold at once, as those of `band`;
+            - extrapolates: whether an input lies outside the range of the data. The limits then
+              rest on the family being right where there are no data.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import exactregion as er
+        >>> flights = er.datasets.oring()
+        >>> region = er.ConfidenceRegion.from_formula("y ~ temp", flights, n_resamples=199, rng=0)
+        >>> table = region.predict(pd.DataFrame({"temp": [31, 65]}))
+        >>> table["estimate"].round(3).tolist(), table["extrapolates"].tolist()
+        ([1.0, 0.488], [True, False])
+        """
+        with self._progress("predictions"):
+            return predictions_at(self.fitted_, X, certify)
 
     def classify(self, X: Any) -> IntArray:
         """Decide for +1 or -1 where all members agree on the likelier class, else 0.

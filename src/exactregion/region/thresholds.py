@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from itertools import product
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal
@@ -209,6 +209,7 @@ def width_at(
         crossing,
         joint=joint,
         certify=certify,
+        is_length=True,
         name=f"{kind}: {name} from {ends} of the rise{where}",
         input=name,
         probability=None,
@@ -292,11 +293,15 @@ def _threshold(
     *,
     joint: bool,
     certify: bool | None,
+    is_length: bool = False,
     **facts: Any,
 ) -> Threshold:
     """Bound a crossing on its scale, where it may be a ratio, and return its ends as x."""
     estimate = crossing.x(best_estimate(space)[None])[0, 0]
     bounds = functional_bounds(space, crossing.values, crossing.ratio, joint=joint, certify=certify)
+    if is_length and bounds.lower[0] < 0:  # members may fall where others rise
+        widest = np.maximum(bounds.upper, -bounds.lower)
+        bounds = replace(bounds, lower=np.zeros(1), upper=widest)
     found = interval_of(fitted, facts.pop("name"), estimate, bounds)
     with np.errstate(over="ignore"):
         ends = bounds.mapped(crossing.scale.inverse)
@@ -411,4 +416,5 @@ def _number(value: float) -> str:
         return "none"
     if np.isinf(value):
         return "∞" if value > 0 else "-∞"
+    value += 0.0  # no negative zero
     return f"{value:.4g}" if abs(value) < 1e5 else f"{value:.3e}"
