@@ -31,6 +31,7 @@ __all__ = [
     "Band",
     "Risk",
     "band_at",
+    "band_of_inputs",
     "decisions_at",
     "new_inputs",
     "positive_ranges",
@@ -130,7 +131,13 @@ def band_at(
     fitted: FittedRegion, X: Any, *, joint: bool = True, certify: bool | None = None
 ) -> Band:
     """Find bounds of P(Y=1|x); see `ConfidenceRegion.band`."""
-    inputs = new_inputs(fitted, X)
+    return band_of_inputs(fitted, new_inputs(fitted, X), joint=joint, certify=certify)
+
+
+def band_of_inputs(
+    fitted: FittedRegion, inputs: FloatArray, *, joint: bool = True, certify: bool | None = None
+) -> Band:
+    """Find the band at inputs as the family takes them."""
     outline = outline_of(fitted)
     digest = hashlib.sha256(np.ascontiguousarray(inputs).tobytes()).digest()
     space = natural_region(fitted, certify) or fitted
@@ -277,7 +284,7 @@ class _Scale:
         if joint:
             numbers = None if self.design is None else LinearRatios.linear(self.design)
             g = self._values if numbers is None else numbers
-            return joint_bounds(fitted, g, len(rows), numbers=numbers, certify=certify)
+            return joint_bounds(fitted, g, len(rows), numbers=numbers, certify=certify, each=True)
         return Bounds.joined([self._bounds_at(fitted, row, bool(certify)) for row in rows])
 
     def _bounds_at(self, fitted: FittedRegion, row: int, certify: bool) -> Bounds:

@@ -20,11 +20,13 @@ import numpy as np
 from exactregion._typing import BoolArray, FloatArray
 from exactregion.errors import InvalidValueError
 from exactregion.ranking import AcceptedRanks
+from exactregion.region.covering import covering_of
 from exactregion.region.enclosure import OVERHEAD, Enclosure
 from exactregion.region.extremes import Functionals
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.outline import joint_far_members
 from exactregion.region.paving import Domain, Paving, domain_below, domain_of, pave, proven_ends
+from exactregion.region.pointwise import search_each
 from exactregion.region.proof_inputs import can_enclose
 from exactregion.region.ratios import LinearRatios
 from exactregion.region.search import Bounds, FocusedSearch, search_joint
@@ -60,6 +62,14 @@ EMPTY_BUDGET = 3e8
 """The same where a search found no member: a set that is nearly but not quite empty would use up
 any budget."""
 
+SHARES = 8
+"""Each half-open interval of a call may take this part of the budget, so that what is proven of one
+does not depend on how many there are."""
+
+FEW = 8
+"""Up to this many functionals have more ascents, and are checked for poles: the cost of both grows
+with their number."""
+
 USUAL_BOXES = 1000
 """Boxes for two parameters in which all alternatives have to be compared, as measured for n from 23
 to 500: ends are not proven without being asked to where this would exceed the budget."""
@@ -80,21 +90,26 @@ def joint_bounds(
     *,
     numbers: LinearRatios | None = None,
     certify: bool | None = False,
+    each: bool = False,
 ) -> Bounds:
     """Bound `width` functionals over the joint region.
 
     `numbers` are the same, if they are linear in θ or ratios of such; ends are then proven if
-    `certify`, or if it is None and the region is small enough.
+    `certify`, or if it is None and the region is small enough. With `each` they are linear, if
+    anything, and the bounds of one do not depend on which others there are.
     """
     if not width:
         return Bounds.empty(0)
 
     def search(probes: int) -> Bounds:
-        found = search_joint(fitted, g, width, probes=probes)
+        if each or width > FEW:
+            found = search_each(fitted, g, width, probes=probes)
+        else:
+            found = search_joint(fitted, g, probes=probes)
         return _with_open_ends(found, numbers, lambda: joint_far_members(fitted))
 
     rules: list[Rule] = [(fitted.accepted, None)]
-    return _proven_or_audited(fitted, search, numbers, certify, rules, gap=JOINT_GAP)
+    return _proven_or_audited(fitted, search, numbers, certify, rules, gap=JOINT_GAP, each=each)
 
 
 def _proven_or_audited(
@@ -105,6 +120,7 @@ def _proven_or_audited(
     rules: Sequence[Rule],
     *,
     gap: float,
+    each: bool = False,
 ) -> Bounds:
     """Prove the ends that a search finds; audit the search where that is not possible.
 
@@ -112,7 +128,13 @@ def _proven_or_audited(
     """
     if numbers is None or not _is_affordable(fitted, certify):
         return search(_probes_for(fitted))
-    proven = _certified(fitted, search(0), numbers, certify, rules, gap=gap)
+    domain = domain_of(fitted)
+    if each and domain is not None:
+        budget = LARGE_BUDGET if certify else BUDGET
+        covering = covering_of(fitted, domain, tolerance=_gap(fitted, gap), budget=budget)
+        proven = covering.bounds(numbers, widest_gap=WIDEST_GAP)
+    else:
+        proven = _certified(fitted, search(0), numbers, certify, rules, gap=gap)
     if proven.certified.all():
         return proven
     audited = search(_probes_for(fitted))
@@ -214,6 +236,10 @@ def _with_open_ends(
     return replace(found, certified=found.certified | everything)
 
 
+def _gap(fitted: FittedRegion, gap: float) -> float:
+    return LARGEST_GAP if fitted.n_parameters == LARGEST else gap
+
+
 def _budget(found: Bounds, certify: bool | None) -> float:
     """Return the work that a proof may take; less where it would be that the set is empty."""
     if certify:
@@ -248,8 +274,7 @@ def _certified(
             domain = domain_below(fitted, -a, part.gaps[1, 0] - part.upper[0])
         if domain is not None:
             number = numbers[index : index + 1]
-            share = budget / len(numbers)
-            part = _proven(fitted, part, number, rules, domain, gap=gap, budget=share)
+            part = _proven(fitted, part, number, rules, domain, gap=gap, budget=budget / SHARES)
         parts.append(part)
     return Bounds.joined(parts)
 
@@ -288,7 +313,7 @@ def _proven(
         domain,
         numbers.in_window(window),
         known.ravel(),
-        tolerance=LARGEST_GAP if fitted.n_parameters == LARGEST else gap,
+        tolerance=_gap(fitted, gap),
         budget=budget,
     )
     if ends.is_empty:

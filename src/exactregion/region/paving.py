@@ -62,7 +62,8 @@ class ProvenEnds:
     """Largest values of F functionals over a set of θ.
 
     No member has a value above `bound`, and a member has `value`, -∞ where none is known. With
-    `is_empty` there is no member at all.
+    `is_empty` there is no member at all. All members lie in the boxes with these centres and half
+    widths (k, d), of which those that are `inside` hold members only; `members` (j, d) are others.
     """
 
     value: FloatArray
@@ -70,6 +71,10 @@ class ProvenEnds:
     is_empty: bool
     boxes: int
     seconds: float
+    centre: FloatArray
+    half: FloatArray
+    inside: BoolArray
+    members: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,6 +238,8 @@ def proven_ends(
     )
     value, bound, n_boxes = known.astype(np.float64), np.full(F, -np.inf), 0
     other = np.arange(F) ^ 1
+    last: list[tuple[FloatArray, FloatArray, BoolArray]] = []
+    members: list[FloatArray] = [np.empty((0, len(domain.centre)))]
     while len(boxes):
         is_open, is_inside = _classify(rules, boxes)
         boxes, is_inside = boxes[is_open], is_inside[is_open]
@@ -240,7 +247,8 @@ def proven_ends(
         advance(len(is_open))
         top = numbers.top(boxes.centre, boxes.half)
         value = np.maximum(value, top[is_inside].max(axis=0, initial=-np.inf))
-        value = _improved(value, boxes.centre, top, numbers, is_member)
+        value, found = _improved(value, boxes.centre, top, numbers, is_member)
+        members.append(found)
         known_both = np.isfinite(value) & np.isfinite(value[other])
         length = np.where(known_both, value + np.where(known_both, value[other], 0.0), 0.0)
         length = np.where(np.isposinf(value[other]), numbers.open_length, length)
@@ -249,9 +257,13 @@ def proven_ends(
         if not exceeds.any() or sum(rule.work for rule in rules) > budget:
             exceeds[:] = False
         bound = np.maximum(bound, top[~exceeds].max(axis=0, initial=-np.inf))
+        last.append((boxes.centre[~exceeds], boxes.half[~exceeds], is_inside[~exceeds]))
         boxes = boxes[exceeds].halves()
     is_empty = bool(np.isneginf(bound).all())
-    return ProvenEnds(value, bound, is_empty, n_boxes, time.perf_counter() - started)
+    seconds = time.perf_counter() - started
+    centre, half, inside = (np.concatenate(part) for part in zip(*last, strict=True))
+    found = np.concatenate(members)
+    return ProvenEnds(value, bound, is_empty, n_boxes, seconds, centre, half, inside, found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -351,10 +363,10 @@ def _improved(
     top: FloatArray,
     numbers: RatiosInWindow,
     is_member: Callable[[FloatArray], BoolArray],
-) -> FloatArray:
-    """Return larger values of members among the centres of the boxes that reach farthest."""
+) -> tuple[FloatArray, FloatArray]:
+    """Return larger values of members among the centres of boxes that reach farthest, and these."""
     if not len(centres):
-        return value
+        return value, centres
     farthest = np.argpartition(-top, min(TRIED, len(top)) - 1, axis=0)[:TRIED]
     tried = centres[np.unique(farthest)]
     values = numbers.at(tried)
@@ -363,7 +375,7 @@ def _improved(
         tried = tried[is_member(tried)]
     found = numbers.at(tried)
     found = np.where(np.isnan(found), -np.inf, found).max(axis=0, initial=-np.inf)
-    return np.asarray(np.maximum(value, found))
+    return np.asarray(np.maximum(value, found)), tried
 
 
 def _classify(

@@ -8,7 +8,7 @@ import numpy as np
 
 from exactregion._typing import BoolArray, FloatArray
 from exactregion.data.frames import as_pandas
-from exactregion.region.bands import band_at, new_inputs
+from exactregion.region.bands import band_of_inputs, new_inputs
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.places import is_number
 from exactregion.region.summary import best_estimate
@@ -28,8 +28,8 @@ def predictions_at(fitted: FittedRegion, X: Any, certify: bool | None = None) ->
     distinct, place = np.unique(inputs, axis=0, return_inverse=True)
     rows = np.ascontiguousarray(distinct)
     place = place.reshape(-1)
-    alone = band_at(fitted, rows, joint=False, certify=certify)
-    together = band_at(fitted, rows, certify=certify)
+    alone = band_of_inputs(fitted, rows, joint=False, certify=certify)
+    together = band_of_inputs(fitted, rows, certify=certify)
     index = getattr(X, "index", None)
     return pd.DataFrame(
         {
