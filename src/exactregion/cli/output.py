@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -227,12 +227,19 @@ class Results:
                 check_target(f"--{name}", path, force=self.output.force)
 
     def finish(
-        self, page: Page, content: dict[str, Any], result: Any, pvalue: float, decided: str
+        self,
+        page: Page,
+        content: dict[str, Any],
+        result: Any,
+        pvalue: float,
+        decided: str,
+        *,
+        draw: Callable[[], Any] | None = None,
     ) -> None:
         """Print the results, write the files, and exit with 1 if --fail-below says so.
 
-        `page` is for people, `content` for programs. `result` draws, reports and saves itself.
-        `decided` says what `pvalue` is.
+        `page` is for people, `content` for programs. `result` reports and saves itself, and draws
+        itself unless `draw` does. `decided` says what `pvalue` is.
         """
         rejected = None if self.alpha is None else pvalue <= self.alpha * (1 + ROUNDING)
         if self.output.json:
@@ -246,17 +253,17 @@ class Results:
                 )
             page.show()
         sys.stdout.flush()
-        self._write(result)
+        self._write(result, draw)
         if rejected:
             raise typer.Exit(1)
 
-    def _write(self, result: Any) -> None:
+    def _write(self, result: Any, draw: Callable[[], Any] | None) -> None:
         plot, report = self.output.plot, self.output.report
         if self.save is not None:
             result.save(self.save)
         with showing("picture", show=self.output.progress and hasattr(result, "parameter_names_")):
             if plot is not None:
-                write_picture(plot, result.plot())
+                write_picture(plot, result.plot() if draw is None else draw())
             if report is not None:
                 result.report(report)
         for path in (self.save, plot, report):

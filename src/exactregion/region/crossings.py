@@ -24,6 +24,7 @@ from exactregion.models import LinearModel, Model, Psychometric, Recalibration
 from exactregion.models.base import evaluated
 from exactregion.region.extremes import Functionals
 from exactregion.region.fitted import FittedRegion
+from exactregion.region.levels import Level
 from exactregion.region.places import is_number, model_inputs
 from exactregion.region.ratios import LinearRatios
 
@@ -136,8 +137,8 @@ class Crossing:
         """Return both ratios if they have the same denominator: without interactions they do."""
         if self.ratio is None or other.ratio is None:
             return None
-        below = [np.asarray(one.denominator) for one in (self.ratio, other.ratio)]
-        return (self.ratio, other.ratio) if np.array_equal(*below) else None
+        mine, its = (np.asarray(one.denominator) for one in (self.ratio, other.ratio))
+        return (self.ratio, other.ratio) if np.array_equal(mine, its) else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,21 +198,21 @@ class Path:
 
     def crossing(self, probability: float | None) -> Crossing:
         """Return where P_θ has a probability; without one, half way between its two limits."""
-        return self._crossing(_Level(self.model, probability))
+        return self._crossing(Level(self.model, probability))
 
     def width(self, inner: float) -> Crossing:
         """Return the distance, on the scale, over which the core rises by the share `inner`."""
         ends = (1 - inner) / 2, (1 + inner) / 2
         if self.line is None:
-            low, high = (self._crossing(_Level(self.model, None, end)) for end in ends)
+            low, high = (self._crossing(Level(self.model, None, end)) for end in ends)
             return high.minus(low)
-        low_level, high_level = (_Level(self.model, None, end) for end in ends)
+        low_level, high_level = (Level(self.model, None, end) for end in ends)
         rise = high_level.predictor() - low_level.predictor()
         slope = self._padded(self.line[1])
         ratio = LinearRatios(np.zeros_like(slope), np.array([rise]), slope)
         return Crossing.of_ratio(ratio, self.scale)
 
-    def _crossing(self, level: _Level) -> Crossing:
+    def _crossing(self, level: Level) -> Crossing:
         if self.line is None:
             return Crossing(lambda theta: self._followed(theta, level), self.scale)
         start, slope = map(self._padded, self.line)
@@ -231,7 +232,7 @@ class Path:
         d = len(self.model.parameter_names)
         return np.pad(coefficients, (0, d - len(coefficients)))[None]
 
-    def _followed(self, theta: FloatArray, level: _Level) -> FloatArray:
+    def _followed(self, theta: FloatArray, level: Level) -> FloatArray:
         """Interpolate where curves cross the level: shape (T, 1).
 
         Of several places it is that nearest to the middle of the data. It is infinite where a curve
@@ -253,76 +254,6 @@ class Path:
         for index in np.flatnonzero(np.isnan(found) & np.isfinite(target)):
             found[index] = _beyond(apart[index], P[index])
         return found[:, None]
-
-
-@dataclass(frozen=True, eq=False)
-class _Level:
-    """The height of the core at which a curve has a probability, or itself the height `of_core`.
-
-    P = guess + (1 - guess - lapse) F for psychometric families; else P = F.
-    """
-
-    model: Model
-    probability: float | None
-    of_core: float = 0.5
-
-    def __post_init__(self) -> None:
-        guess, lapse = (getattr(self.model, name, 0.0) for name in ("guess", "lapse"))
-        low = 0.0 if guess == "free" else float(guess)
-        high = 1.0 if lapse == "free" else 1 - float(lapse)
-        if self.probability is not None and not low < self.probability < high:
-            raise InvalidValueError(
-                f"must be above the guess rate, {guess}, and below one minus the lapse rate, "
-                f"{lapse}. Got {self.probability} instead; without it the threshold is half way "
-                "between the two.",
-                parameter="probability",
-            )
-
-    @property
-    def family(self) -> Model:
-        """The core."""
-        return self.model.core if isinstance(self.model, Psychometric) else self.model
-
-    @property
-    def is_constant(self) -> bool:
-        """Whether the height of the core is the same for all θ."""
-        rates = (getattr(self.model, name, 0.0) for name in ("guess", "lapse"))
-        return self.probability is None or "free" not in rates
-
-    def core(self, theta: FloatArray) -> FloatArray:
-        """Return the parameters of the core."""
-        return self.model.split(theta)[0] if isinstance(self.model, Psychometric) else theta
-
-    def targets(self, theta: FloatArray) -> FloatArray:
-        """Compute the height of the core for θ (T, d); NaN where P never has the probability."""
-        if self.is_constant:
-            return np.full(len(theta), self._target())
-        model: Any = self.model
-        _, guess, lapse = model.split(theta)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            height = ((self.probability - guess) / (1 - guess - lapse))[:, 0]
-        height = np.broadcast_to(height, len(theta))
-        return np.where((height > 0) & (height < 1), height, np.nan)
-
-    def _target(self) -> float:
-        if self.probability is None:
-            return self.of_core
-        if not isinstance(self.model, Psychometric):
-            return self.probability
-        guess, lapse = float(self.model.guess), float(self.model.lapse)
-        return (self.probability - guess) / (1 - guess - lapse)
-
-    def predictor(self) -> float:
-        """Compute the linear predictor at the height, if that is constant."""
-        return float(self._link(np.array([self._target()]))[0])
-
-    def predictors(self, theta: FloatArray) -> FloatArray:
-        """Compute the linear predictor at the height for θ (T, d)."""
-        return self._link(self.targets(theta))
-
-    def _link(self, heights: FloatArray) -> FloatArray:
-        family: Any = self.family
-        return np.asarray(family.link(heights))
 
 
 def _frame(columns: list[str], name: str, held: dict[str, Any], x: FloatArray) -> pd.DataFrame:

@@ -77,7 +77,7 @@ def read_at(inputs: pd.DataFrame, at: Any, parameter: str = "at") -> dict[str, A
                 f"{did_you_mean(str(name), names)}",
                 parameter=parameter,
             )
-        column = inputs[name]
+        column = inputs[str(name)]
         if is_number(column):
             if not isinstance(value, Real) or not np.isfinite(float(value)):
                 raise InvalidValueError(

@@ -95,7 +95,7 @@ def _search_group(fitted: FittedRegion, g: Functionals, probes: int) -> Bounds:
     with np.errstate(invalid="ignore"):
         gaps = np.stack(np.split(bound - value, 2)[::-1])
     gaps = np.where(np.isfinite(gaps), gaps, 0.0)
-    both = settled.reshape(2, -1).all(axis=0)
+    both = np.logical_and(*np.split(settled, 2))
     seconds = time.perf_counter() - started
     certified = np.zeros(len(upper), dtype=np.bool_)
     return Bounds(-lower, upper, gaps, certified, both, n_probes, ranks.evaluations, seconds)

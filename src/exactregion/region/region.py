@@ -40,7 +40,7 @@ from exactregion.statistics import Statistic
 if TYPE_CHECKING:
     import pandas as pd
 
-    from exactregion.plotting import CornerDisplay, PValueDisplay, RankDisplay
+    from exactregion.plotting import CornerDisplay, CurveDisplay, PValueDisplay, RankDisplay
 
 __all__ = ["ConfidenceRegion", "model_of"]
 
@@ -477,7 +477,7 @@ class ConfidenceRegion:
         (4.69, True)
         >>> potency = region.threshold("dose", at={"sex": "female"}, relative_to={"sex": "male"})
         >>> potency.name, round(potency.estimate, 2)
-        ('Ratio of dose at P = 0.5, sex = female over sex = male', 2.05)
+        ('ratio of dose at P = 0.5, sex = female over sex = male', 2.05)
         """
         with self._progress("threshold"):
             return threshold_at(
@@ -708,16 +708,18 @@ class ConfidenceRegion:
 
     def plot(
         self, kind: str | None = None, **kwargs: Any
-    ) -> PValueDisplay | RankDisplay | CornerDisplay:
+    ) -> PValueDisplay | RankDisplay | CornerDisplay | CurveDisplay:
         """Draw the region: needs matplotlib, ``pip install exactregion[plot]``.
 
         Parameters
         ----------
-        kind : {"pvalue", "rank", "corner"}, optional
+        kind : {"pvalue", "rank", "corner", "curve"}, optional
             The p-value function of one parameter; ranks over the plane of two; projections on all
-            pairs of two or more. By default what fits the number of parameters.
+            pairs of two or more; or the curve along one input, with its band, data and threshold.
+            By default what fits the number of parameters.
         **kwargs
-            For `from_region` of the Display: ``truth``, ``ax`` and others.
+            For `from_region` of the Display: ``ax``, ``truth`` of parameters, ``input`` and ``at``
+            of a curve, and others.
         """
         from exactregion.plotting import display_region
 

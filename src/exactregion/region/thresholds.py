@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, fields, replace
 from itertools import product
 from numbers import Real
@@ -29,7 +30,16 @@ from exactregion.region.summary import best_estimate
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Comparison", "Threshold", "threshold_at", "threshold_table", "width_at"]
+__all__ = [
+    "Comparison",
+    "Threshold",
+    "ThresholdPlan",
+    "plans_for",
+    "read_place",
+    "threshold_at",
+    "threshold_table",
+    "width_at",
+]
 
 Comparison = Literal["ratio", "difference"]
 
@@ -84,7 +94,7 @@ class Threshold(Interval):
 
     def __repr__(self) -> str:
         """Say what it is, the estimate, the interval, and how that was found."""
-        lines = [f"{self.name}", f"  estimate  {_number(self.estimate)}{self._warning()}"]
+        lines = [self.name, f"  estimate  {_number(self.estimate)}{self._warning()}"]
         level = f"{100 * self.coverage:.4g}%"
         how = "proven" if self.certified else "searched"
         text = f"[{_number(self.lower)}, {_number(self.upper)}]"
@@ -119,55 +129,10 @@ def threshold_at(
     certify: bool | None = None,
 ) -> Threshold:
     """Find the interval of a threshold; see `ConfidenceRegion.threshold`."""
-    inputs = input_frame(fitted)
-    name = _read_input(inputs, input)
-    _check_probability(probability)
-    others = inputs.drop(columns=name)
-    given = read_at(others, at)
-    held, assumed = _held(others, given, name)
-    if probability is None and not isinstance(fitted.model, Psychometric):
-        probability = 0.5
-    space, path = _path(fitted, inputs, name, held, certify)
-    crossing = path.crossing(probability)
-    words = f"{name} {_level_text(probability)}"
-    where = f", {values_text(given)}" if given else ""
-    base, how = None, None
-    if relative_to is not None:
-        base = {**given, **read_at(others, relative_to, "relative_to")}
-        how = _read_compare(compare, logarithmic=path.scale.is_logarithm)
-        _, other = _path(fitted, inputs, name, {**held, **base}, certify)
-        second = other.crossing(probability)
-        crossing = crossing.over(second) if how == "ratio" else crossing.minus(second)
-        differing = {key: held[key] for key in base if base[key] != held[key]}
-        if not differing:
-            raise InvalidValueError(
-                f"must differ from 'at'. Got {dict(relative_to)!r} for both instead.",
-                parameter="relative_to",
-            )
-        against = values_text({key: base[key] for key in differing})
-        sign = "over" if how == "ratio" else "minus"
-        where = f", {values_text(differing)} {sign} {against}"
-        words = f"{how.capitalize()} of {words}"
-    elif compare is not None:
-        raise InvalidValueError(
-            "goes with 'relative_to', the inputs to compare with. Got no such instead.",
-            parameter="compare",
-        )
-    return _threshold(
-        fitted,
-        space,
-        crossing,
-        joint=joint,
-        certify=certify,
-        name=words + where,
-        input=name,
-        probability=probability,
-        at=held,
-        assumed=assumed,
-        relative_to=base,
-        compare=how,
-        data_range=_range(inputs, name),
+    plan = ThresholdPlan.read(
+        fitted, input, probability, at, relative_to=relative_to, compare=compare
     )
+    return plan.find(joint=joint, certify=certify)
 
 
 def width_at(
@@ -180,45 +145,8 @@ def width_at(
     certify: bool | None = None,
 ) -> Threshold:
     """Find the interval of the width of a curve; see `ConfidenceRegion.width`."""
-    inputs = input_frame(fitted)
-    name = _read_input(inputs, input)
-    if not (isinstance(inner, Real) and 0 < float(inner) < 1):
-        raise InvalidValueError(
-            f"must be a share between 0 and 1. Got {inner!r} instead.", parameter="inner"
-        )
-    others = inputs.drop(columns=name)
-    given = read_at(others, at)
-    held, assumed = _held(others, given, name)
-    space, path = _path(fitted, inputs, name, held, certify)
-    if path.scale.name not in ("identity", "log"):
-        raise InvalidValueError(
-            f"must be an input that the formula takes as it is or by its logarithm. {name!r} "
-            f"enters by its {path.scale.name}.",
-            parameter="input",
-        )
-    crossing = path.width(float(inner))
-    if crossing.values(best_estimate(space)[None])[0, 0] < 0:  # a falling curve
-        crossing = crossing.negative()
-    ends = f"{100 * (1 - inner) / 2:.4g}% to {100 * (1 + inner) / 2:.4g}%"
-    how: Comparison = "ratio" if path.scale.is_logarithm else "difference"
-    kind = "Width" if how == "difference" else "Width, as a ratio"
-    where = f", {values_text(given)}" if given else ""
-    return _threshold(
-        fitted,
-        space,
-        crossing,
-        joint=joint,
-        certify=certify,
-        is_length=True,
-        name=f"{kind}: {name} from {ends} of the rise{where}",
-        input=name,
-        probability=None,
-        at=held,
-        assumed=assumed,
-        relative_to=None,
-        compare=how,
-        data_range=_range(inputs, name),
-    )
+    plan = ThresholdPlan.read(fitted, input, None, at, inner=inner)
+    return plan.find(joint=joint, certify=certify)
 
 
 def threshold_table(
@@ -233,31 +161,23 @@ def threshold_table(
     """Find several thresholds; see `ConfidenceRegion.thresholds`."""
     import pandas as pd
 
-    found = all_thresholds(fitted, input, probabilities, at=at, joint=joint, certify=certify)
     columns = ["probability", "estimate", "lower", "upper", "status", "gap", "certified"]
-    rows = [
-        {**one.at, **{column: getattr(one, column) for column in [*columns, "extrapolates"]}}
-        for one in found
-    ]
-    return pd.DataFrame(rows)
+    columns.append("extrapolates")
+    plans = plans_for(fitted, input, probabilities, at)
+    found = [plan.find(joint=joint, certify=certify) for plan in plans]
+    return pd.DataFrame(
+        [{**one.at, **{column: getattr(one, column) for column in columns}} for one in found]
+    )
 
 
-def all_thresholds(
-    fitted: FittedRegion,
-    input: str | None = None,
-    probabilities: Any = (0.5,),
-    *,
-    at: Any = None,
-    joint: bool = False,
-    certify: bool | None = None,
-) -> list[Threshold]:
-    """Find a threshold for each probability, at each level of inputs that `at` leaves out."""
-    inputs = input_frame(fitted)
-    name = _read_input(inputs, input)
+def plans_for(
+    fitted: FittedRegion, input: str | None, probabilities: Any, at: Any
+) -> list[ThresholdPlan]:
+    """Plan a threshold for each probability, at each level of inputs that `at` leaves out."""
     if isinstance(probabilities, (Real, str)) or probabilities is None:
         probabilities = (probabilities,)
-    for probability in probabilities:
-        _check_probability(probability, "probabilities")
+    inputs = input_frame(fitted)
+    name = _read_input(inputs, input)
     others = inputs.drop(columns=name)
     given = read_at(others, at)
     free = {
@@ -265,25 +185,146 @@ def all_thresholds(
         for column in others
         if column not in given and not is_number(others[column])
     }
-    number = int(np.prod([len(levels) for levels in free.values()], initial=1))
-    if number * len(probabilities) > MOST_ROWS:
+    number = len(probabilities) * math.prod(map(len, free.values()))
+    if number > MOST_ROWS:
         raise InvalidValueError(
-            f"must give the levels of some of {list(free)}: all of them would be "
-            f"{number * len(probabilities)} thresholds, and {MOST_ROWS} are the most.",
+            f"must give levels of some of {list(free)}: with all of them there would be "
+            f"{number} thresholds, and {MOST_ROWS} are the most.",
             parameter="at",
         )
     return [
-        threshold_at(
-            fitted,
-            name,
-            probability,
-            at={**given, **dict(zip(free, levels, strict=True))},
-            joint=joint,
-            certify=certify,
+        ThresholdPlan.read(
+            fitted, name, probability, {**given, **dict(zip(free, levels, strict=True))}
         )
         for levels in product(*free.values())
         for probability in probabilities
     ]
+
+
+@dataclass(frozen=True, eq=False)
+class ThresholdPlan:
+    """A threshold, a comparison of two, or a width: what is known before anything is searched."""
+
+    fitted: FittedRegion
+    inputs: pd.DataFrame
+    input: str
+    probability: float | None
+    given: dict[str, Any]
+    held: dict[str, Any]  # values of all other inputs
+    relative_to: dict[str, Any] | None
+    compare: Comparison | None
+    inner: float | None  # of a width
+    is_logarithmic: bool  # whether the input enters by its logarithm
+
+    @classmethod
+    def read(
+        cls,
+        fitted: FittedRegion,
+        input: str | None,
+        probability: Any,
+        at: Any,
+        *,
+        relative_to: Any = None,
+        compare: Any = None,
+        inner: Any = None,
+    ) -> ThresholdPlan:
+        """Check what was asked for."""
+        _check_share(probability, "probability")
+        _check_share(inner, "inner")
+        inputs, name, given, held = read_place(fitted, input, at)
+        others = inputs.drop(columns=name)
+        if probability is None and not isinstance(fitted.model, Psychometric):
+            probability = 0.5
+        base, how = None, None
+        # a check of the input, on the region itself
+        path = Path.along(fitted, inputs, name, held)
+        if relative_to is not None:
+            base = {**held, **read_at(others, relative_to, "relative_to")}
+            how = _read_compare(compare, logarithmic=path.scale.is_logarithm)
+            if base == held:
+                raise InvalidValueError(
+                    f"must differ from 'at'. Got {dict(relative_to)!r} for both instead.",
+                    parameter="relative_to",
+                )
+        elif compare is not None:
+            raise InvalidValueError(
+                "goes with 'relative_to', the inputs to compare with. Got none instead.",
+                parameter="compare",
+            )
+        if inner is not None:
+            how = "ratio" if path.scale.is_logarithm else "difference"
+            if path.scale.name not in ("identity", "log"):
+                raise InvalidValueError(
+                    "must be an input that the family takes as it is or by its logarithm. "
+                    f"{name!r} enters by its {path.scale.name}.",
+                    parameter="input",
+                )
+        else:
+            path.crossing(probability)
+        is_logarithmic = path.scale.is_logarithm
+        return cls(
+            *(fitted, inputs, name, probability, given, held, base, how, inner, is_logarithmic)
+        )
+
+    @property
+    def name(self) -> str:
+        """What it is, in words."""
+        where = f", {values_text(self.given)}" if self.given else ""
+        if self.inner is not None:
+            ends = (f"{50 * (1 + sign * self.inner):.4g}%" for sign in (-1, 1))
+            kind = "ratio" if self.compare == "ratio" else "width"
+            return f"{self.input}, {kind} from {' to '.join(ends)} of the rise{where}"
+        words = f"{self.input} {_level_text(self.probability)}"
+        if self.relative_to is None:
+            return words + where
+        mine = {key: value for key, value in self.held.items() if self.relative_to[key] != value}
+        its = {key: self.relative_to[key] for key in mine}
+        sign = "over" if self.compare == "ratio" else "minus"
+        return f"{self.compare} of {words}, {values_text(mine)} {sign} {values_text(its)}"
+
+    def find(self, *, joint: bool = False, certify: bool | None = None) -> Threshold:
+        """Find the interval."""
+        space, path = self._path(self.held, certify)
+        if self.inner is not None:
+            crossing = path.width(self.inner)
+            if crossing.values(best_estimate(space)[None])[0, 0] < 0:  # a falling curve
+                crossing = crossing.negative()
+        else:
+            crossing = path.crossing(self.probability)
+        if self.relative_to is not None:
+            second = self._path(self.relative_to, certify)[1].crossing(self.probability)
+            is_ratio = self.compare == "ratio"
+            crossing = crossing.over(second) if is_ratio else crossing.minus(second)
+        column = self.inputs[self.input]
+        return _threshold(
+            self.fitted,
+            space,
+            crossing,
+            joint=joint,
+            certify=certify,
+            is_length=self.inner is not None,
+            name=self.name,
+            input=self.input,
+            probability=self.probability,
+            at=dict(self.held),
+            assumed=tuple(name for name in self.held if name not in self.given),
+            relative_to=None if self.relative_to is None else dict(self.relative_to),
+            compare=self.compare,
+            data_range=(float(column.min()), float(column.max())),
+        )
+
+    def _path(self, held: dict[str, Any], certify: bool | None) -> tuple[FittedRegion, Path]:
+        """Return the region whose parameters the numbers are of, and the curves along the input.
+
+        Families that are linear in other parameters are taken by these, where the input is linear.
+        """
+        natural = natural_region(self.fitted, certify)
+        if natural is not None:
+            try:
+                return natural, Path.along(natural, self.inputs, self.input, held)
+            except InvalidValueError:
+                pass
+        return self.fitted, Path.along(self.fitted, self.inputs, self.input, held)
 
 
 def _threshold(
@@ -293,7 +334,7 @@ def _threshold(
     *,
     joint: bool,
     certify: bool | None,
-    is_length: bool = False,
+    is_length: bool,
     **facts: Any,
 ) -> Threshold:
     """Bound a crossing on its scale, where it may be a ratio, and return its ends as x."""
@@ -314,24 +355,15 @@ def _threshold(
     return Threshold(**values, **facts)
 
 
-def _path(
-    fitted: FittedRegion,
-    inputs: pd.DataFrame,
-    name: str,
-    held: dict[str, Any],
-    certify: bool | None,
-) -> tuple[FittedRegion, Path]:
-    """Return the region whose parameters the numbers are of, and the curves along the input.
-
-    Families that are linear in other parameters are taken by these, where the input is linear.
-    """
-    natural = natural_region(fitted, certify)
-    if natural is not None:
-        try:
-            return natural, Path.along(natural, inputs, name, held)
-        except InvalidValueError:
-            pass
-    return fitted, Path.along(fitted, inputs, name, held)
+def read_place(
+    fitted: FittedRegion, input: str | None, at: Any
+) -> tuple[pd.DataFrame, str, dict[str, Any], dict[str, Any]]:
+    """Return all inputs, the name of the one that varies, and the others: given, and as held."""
+    inputs = input_frame(fitted)
+    name = _read_input(inputs, input)
+    others = inputs.drop(columns=name)
+    given = read_at(others, at)
+    return inputs, name, given, _held(others, given, name)
 
 
 def _read_input(inputs: pd.DataFrame, input: Any) -> str:
@@ -359,15 +391,14 @@ def _read_input(inputs: pd.DataFrame, input: Any) -> str:
     return input
 
 
-def _check_probability(probability: Any, parameter: str = "probability") -> None:
-    if probability is None:
+def _check_share(share: Any, parameter: str) -> None:
+    if share is None:
         return
-    if not isinstance(probability, Real) or not 0 < float(probability) < 1:
-        percent = isinstance(probability, Real) and 1 < float(probability) < 100
-        hint = f" Did you mean {float(probability) / 100:g}?" if percent else ""
+    if not isinstance(share, Real) or not 0 < float(share) < 1:
+        percent = isinstance(share, Real) and 1 < float(share) < 100
+        hint = f" Did you mean {float(share) / 100:g}?" if percent else ""
         raise InvalidValueError(
-            f"must be between 0 and 1. Got {probability!r} instead.{hint}",
-            parameter=parameter,
+            f"must be between 0 and 1. Got {share!r} instead.{hint}", parameter=parameter
         )
 
 
@@ -384,11 +415,8 @@ def _read_compare(compare: Any, *, logarithmic: bool) -> Comparison:
     )
 
 
-def _held(
-    others: pd.DataFrame, given: dict[str, Any], name: str
-) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return the values of all other inputs, and the names of those that nobody gave."""
-    usual = usual_values(others)
+def _held(others: pd.DataFrame, given: dict[str, Any], name: str) -> dict[str, Any]:
+    """Return the values of all other inputs: given, or the median; levels must be given."""
     for column, values in others.items():
         levels = levels_of(values)
         if column not in given and not is_number(values) and len(levels) > 1:
@@ -398,11 +426,7 @@ def _held(
                 f"region.thresholds({name!r}) has them all.",
                 parameter="at",
             )
-    return usual | given, tuple(one for one in usual if one not in given)
-
-
-def _range(inputs: pd.DataFrame, name: str) -> tuple[float, float]:
-    return float(inputs[name].min()), float(inputs[name].max())
+    return usual_values(others) | given
 
 
 def _level_text(probability: float | None) -> str:
