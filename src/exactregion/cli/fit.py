@@ -394,7 +394,10 @@ def _certified(
         certified = {"the intervals": bool(intervals["certified"].all())}
     if joint is not None:
         certified["the intervals for all at once"] = bool(joint["certified"].all())
-    certified |= {one.name: one.certified for one in thresholds}
+    which = {one.name: one.certified for one in thresholds}
+    if which and len(set(which.values())) == 1:
+        which = {"the thresholds": all(which.values())}
+    certified |= which
     if band is not None:
         certified["the band"] = band.certified
     return certified

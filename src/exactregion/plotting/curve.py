@@ -178,7 +178,7 @@ class CurveDisplay(BandDisplay):
         style: dict[str, Any] = {"color": canvas.VERMILION, "zorder": 5}
         ends = [max(found.lower, left), min(found.upper, right)]
         estimate, interval = wording.estimate_and_interval(vars(found))
-        level = "half way" if found.probability is None else f"P = {found.probability:g}"
+        level = "threshold" if found.probability is None else f"P = {found.probability:g}"
         label = f"{level}: {estimate} {interval}"
         if ends[0] < ends[1]:
             self.ax_.plot(ends, [self.height] * 2, linewidth=2.2, label=label, **style)

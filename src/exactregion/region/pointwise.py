@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 
 from exactregion._typing import FloatArray
+from exactregion.models.base import evaluated
+from exactregion.models.cover import rows_for
 from exactregion.region.extremes import Functionals, largest
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.outline import outline_of
@@ -26,6 +28,12 @@ __all__ = ["search_each"]
 ASCENTS: dict[str, Any] = {"ascents": 2, "proposals": 4}
 """Ascents per end, and random steps per round of each: half of what a single number is given, since
 there are many."""
+
+ROWS = 12
+"""Inputs of the data at which members with extreme probabilities are looked for beforehand."""
+
+LARGEST_LOGIT = 700.0
+"""Logits past this are the probabilities 0 and 1 to the last digit."""
 
 GROUP = 32
 """Functionals searched at once: every proposal is evaluated for all of them, so that the cost grows
@@ -47,7 +55,7 @@ def _search_group(fitted: FittedRegion, g: Functionals, probes: int) -> Bounds:
     started = time.perf_counter()
     outline = outline_of(fitted)
     ranks, depth = fitted.rank_function(), Depth(fitted.accepted, len(outline.estimate))
-    window, known = outline.window, outline.members()
+    window, known = outline.window, _known_members(fitted)
 
     def both_signs(theta: FloatArray) -> FloatArray:
         values = g(theta)
@@ -99,6 +107,42 @@ def _search_group(fitted: FittedRegion, g: Functionals, probes: int) -> Bounds:
     seconds = time.perf_counter() - started
     certified = np.zeros(len(upper), dtype=np.bool_)
     return Bounds(-lower, upper, gaps, certified, both, n_probes, ranks.evaluations, seconds)
+
+
+def _known_members(fitted: FittedRegion) -> FloatArray:
+    """Return the coordinates z of members to start from: of the outline, and of extreme θ.
+
+    The parameters, and the probabilities at some inputs of the data, are at their smallest and
+    largest there; ascents from the middle may end in a corner before they reach such members. Found
+    once per fit.
+    """
+
+    def extremes(theta: FloatArray) -> FloatArray:
+        P = evaluated(fitted.model, theta, rows)
+        with np.errstate(divide="ignore"):
+            logits = np.clip(np.log(P) - np.log1p(-P), -LARGEST_LOGIT, LARGEST_LOGIT)
+        values = np.concatenate([theta, logits], axis=1)
+        return np.concatenate([values, -values], axis=1)
+
+    def find() -> FloatArray:
+        outline = outline_of(fitted)
+        ranks, depth = fitted.rank_function(), Depth(fitted.accepted, len(outline.estimate))
+        ends = largest(
+            extremes,
+            lambda theta: depth(ranks(theta)[0]),
+            outline.window,
+            fitted.search_rng(),
+            radius=depth.radius,
+            members=outline.members(),
+            **ASCENTS,
+        )
+        return np.vstack([outline.members(), ends.members])
+
+    rows = rows_for(fitted.sample.inputs)[0]
+    which = np.unique(np.linspace(0, len(rows) - 1, ROWS).astype(np.int64))
+    rows = tuple(rows[one] for one in which) if isinstance(rows, tuple) else rows[which]
+
+    return fitted.cached("known members", find)
 
 
 def _members_at_random(fitted: FittedRegion, probes: int, audit: int) -> FloatArray:

@@ -477,7 +477,7 @@ class ConfidenceRegion:
         (4.69, True)
         >>> potency = region.threshold("dose", at={"sex": "female"}, relative_to={"sex": "male"})
         >>> potency.name, round(potency.estimate, 2)
-        ('ratio of dose at P = 0.5, sex = female over sex = male', 2.05)
+        ('dose at P = 0.5, female / male', 2.05)
         """
         with self._progress("threshold"):
             return threshold_at(

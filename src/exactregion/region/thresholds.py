@@ -273,14 +273,13 @@ class ThresholdPlan:
         if self.inner is not None:
             ends = (f"{50 * (1 + sign * self.inner):.4g}%" for sign in (-1, 1))
             kind = "ratio" if self.compare == "ratio" else "width"
-            return f"{self.input}, {kind} from {' to '.join(ends)} of the rise{where}"
+            return f"{self.input}, {kind} of {' to '.join(ends)} of the rise{where}"
         words = f"{self.input} {_level_text(self.probability)}"
         if self.relative_to is None:
             return words + where
-        mine = {key: value for key, value in self.held.items() if self.relative_to[key] != value}
-        its = {key: self.relative_to[key] for key in mine}
-        sign = "over" if self.compare == "ratio" else "minus"
-        return f"{self.compare} of {words}, {values_text(mine)} {sign} {values_text(its)}"
+        changed = [key for key, value in self.held.items() if self.relative_to[key] != value]
+        mine, its = (_places_text(place, changed) for place in (self.held, self.relative_to))
+        return f"{words}, {mine} {'/' if self.compare == 'ratio' else '-'} {its}"
 
     def find(self, *, joint: bool = False, certify: bool | None = None) -> Threshold:
         """Find the interval."""
@@ -429,9 +428,16 @@ def _held(others: pd.DataFrame, given: dict[str, Any], name: str) -> dict[str, A
     return usual_values(others) | given
 
 
+def _places_text(place: dict[str, Any], names: list[str]) -> str:
+    """Write values; a level alone says which input it is of."""
+    values = {name: place[name] for name in names}
+    is_level = len(values) == 1 and isinstance(values[names[0]], str)
+    return str(values[names[0]]) if is_level else values_text(values)
+
+
 def _level_text(probability: float | None) -> str:
     if probability is None:
-        return "half way between guess and lapse levels"
+        return "at 50% of the rise"
     return f"at P = {probability:g}"
 
 
