@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, field, fields, replace
 from itertools import product
 from numbers import Real
@@ -283,17 +284,7 @@ class ThresholdPlan:
 
     def find(self, *, joint: bool = False, certify: bool | None = None) -> Threshold:
         """Find the interval."""
-        space, path = self._path(self.held, certify)
-        if self.inner is not None:
-            crossing = path.width(self.inner)
-            if crossing.values(best_estimate(space)[None])[0, 0] < 0:  # a falling curve
-                crossing = crossing.negative()
-        else:
-            crossing = path.crossing(self.probability)
-        if self.relative_to is not None:
-            second = self._path(self.relative_to, certify)[1].crossing(self.probability)
-            is_ratio = self.compare == "ratio"
-            crossing = crossing.over(second) if is_ratio else crossing.minus(second)
+        space, crossing = self._crossing(certify)
         column = self.inputs[self.input]
         return _threshold(
             self.fitted,
@@ -311,6 +302,25 @@ class ThresholdPlan:
             compare=self.compare,
             data_range=(float(column.min()), float(column.max())),
         )
+
+    def estimate(self) -> float:
+        """Compute the value at the estimate, without its interval."""
+        space, crossing = self._crossing(False)
+        return float(crossing.x(best_estimate(space)[None])[0, 0])
+
+    def _crossing(self, certify: bool | None) -> tuple[FittedRegion, Crossing]:
+        """Return the number that is asked for, and the region whose parameters it is of."""
+        space, path = self._path(self.held, certify)
+        if self.inner is not None:
+            width = path.width(self.inner)
+            is_falling = width.values(best_estimate(space)[None])[0, 0] < 0
+            return space, width.negative() if is_falling else width
+        crossing = path.crossing(self.probability)
+        if self.relative_to is None:
+            return space, crossing
+        second = self._path(self.relative_to, certify)[1].crossing(self.probability)
+        is_ratio = self.compare == "ratio"
+        return space, crossing.over(second) if is_ratio else crossing.minus(second)
 
     def _path(self, held: dict[str, Any], certify: bool | None) -> tuple[FittedRegion, Path]:
         """Return the region whose parameters the numbers are of, and the curves along the input.
@@ -382,9 +392,10 @@ def _read_input(inputs: pd.DataFrame, input: Any) -> str:
             parameter="input",
         )
     if input not in names:
+        meant = [name for name in names if re.search(rf"\b{re.escape(name)}\b", input)]
+        hint = f" Name the column, {meant[0]!r}." if meant else did_you_mean(input, names)
         raise InvalidValueError(
-            f"must be one of {shown_names(names)}. Got {input!r} instead."
-            f"{did_you_mean(input, names)}",
+            f"must be one of {shown_names(names)}. Got {input!r} instead.{hint}",
             parameter="input",
         )
     return input
