@@ -291,7 +291,7 @@ def _proven(
 ) -> Bounds:
     """Prove ends over a domain, which holds all members or those beyond the one end to prove."""
     window = domain.window
-    known = np.stack([found.upper - found.gaps[1], found.gaps[0] - found.lower], axis=1)
+    known = np.stack([found.upper - found.gaps[1], -found.lower - found.gaps[0]], axis=1)
     known[np.isnan(known)] = -np.inf
     if domain is domain_of(fitted):
         # what a search calls open may have an end far out

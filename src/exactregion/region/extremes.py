@@ -189,7 +189,8 @@ class _Ascents:
         steps *= np.where(downhill, -1.0, 1.0)[:, :, None]
         z = self.best[active][:, None] + self.scale[active, None, None] * steps
         improved = self.accept(z.reshape(-1, d), np.repeat(active, proposals))
-        self.scale *= np.where(improved, GROWTH, SHRINK)
+        # those that are done keep theirs, however many rounds others take
+        self.scale[active] *= np.where(improved[active], GROWTH, SHRINK)
         return True
 
     def accept(self, z: FloatArray, proposed_by: IntArray) -> BoolArray:
