@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         Interval,
         Risk,
         Summary,
+        Threshold,
         compare_nested,
     )
     from exactregion.save import load
@@ -47,6 +48,7 @@ __all__ = [
     "Risk",
     "SegmentTestResult",
     "Summary",
+    "Threshold",
     "__version__",
     "calibration_belt",
     "calibration_size",
@@ -72,7 +74,7 @@ _PUBLIC = {
     "estimator": ("RegionClassifier",),
     "region": (
         *("Band", "ConfidenceRegion", "Evaluation", "HypothesisTest", "Interval", "Risk"),
-        *("Summary", "compare_nested"),
+        *("Summary", "Threshold", "compare_nested"),
     ),
     "save": ("load",),
     "testing": (

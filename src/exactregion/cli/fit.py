@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,12 +14,11 @@ from exactregion.cli.data import Data, facts_of, read_data
 from exactregion.cli.output import (
     Page,
     Results,
-    interval_record,
     interval_records,
     settings_record,
     settings_text,
 )
-from exactregion.cli.places import inputs_of, read_places, read_threshold, values_text
+from exactregion.cli.places import read_effective, read_level_of, read_places
 from exactregion.data.sources import check_n_jobs
 from exactregion.data.table import check_file
 from exactregion.engine.progress import showing
@@ -27,20 +27,31 @@ from exactregion.models import MODELS
 from exactregion.plotting.wording import (
     answer_of_region,
     estimate_and_interval,
+    estimates_are,
     guarantee_of_region,
     how_ends_were_found,
     percent,
 )
+from exactregion.region.places import input_frame, is_number, values_text
 from exactregion.region.summary import zero_tests
+from exactregion.region.thresholds import ThresholdPlan, plans_for
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from exactregion.region import Band, Interval
+    from exactregion.region import Band, Threshold
+
+PICTURES = ("curve", "region")
+
+CENTRAL = 0.9
+"""Share of the rise over which the width of a psychometric curve is measured."""
+
+UNRECORDED = {"coverage", "probes", "evaluations", "seconds", "data_range"}
+"""What JSON leaves out of a threshold."""
 
 FIT_EXAMPLES = """
 Examples:
-  exactregion fit oring.csv --formula "y ~ temp" --ed50 temp --at temp=31
+  exactregion fit oring.csv --formula "y ~ temp" --ed 50,90 --at temp=31
   exactregion fit beetle.csv --outcome killed --trials n --inputs logdose \\
       --model cloglog"""
 
@@ -64,11 +75,14 @@ class Wanted:
         "Exact p-value of each parameter being zero; with up to two parameters always given.",
         opt.RESULTS,
     )
-    ed50: list[str] | None = opt.option(
+    ed: list[str] | None = opt.option(
         opt.RESULTS,
-        "INPUT",
-        "Interval for the value of this input where the probability is 1/2. Others are at their "
-        "median, or as you say: dose,sex=male.",
+        "LEVELS",
+        "Where the probability is 50 %, 90 %: 50,90, or dose=50,90 where there are several inputs, "
+        "or dose=50,sex=male. Of psychometric also half: the threshold, with the width.",
+    )
+    relative_to: str | None = opt.option(
+        opt.RESULTS, "INPUT=VALUE", "Compare what --ed finds with that at sex=female, for example."
     )
     at: list[str] | None = opt.option(
         opt.RESULTS,
@@ -76,6 +90,19 @@ class Wanted:
         "Bounds of the probability there: temp=31, or sex=male,dose=1,2,4. Others are at their "
         "median. May be repeated.",
     )
+    picture: str | None = opt.option(
+        opt.RESULTS,
+        "NAME",
+        "What --plot draws: curve, the default with one input, or region.",
+        complete=opt.offer(PICTURES),
+    )
+
+    def __post_init__(self) -> None:
+        """Check the values before any work."""
+        if self.picture is not None:
+            opt.check_choice("--picture", self.picture, PICTURES)
+        if self.relative_to is not None and not self.ed:
+            raise InvalidValueError("--relative-to goes with --ed only.")
 
 
 @opt.with_options
@@ -132,7 +159,7 @@ def show(
         "n": len(sample),
         "successes": int(sample.successes.sum()),
         "trials": sample.inputs.total,
-        "inputs": list(inputs_of(region).columns),
+        "inputs": list(input_frame(region.fitted_).columns),
         "formula": None if region.design_ is None else region.design_.formula,
     }
     _describe(region, wanted, head, results)
@@ -160,13 +187,15 @@ def _describe(
     """Compute what is wanted of a region, then print and write it."""
     # what the options say is checked before the search
     places, given, others = read_places(region, wanted.at or ())
-    thresholds = [read_threshold(region, text) for text in wanted.ed50 or ()]
+    plans = _plans(region, wanted)
+    draw = _picture(region, wanted, results)
     with showing("region", show=results.output.progress):
         pvalue = float(region.pvalue(region.most_compatible_))
         intervals = region.intervals()
         joint = region.intervals(joint=True) if wanted.joint else None
         tests = zero_tests(region.fitted_, only_quick=not wanted.pvalues)
-        ed50 = [region.functional(threshold.solve, threshold.name) for threshold in thresholds]
+        thresholds = [plan.find() for plan in plans]
+        table = region.predict(places) if given else None
         band = region.band(places) if given else None
 
     kind = type(region.model_)
@@ -175,7 +204,12 @@ def _describe(
     page = Page(f"Which {family} curves fit?")
     page.facts({**facts_of(head), "region": f"{level}, {settings_text(region)}"})
     names = ["parameter", "estimate", f"{level} interval"]
-    rows = [[str(name), *estimate_and_interval(row)] for name, row in intervals.iterrows()]
+    likely = region.maximum_likelihood_
+    estimates = region.estimate_ if likely is None else likely
+    rows = [
+        [str(name), *estimate_and_interval({**row, "estimate": estimate})]
+        for (name, row), estimate in zip(intervals.iterrows(), estimates, strict=True)
+    ]
     if joint is not None:
         names.append("all at once")
         for cells, (_, row) in zip(rows, joint.iterrows(), strict=True):
@@ -184,14 +218,15 @@ def _describe(
         names.append("p (= 0)")
         for cells, test in zip(rows, tests, strict=True):
             cells.append("" if test is None else f"{test.pvalue:.4g}")
-    rows += [[one.name, *estimate_and_interval(vars(one)), "", ""][: len(names)] for one in ed50]
     page.table(names, rows)
+    page.paragraph(estimates_are(likely is not None))
     if thresholds:
-        page.paragraph("\n".join(threshold.explanation for threshold in thresholds))
+        _show_thresholds(page, thresholds, level)
     at = None
-    if band is not None:
-        at = _show_band(page, band, given, others, level)
-    page.paragraph(how_ends_were_found(_certified(intervals, joint, ed50, band)))
+    if band is not None and table is not None:
+        at = _prediction_records(table, band.gap, given, others)
+        _show_predictions(page, table, given, others, level)
+    page.paragraph(how_ends_were_found(_certified(intervals, joint, thresholds, band)))
     page.paragraph(answer_of_region(region), guarantee_of_region(region))
 
     content = {
@@ -206,42 +241,152 @@ def _describe(
         "intervals": interval_records(intervals),
         "tests": [test.to_dict() for test in tests if test is not None] or None,
         "joint_intervals": None if joint is None else interval_records(joint),
-        "ed50": [
-            {"input": threshold.input, "others": threshold.others, **interval_record(vars(found))}
-            for threshold, found in zip(thresholds, ed50, strict=True)
-        ]
-        or None,
+        "maximum_likelihood": None
+        if likely is None
+        else dict(zip(region.parameter_names_, likely, strict=True)),
+        "thresholds": [_threshold_record(found) for found in thresholds] or None,
         "band": at,
     }
     decided = "the largest p-value of a member is"
-    results.finish(page, content, region, pvalue, decided)
+    results.finish(page, content, region, pvalue, decided, draw=draw)
 
 
-def _show_band(
+def _plans(region: er.ConfidenceRegion, wanted: Wanted) -> list[ThresholdPlan]:
+    """Read --ed and --relative-to: thresholds, their comparisons, and widths."""
+    fitted = region.fitted_
+    base = None if wanted.relative_to is None else read_level_of(region, wanted.relative_to)
+    plans: list[ThresholdPlan] = []
+    for text in wanted.ed or ():
+        asked = read_effective(region, text)
+        found = plans_for(fitted, asked.input, asked.levels, asked.at)
+        plans += found
+        psychometric = isinstance(region.model_, er.models.Psychometric)
+        for plan in found if psychometric else ():
+            if plan.probability is None:
+                plans.append(
+                    ThresholdPlan.read(fitted, plan.input, None, plan.given, inner=CENTRAL)
+                )
+        if base is None:
+            continue
+        compared = [
+            ThresholdPlan.read(fitted, plan.input, plan.probability, plan.given, relative_to=base)
+            for plan in found
+            if any(plan.held.get(name) != value for name, value in base.items())
+        ]
+        if not compared:
+            raise InvalidValueError(
+                f"--relative-to must differ from what --ed says. Got {wanted.relative_to!r} "
+                "for both instead."
+            )
+        plans += compared
+    return plans
+
+
+def _picture(
+    region: er.ConfidenceRegion, wanted: Wanted, results: Results
+) -> Callable[[], Any] | None:
+    """Return what draws the picture of --plot: the curve along the only input, or the region."""
+    if results.output.plot is None:
+        if wanted.picture is not None:
+            raise InvalidValueError("--picture goes with --plot only.")
+        return None
+    kind = wanted.picture
+    numbers = [column for _, column in input_frame(region.fitted_).items() if is_number(column)]
+    if kind is None:
+        kind = (
+            "curve" if len(input_frame(region.fitted_).columns) == len(numbers) == 1 else "region"
+        )
+    if kind == "region":
+        return None
+    if len(numbers) != 1:
+        raise InvalidValueError(
+            "--picture curve needs one input that is a number. "
+            f"Got {len(numbers)} instead: use --report, which draws a curve along each."
+        )
+    return lambda: region.plot("curve")
+
+
+def _show_thresholds(page: Page, thresholds: Sequence[Threshold], level: str) -> None:
+    """Add thresholds to the page."""
+    names = ["where", "estimate", f"{level} interval"]
+    rows = [[one.name, *estimate_and_interval(vars(one))] for one in thresholds]
+    page.table(*_with_warnings(names, rows, [one.extrapolates for one in thresholds]))
+    assumed = {name: one.at[name] for one in thresholds for name in one.assumed}
+    if assumed:
+        page.paragraph(f"Inputs that are not named are at their median: {values_text(assumed)}.")
+
+
+def _threshold_record(found: Threshold) -> dict[str, Any]:
+    """Return what JSON has of a threshold."""
+    record = found.to_dict()
+    return {name: record[name] for name in record if name not in UNRECORDED}
+
+
+def _prediction_records(
+    table: pd.DataFrame, gap: float, given: list[dict[str, Any]], others: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """Return what JSON has of the probabilities at the places that are asked for."""
+    return [
+        {
+            "at": {**others, **place},
+            "estimate": found["estimate"],
+            "lower": found["simultaneous_lower"],
+            "upper": found["simultaneous_upper"],
+            "gap": gap,
+            "individual_lower": found["lower"],
+            "individual_upper": found["upper"],
+            "extrapolates": bool(found["extrapolates"]),
+        }
+        for place, (_, found) in zip(given, table.iterrows(), strict=True)
+    ]
+
+
+def _show_predictions(
     page: Page,
-    band: Band,
+    table: pd.DataFrame,
     given: list[dict[str, Any]],
     others: dict[str, Any],
     level: str,
-) -> list[dict[str, Any]]:
-    """Add the bounds at the places that are asked for to the page, and return their records."""
-    rows, records = [], []
-    for place, p, low, high in zip(given, band.estimate, band.lower, band.upper, strict=True):
-        bounds = {"estimate": p, "lower": low, "upper": high, "gap": band.gap}
-        records.append({"at": {**others, **place}, **bounds})
-        shown = "empty" if math.isnan(low) else f"[{low:.3f}, {high:.3f}]"
-        rows.append([values_text(place), f"{p:.3f}", shown])
-    page.table(["probability at", "estimate", f"{level} band, all at once"], rows)
+) -> None:
+    """Add the probabilities at the places that are asked for to the page."""
+
+    def limits(found: Any, kind: str) -> str:
+        low, high = found[f"{kind}lower"], found[f"{kind}upper"]
+        return "empty" if math.isnan(low) else f"[{low:.3f}, {high:.3f}]"
+
+    rows = [
+        [
+            values_text(place),
+            f"{found['estimate']:.3f}",
+            limits(found, ""),
+            limits(found, "simultaneous_"),
+        ]
+        for place, (_, found) in zip(given, table.iterrows(), strict=True)
+    ]
+    names = ["probability at", "estimate", f"{level} interval", "all at once"]
+    page.table(*_with_warnings(names, rows, list(table["extrapolates"])))
     if others:
         page.paragraph(
             "Inputs that are not named have their median, or most frequent value: "
             f"{values_text(others)}."
         )
-    return records
+
+
+def _with_warnings(
+    names: list[str], rows: list[list[str]], outside: Sequence[bool]
+) -> tuple[list[str], list[list[str]]]:
+    """Add a column that says which rows lie outside the data, if any does."""
+    if not any(outside):
+        return names, rows
+    words = ["outside the data" if yes else "" for yes in outside]
+    return [*names, ""], [[*row, word] for row, word in zip(rows, words, strict=True)]
 
 
 def _certified(
-    intervals: pd.DataFrame, joint: pd.DataFrame | None, ed50: list[Interval], band: Band | None
+    intervals: pd.DataFrame,
+    joint: pd.DataFrame | None,
+    thresholds: list[Threshold],
+    band: Band | None,
 ) -> dict[str, bool]:
     """Return which results are proven, by name; intervals of which all or none are count as one."""
     certified = {f"the interval of {name}": row["certified"] for name, row in intervals.iterrows()}
@@ -249,7 +394,10 @@ def _certified(
         certified = {"the intervals": bool(intervals["certified"].all())}
     if joint is not None:
         certified["the intervals for all at once"] = bool(joint["certified"].all())
-    certified |= {one.name: one.certified for one in ed50}
+    which = {one.name: one.certified for one in thresholds}
+    if which and len(set(which.values())) == 1:
+        which = {"the thresholds": all(which.values())}
+    certified |= which
     if band is not None:
         certified["the band"] = band.certified
     return certified

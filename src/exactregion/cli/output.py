@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
@@ -249,14 +249,15 @@ class Results:
         *,
         reason: str = "",
         failed: bool = False,
+        draw: Callable[[], Any] | None = None,
         **reported: Any,
     ) -> None:
         """Print the results, write the files, and exit with 1 if --fail-below or `failed` says so.
 
-        `page` is for people, `content` for programs. `result` draws, reports and saves itself, or
-        is a mapping with the tests of several models. `decided` says what `pvalue` is, `reason`
-        what is wrong if it is rejected. `reported` is what the report shows besides, such as
-        groups.
+        `page` is for people, `content` for programs. `result` reports and saves itself, and draws
+        itself unless `draw` does, or is a mapping with the tests of several models. `decided` says
+        what `pvalue` is, `reason` what is wrong if it is rejected. `reported` is what the report
+        shows besides, such as groups.
         """
         rejected = None if self.alpha is None else pvalue <= self.alpha * (1 + ROUNDING)
         if self.output.json:
@@ -271,11 +272,12 @@ class Results:
                 page.paragraph(f"{text} {reason}" if rejected and reason else text)
             page.show()
         sys.stdout.flush()
-        self._write(result, {"about": _about(content), "command": COMMAND.get(None), **reported})
+        about = {"about": _about(content), "command": COMMAND.get(None)}
+        self._write(result, draw, {**about, **reported})
         if rejected or failed:
             raise typer.Exit(1)
 
-    def _write(self, result: Any, reported: dict[str, Any]) -> None:
+    def _write(self, result: Any, draw: Callable[[], Any] | None, reported: dict[str, Any]) -> None:
         plot, report = self.output.plot, self.output.report
         if self.save is not None:
             result.save(self.save)
@@ -283,10 +285,10 @@ class Results:
             if plot is not None:
                 from exactregion.plotting import NullsDisplay
 
-                is_drawn = hasattr(result, "plot")
-                write_picture(
-                    plot, result.plot() if is_drawn else NullsDisplay.from_results(result)
-                )
+                if draw is None:
+                    draws = hasattr(result, "plot")
+                    draw = result.plot if draws else partial(NullsDisplay.from_results, result)
+                write_picture(plot, draw())
             if report is not None:
                 from exactregion.report import write_report
 

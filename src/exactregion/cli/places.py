@@ -1,60 +1,32 @@
-"""Inputs that options give in words: ``--at sex=male,dose=1,2,4`` and ``--ed50 dose,sex=male``."""
+"""Inputs that options give in words: ``--at sex=male,dose=1,2,4`` and ``--ed dose=50,90``."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from exactregion._typing import FloatArray
 from exactregion.cli.data import read_value
 from exactregion.data.table import did_you_mean, shown_names
 from exactregion.errors import InvalidValueError
-from exactregion.models import CLogLog, Logistic, Model, Probit
 from exactregion.region import ConfidenceRegion
+from exactregion.region.places import input_frame, is_number, usual_values, values_text
 
 if TYPE_CHECKING:
     import pandas as pd
 
-PREDICTOR: dict[type[Model], float] = {
-    Logistic: 0.0,
-    Probit: 0.0,
-    CLogLog: float(np.log(np.log(2))),
-}
-"""The linear predictor at which each family has P = 1/2."""
+HALF = "half"
+"""What --ed is given for the level half way between the guess and lapse rates."""
 
 
 @dataclass(frozen=True, eq=False)
-class Threshold:
-    """The value of one input at which P = 1/2; `solve` computes it from the parameters."""
+class Effective:
+    """What --ed asks for: levels of one input, None for half way, where others are given."""
 
     input: str
-    others: dict[str, Any]
-    name: str
-    explanation: str
-    solve: Callable[[FloatArray], float]
-
-
-def inputs_of(region: ConfidenceRegion) -> pd.DataFrame:
-    """Return the inputs of a fitted region as columns of the file."""
-    import pandas as pd
-
-    if region.design_ is not None:
-        return region.design_.data[list(region.design_.columns)]
-    inputs = region.fitted_.sample.inputs
-    # a copy: medians of pandas before 2.2 fail on arrays that cannot be written to
-    return pd.DataFrame(inputs.matrix.copy(), columns=list(inputs.names))
-
-
-def values_text(values: dict[str, Any]) -> str:
-    """Write values with their names."""
-    return ", ".join(
-        f"{name} = {value:g}" if isinstance(value, float) else f"{name} = {value}"
-        for name, value in values.items()
-    )
+    levels: list[float | None]
+    at: dict[str, Any]
 
 
 def read_places(
@@ -66,9 +38,9 @@ def read_places(
     """
     import pandas as pd
 
-    inputs = inputs_of(region)
+    inputs = input_frame(region.fitted_)
     given = [place for text in texts for place in _read(text, inputs, "--at")]
-    usual = _usual(inputs)
+    usual = usual_values(inputs)
     frame = pd.DataFrame([usual | place for place in given], columns=list(usual))
     kinds = {name: float for name in usual if inputs[name].dtype.kind in "iuf"}
     others = {
@@ -77,69 +49,69 @@ def read_places(
     return frame.astype(kinds), given, others
 
 
-def read_threshold(region: ConfidenceRegion, text: str) -> Threshold:
-    """Read what was given for --ed50: an input such as "dose", or "dose,sex=male"."""
-    import pandas as pd
-
-    level = PREDICTOR.get(type(region.model_))
-    if level is None:
-        raise InvalidValueError("--ed50 goes with --model logistic, probit and cloglog only.")
-    names = region.fitted_.sample.inputs.names
-    name = max((n for n in names if f"{text},".startswith(f"{n},")), key=len, default="")
-    if not name:
-        wrong = text.partition(",")[0]
-        raise InvalidValueError(
-            f"--ed50 must be one of {shown_names(names)}. Got {wrong!r} instead."
-            f"{did_you_mean(wrong, names)}"
-        )
-    inputs = inputs_of(region)
-    others = inputs.drop(columns=_columns_of_term(region, name))
-    given: dict[str, Any] = {}
-    if text != name:
-        given, *more = _read(text[len(name) + 1 :], others, "--ed50")
-        if more:
+def read_effective(region: ConfidenceRegion, text: str) -> Effective:
+    """Read what was given for --ed: "50,90" of the only number, or "dose=50,90,sex=male"."""
+    inputs = input_frame(region.fitted_)
+    numbers = [str(name) for name in inputs.columns if is_number(inputs[name])]
+    if "=" not in text:
+        if len(numbers) != 1:
             raise InvalidValueError(
-                f"--ed50 must have one value for an input. Got {text!r} instead."
+                f"--ed must name the input, one of {shown_names(numbers)}: --ed "
+                f"{numbers[0] if numbers else 'dose'}={text}."
             )
-    frame = pd.DataFrame([_usual(inputs) | given])
-    if region.design_ is not None:
-        frame = region.design_.transform(frame)
-    n_intercepts = len(region.parameter_names_) - len(names)
-    index = n_intercepts + names.index(name)
-    row = np.concatenate([np.ones(n_intercepts), frame.iloc[0].to_numpy(dtype=np.float64)])
-    row[index] = 0.0
-
-    def solve(theta: FloatArray) -> float:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return float((level - row @ theta) / theta[index])
-
-    shown = f"ED50 of {name}" + (f", {values_text(given)}" if given else "")
-    usual = _usual(others)
-    left = {other: value for other, value in usual.items() if other not in given}
-    where = f"; the median, or most frequent: {values_text(left)}" if left else ""
-    explanation = f"{shown}: where the probability is 1/2{where}."
-    return Threshold(name, usual | given, shown, explanation, solve)
-
-
-def _columns_of_term(region: ConfidenceRegion, name: str) -> list[str]:
-    """Return the columns that a term is made of; an error if other terms use them too."""
-    if region.design_ is None:
-        return [name]
-    terms = region.design_.terms
-    if name not in terms:
+        return Effective(numbers[0], _levels(text), {})
+    values = _split(text, inputs, "--ed")
+    name = next(iter(values))
+    if name not in numbers:
         raise InvalidValueError(
-            f"--ed50 must be a number that varies. {name!r} stands for a class instead."
+            f"--ed must be for an input that is a number. Got {name!r}, which has levels, instead."
         )
-    for term, used in terms.items():
-        if term != name and used & terms[name]:
+    at = {}
+    for other, several in values.items():
+        if other != name:
+            if len(several) > 1:
+                raise InvalidValueError(
+                    f"--ed must have one value for {other!r}. Got {text!r} instead."
+                )
+            at[other] = _value(several[0], inputs[other], "--ed")
+    return Effective(name, _levels(",".join(values[name])), at)
+
+
+def read_level_of(region: ConfidenceRegion, text: str) -> dict[str, Any]:
+    """Read what was given for --relative-to: levels or values of inputs, "sex=female"."""
+    inputs = input_frame(region.fitted_)
+    read, *more = _read(text, inputs, "--relative-to")
+    if more:
+        raise InvalidValueError(
+            f"--relative-to must have one value per input. Got {text!r} instead."
+        )
+    return read
+
+
+def _levels(text: str) -> list[float | None]:
+    """Read percentages, as in ED50 and ED90; shares such as 0.5 are refused, since 0.5% may be."""
+    levels: list[float | None] = []
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        if part == HALF:
+            levels.append(None)
+            continue
+        try:
+            percentage = float(part.removesuffix("%"))
+        except ValueError:
+            percentage = 0.0
+        if not 1 <= percentage <= 99:
             raise InvalidValueError(
-                f"--ed50 needs an input that is in one term only. {name!r} is in {term!r} too."
+                f"--ed must be percentages from 1 to 99, such as 50,90, or {HALF}. "
+                f"Got {part!r} instead."
             )
-    return sorted(terms[name])
+        levels.append(percentage / 100)
+    if not levels:
+        raise InvalidValueError(f"--ed must be percentages, such as 50,90. Got {text!r} instead.")
+    return levels
 
 
-def _read(text: str, inputs: pd.DataFrame, option: str) -> list[dict[str, Any]]:
-    """Read one place, or as many as one of its inputs has values."""
+def _split(text: str, inputs: pd.DataFrame, option: str) -> dict[str, list[str]]:
+    """Split "sex=male,dose=1,2" into texts by input."""
     names = [str(name) for name in inputs.columns]
     known = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
     before, *parts = re.split(rf"(?:^|,)\s*({known})\s*=", text)
@@ -152,13 +124,21 @@ def _read(text: str, inputs: pd.DataFrame, option: str) -> list[dict[str, Any]]:
                 f"Got {wrong!r} instead.{did_you_mean(wrong, names)}"
             )
     if before or not parts:
-        usual = values_text({names[0]: _usual(inputs)[names[0]]}).replace(" = ", "=")
+        usual = values_text({names[0]: usual_values(inputs)[names[0]]}).replace(" = ", "=")
         raise InvalidValueError(
             f"{option} must be input=value, such as {usual}. Got {text!r} instead."
         )
-    values = {
-        name: [_value(value.strip(), inputs[name], option) for value in several.split(",")]
+    return {
+        name: [value.strip() for value in several.split(",")]
         for name, several in zip(parts[::2], parts[1::2], strict=True)
+    }
+
+
+def _read(text: str, inputs: pd.DataFrame, option: str) -> list[dict[str, Any]]:
+    """Read one place, or as many as one of its inputs has values."""
+    values = {
+        name: [_value(value, inputs[name], option) for value in several]
+        for name, several in _split(text, inputs, option).items()
     }
     longest = max(values, key=lambda name: len(values[name]))
     if any(len(several) > 1 for name, several in values.items() if name != longest):
@@ -172,20 +152,11 @@ def _read(text: str, inputs: pd.DataFrame, option: str) -> list[dict[str, Any]]:
 def _value(text: str, column: pd.Series[Any], option: str) -> Any:
     """Read a value of an input: any number, or a class that the column has."""
     value = read_value(text, column)
-    is_number = column.dtype.kind in "iuf"
-    if value is None if is_number else value not in set(column):
+    if value is None if is_number(column) else value not in set(column):
         needed = "a number"
-        if not is_number:
+        if not is_number(column):
             needed = f"one of {shown_names(sorted(map(str, set(column))))}"
         raise InvalidValueError(
             f"{option} must have {needed} for {column.name!r}. Got {text!r} instead."
         )
     return value
-
-
-def _usual(inputs: pd.DataFrame) -> dict[str, Any]:
-    """Return the median of each column of numbers, and the most frequent value of others."""
-    return {
-        str(name): float(column.median()) if column.dtype.kind in "iuf" else column.mode().iloc[0]
-        for name, column in inputs.items()
-    }

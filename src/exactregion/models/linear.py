@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import erfcx, expit, log_ndtr, logit, ndtr
+from scipy.special import erfcx, expit, log_ndtr, logit, ndtr, ndtri
 
 from exactregion._typing import FloatArray
 from exactregion.data.reading import numeric, read_inputs
@@ -19,6 +19,10 @@ from exactregion.errors import InvalidValueError
 from exactregion.models.base import Model, as_matrix
 
 __all__ = ["CLogLog", "LinearModel", "Logistic", "Probit", "Recalibration", "predictor_bounds"]
+
+LARGEST_PREDICTOR, HALVINGS = 800.0, 70
+"""The link is looked for up to this size of the predictor, past which doubles are 0 and 1, and
+halved this many times: to the last digit."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,17 @@ class LinearModel(Model):
     @abstractmethod
     def logit_slope(self, eta: FloatArray) -> FloatArray:
         """Compute d logit F(η) / dη."""
+
+    def link(self, P: FloatArray) -> FloatArray:
+        """Compute η with F(η) = P, by halving; a subclass may have a formula."""
+        P = np.asarray(P, dtype=np.float64)
+        low, high = np.full(P.shape, -LARGEST_PREDICTOR), np.full(P.shape, LARGEST_PREDICTOR)
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2
+            below = self.inverse_link(middle) < P
+            low, high = np.where(below, middle, low), np.where(below, high, middle)
+        eta = np.where(P <= 0, -np.inf, np.where(P >= 1, np.inf, (low + high) / 2))
+        return np.asarray(np.where((P >= 0) & (P <= 1), eta, np.nan))
 
     def logit_of(self, eta: FloatArray) -> FloatArray:
         """Compute logit F(η); a subclass may have a form without cancellation in the tails."""
@@ -151,6 +166,10 @@ class Logistic(LinearModel):
         """Compute the logistic function."""
         return np.asarray(expit(eta))
 
+    def link(self, P: FloatArray) -> FloatArray:
+        """Compute the logit."""
+        return np.asarray(logit(P))
+
     def logit_slope(self, eta: FloatArray) -> FloatArray:
         """Return ones: η is the logit."""
         return np.ones_like(eta)
@@ -172,6 +191,10 @@ class Probit(LinearModel):
     def inverse_link(self, eta: FloatArray) -> FloatArray:
         """Compute the normal distribution function."""
         return np.asarray(ndtr(eta))
+
+    def link(self, P: FloatArray) -> FloatArray:
+        """Compute the quantile of the normal distribution."""
+        return np.asarray(ndtri(P))
 
     def logit_slope(self, eta: FloatArray) -> FloatArray:
         """Compute φ / (Φ (1 - Φ)), in a form without cancellation in the tails."""
@@ -204,6 +227,11 @@ class CLogLog(LinearModel):
         """Compute 1 - exp(-exp(η))."""
         with np.errstate(over="ignore"):
             return -np.expm1(-np.exp(eta))
+
+    def link(self, P: FloatArray) -> FloatArray:
+        """Compute log(-log(1 - P))."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(np.log(-np.log1p(-np.asarray(P))))
 
     def logit_slope(self, eta: FloatArray) -> FloatArray:
         """Compute exp(η) / P."""
@@ -266,6 +294,10 @@ class Recalibration(Model):
         score = self._logits(X)
         gradient = np.stack([np.ones_like(score), score], axis=-1)
         return np.broadcast_to(gradient, (len(theta), *gradient.shape))
+
+    def link(self, P: FloatArray) -> FloatArray:
+        """Compute the logit."""
+        return np.asarray(logit(P))
 
     def linear_design(self, X: Any) -> FloatArray | None:
         """Return (1, logit p), or None where a prediction is certain and its logit infinite."""

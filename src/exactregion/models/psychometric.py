@@ -84,7 +84,8 @@ class Psychometric(Model):
         """Return the model with its core bound to the columns of X."""
         return replace(self, core=self.core.for_inputs(X))
 
-    def _split(self, theta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def split(self, theta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the parameters of the core (T, c), and the guess and lapse rates (T or 1, 1)."""
         cut = theta.shape[1] - len(self._free_rates)
         rates = iter(theta[:, cut:].T)
         guess, lapse = (
@@ -95,13 +96,13 @@ class Psychometric(Model):
 
     def evaluate(self, theta: FloatArray, X: Any) -> FloatArray:
         """Compute guess + (1 - guess - lapse) F, as a mean of its two asymptotes."""
-        core, guess, lapse = self._split(theta)
+        core, guess, lapse = self.split(theta)
         F = self.core.evaluate(core, X)
         return guess * (1 - F) + (1 - lapse) * F
 
     def differentiate(self, theta: FloatArray, X: Any) -> FloatArray:
         """Compute dP / (P (1 - P)) by the chain rule."""
-        core, guess, lapse = self._split(theta)
+        core, guess, lapse = self.split(theta)
         F = self.core.evaluate(core, X)
         P = self.evaluate(theta, X)
         in_core = ((1 - guess - lapse) * F * (1 - F))[:, :, None] * self.core.differentiate(core, X)
@@ -124,7 +125,7 @@ class Psychometric(Model):
 
         P increases with the guess rate and decreases with the lapse rate. In the core it is linear.
         """
-        (_, *smallest), (_, *largest) = self._split(low), self._split(high)
+        (_, *smallest), (_, *largest) = self.split(low), self.split(high)
         lowest = [smallest[0] * (1 - F) + (1 - largest[1]) * F for F in core]
         highest = [largest[0] * (1 - F) + (1 - smallest[1]) * F for F in core]
         return np.minimum(*lowest), np.maximum(*highest)

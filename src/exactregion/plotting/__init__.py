@@ -14,6 +14,7 @@ from exactregion.plotting.bands import BandDisplay
 from exactregion.plotting.belt import BeltDisplay
 from exactregion.plotting.belts import BeltsDisplay
 from exactregion.plotting.corner import CornerDisplay
+from exactregion.plotting.curve import CurveDisplay
 from exactregion.plotting.null import NullDisplay, NullsDisplay
 from exactregion.plotting.pvalues import PValueDisplay
 from exactregion.plotting.ranks import RankDisplay
@@ -26,6 +27,7 @@ __all__ = [
     "BeltDisplay",
     "BeltsDisplay",
     "CornerDisplay",
+    "CurveDisplay",
     "NullDisplay",
     "NullsDisplay",
     "PValueDisplay",
@@ -35,23 +37,25 @@ __all__ = [
     "reliability",
 ]
 
-KINDS: dict[str, type[PValueDisplay] | type[RankDisplay] | type[CornerDisplay]] = {
+KINDS: dict[str, type[PValueDisplay | RankDisplay | CornerDisplay | CurveDisplay]] = {
     "pvalue": PValueDisplay,
     "rank": RankDisplay,
     "corner": CornerDisplay,
+    "curve": CurveDisplay,
 }
+"""Pictures of a region by name; the first three by the number of its parameters."""
 
 
 def display_region(
     region: ConfidenceRegion, kind: str | None = None, **kwargs: Any
-) -> PValueDisplay | RankDisplay | CornerDisplay:
+) -> PValueDisplay | RankDisplay | CornerDisplay | CurveDisplay:
     """Draw a region in the picture requested, or in that for its number of parameters.
 
     Parameters
     ----------
     region : ConfidenceRegion
         Fitted.
-    kind : {"pvalue", "rank", "corner"}, optional
+    kind : {"pvalue", "rank", "corner", "curve"}, optional
         The picture.
     **kwargs
         For `from_region` of the Display.

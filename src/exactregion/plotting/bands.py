@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 JITTER = 0.022
 """Half the range of the heights of marks of equal outcomes, so that equal inputs show."""
 
+OUTSIDE = "outside the data"
+"""What pictures and tables call inputs beyond those of the data."""
+
 _NOTES = {
     "unbounded": "unbounded: the band is of an unbounded region",
     "disconnected": "disconnected: the band is of a disconnected region, and fills its gaps",
@@ -169,17 +172,54 @@ class BandDisplay(canvas.Display):
         canvas.remove_spines(ax)
         canvas.add_legend(ax)
         if self.status != "bounded":
-            canvas.add_note(ax, "", _NOTES[self.status])
+            canvas.add_note(ax, "", self._note)
+
+    @property
+    def _note(self) -> str:
+        return _NOTES[self.status]
+
+    @property
+    def _estimate_label(self) -> str:
+        return wording.estimate_name(self.status == "empty")
 
     def _draw_band(self, **kwargs: Any) -> None:
         is_empty, kind = self.status == "empty", "simultaneous" if self.joint else "individual"
-        if not is_empty:
-            label = f"{wording.percent(self.coverage)} {kind} band"
-            style = {**canvas.BAND_STYLE, "label": label, **kwargs}
-            self.band_ = self.ax_.fill_between(self.x, self.lower, self.upper, **style)
         look: dict[str, Any] = {"color": canvas.BLUE, "linestyle": "--" if is_empty else "-"}
-        look |= {"linewidth": 1.6, "label": wording.estimate_name(is_empty)}
-        (self.line_,) = self.ax_.plot(self.x, self.estimate, **look)
+        look |= {"linewidth": 1.6, "label": self._estimate_label}
+        pieces = self._pieces()
+        for x, lower, upper, estimate, is_outside in pieces:
+            if not is_empty:
+                label = f"{wording.percent(self.coverage)} {kind} band"
+                style = {**canvas.BAND_STYLE, "label": label, **kwargs}
+                if is_outside:
+                    style |= {"alpha": 0.4 * style["alpha"], "label": None}
+                drawn = self.ax_.fill_between(x, lower, upper, **style)
+                if not is_outside or len(pieces) == 1:
+                    self.band_ = drawn
+            line_look = {**look, "linestyle": ":", "label": None} if is_outside else look
+            (line,) = self.ax_.plot(x, estimate, **line_look)
+            if not is_outside or len(pieces) == 1:
+                self.line_ = line
+        if any(piece[-1] for piece in pieces):
+            self.ax_.plot([], [], **{**look, "linestyle": ":", "label": OUTSIDE})
+
+    def _pieces(self) -> list[tuple[Any, ...]]:
+        """Cut x, bounds and estimate where the data end; the last entry says what is outside."""
+        curves = (self.lower, self.upper, self.estimate)
+        if self.data_x is None or not np.isfinite(self.data_x).any():
+            return [(self.x, *curves, False)]
+        low, high = np.nanmin(self.data_x), np.nanmax(self.data_x)
+        first, last = self.x[0], self.x[-1]
+        if first >= low and last <= high:
+            return [(self.x, *curves, False)]
+        pieces = []
+        for here, there, is_outside in ((first, low, True), (low, high, False), (high, last, True)):
+            start, stop = max(here, first), min(there, last)
+            if start < stop:
+                between = self.x[(self.x > start) & (self.x < stop)]
+                x = np.concatenate([[start], between, [stop]])
+                pieces.append((x, *(np.interp(x, self.x, one) for one in curves), is_outside))
+        return pieces
 
     def _draw_undecided(self) -> None:
         """Shade the inputs at which the region allows both classes to be the likelier."""

@@ -9,6 +9,7 @@ from exactregion.region.nested import compare_nested
 from exactregion.region.paving import Paving
 from exactregion.region.region import ConfidenceRegion
 from exactregion.region.summary import Summary
+from exactregion.region.thresholds import Threshold
 
 __all__ = [
     "Band",
@@ -21,5 +22,6 @@ __all__ = [
     "Paving",
     "Risk",
     "Summary",
+    "Threshold",
     "compare_nested",
 ]

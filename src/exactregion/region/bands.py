@@ -34,7 +34,9 @@ __all__ = [
     "Band",
     "Risk",
     "band_at",
+    "band_of_inputs",
     "decisions_at",
+    "new_inputs",
     "positive_ranges",
     "probability_at",
     "risk_at",
@@ -132,7 +134,13 @@ def band_at(
     fitted: FittedRegion, X: Any, *, joint: bool = True, certify: bool | None = None
 ) -> Band:
     """Find bounds of P(Y=1|x); see `ConfidenceRegion.band`."""
-    inputs = _new_inputs(fitted, X)
+    return band_of_inputs(fitted, new_inputs(fitted, X), joint=joint, certify=certify)
+
+
+def band_of_inputs(
+    fitted: FittedRegion, inputs: FloatArray, *, joint: bool = True, certify: bool | None = None
+) -> Band:
+    """Find the band at inputs as the family takes them."""
     digest = hashlib.sha256(np.ascontiguousarray(inputs).tobytes()).digest()
     space = natural_region(fitted, certify) or fitted
     scale = _Scale.of(space, inputs)
@@ -213,7 +221,7 @@ def probability_at(logit: FloatArray) -> FloatArray:
     return np.where(logit >= LOGIT_END, 1.0, np.where(logit <= -LOGIT_END, 0.0, P))
 
 
-def _new_inputs(fitted: FittedRegion, X: Any) -> FloatArray:
+def new_inputs(fitted: FittedRegion, X: Any) -> FloatArray:
     """Read new inputs; columns of a frame are taken by name, and through the formula."""
     X, design = collected(X), fitted.design
     if design is not None and design.takes(X):
@@ -280,7 +288,7 @@ class _Scale:
             g: Functionals = self._values
             if self.design is not None:
                 g = numbers = LinearRatios.linear(self.design)
-            return joint_bounds(fitted, g, len(rows), numbers=numbers, certify=certify)
+            return joint_bounds(fitted, g, len(rows), numbers=numbers, certify=certify, each=True)
         return Bounds.joined([self._bounds_at(fitted, row, bool(certify)) for row in rows])
 
     def _bounds_at(self, fitted: FittedRegion, row: int, certify: bool) -> Bounds:

@@ -22,6 +22,7 @@ from exactregion._typing import BoolArray, FloatArray
 from exactregion.errors import InvalidValueError
 from exactregion.ranking import AcceptedRanks
 from exactregion.region.chart_bounds import LogitsAt, can_chart, ends_in_charts, work_in_charts
+from exactregion.region.covering import covering_of
 from exactregion.region.enclosure import OVERHEAD, Enclosure
 from exactregion.region.extremes import Functionals
 from exactregion.region.fitted import FittedRegion
@@ -35,6 +36,7 @@ from exactregion.region.paving import (
     pave,
     proven_ends,
 )
+from exactregion.region.pointwise import search_each
 from exactregion.region.proof_inputs import can_enclose
 from exactregion.region.ratios import LinearRatios
 from exactregion.region.search import Bounds, FocusedSearch, search_joint
@@ -71,6 +73,14 @@ EMPTY_BUDGET = 3e8
 """The same where a search found no member: a set that is nearly but not quite empty would use up
 any budget."""
 
+SHARES = 8
+"""Each half-open interval of a call may take this part of the budget, so that what is proven of one
+does not depend on how many there are."""
+
+FEW = 8
+"""Up to this many functionals have more ascents, and are checked for poles: the cost of both grows
+with their number."""
+
 USUAL_BOXES = 1000
 """Boxes for two parameters in which all alternatives have to be compared, as measured for n from 23
 to 500: ends are not proven without being asked to where this would exceed the budget."""
@@ -91,24 +101,34 @@ def joint_bounds(
     *,
     numbers: LinearRatios | LogitsAt | None = None,
     certify: bool | None = False,
+    each: bool = False,
 ) -> Bounds:
     """Bound `width` functionals over the joint region.
 
     `numbers` are the same, if they are linear in θ, ratios of such, or logits at inputs; ends are
-    then proven if `certify`, or if it is None and the region is small enough.
+    then proven if `certify`, or if it is None and the region is small enough. With `each` the
+    bounds of one do not depend on which others there are; numbers are then no ratios.
     """
     if not width:
         return Bounds.empty(0)
     linear = numbers if isinstance(numbers, LinearRatios) else None
 
     def search(probes: int) -> Bounds:
-        found = search_joint(fitted, g, width, probes=probes)
+        if each or width > FEW:
+            found = search_each(fitted, g, width, probes=probes)
+        else:
+            found = search_joint(fitted, g, probes=probes)
         return _with_open_ends(found, linear, lambda: joint_far_members(fitted))
 
     prove = None
     if numbers is not None and is_charted(fitted, certify):
         prove = partial(_proven_in_charts, fitted, numbers=numbers, certify=certify)
     elif linear is not None and _is_affordable(fitted, certify):
+        domain = domain_of(fitted) if each else None
+        if domain is not None:
+            return _proven_or_audited(
+                fitted, search, lambda _: _covered(fitted, domain, linear, certify), start=False
+            )
         rules: list[Rule] = [(fitted.accepted, None)]
         prove = partial(
             _certified, fitted, numbers=linear, certify=certify, rules=rules, gap=JOINT_GAP
@@ -116,18 +136,30 @@ def joint_bounds(
     return _proven_or_audited(fitted, search, prove)
 
 
+def _covered(
+    fitted: FittedRegion, domain: Domain, numbers: LinearRatios, certify: bool | None
+) -> Bounds:
+    """Prove the ends of linear numbers by the boxes that cover the region."""
+    budget = LARGE_BUDGET if certify else BUDGET
+    covering = covering_of(fitted, domain, tolerance=_gap(fitted, JOINT_GAP), budget=budget)
+    return covering.bounds(numbers, widest_gap=WIDEST_GAP)
+
+
 def _proven_or_audited(
     fitted: FittedRegion,
     search: Callable[[int], Bounds],
     prove: Callable[[Bounds], Bounds] | None,
+    *,
+    start: bool = True,
 ) -> Bounds:
     """Prove the ends that a search finds; audit the search where that is not possible.
 
-    `search` takes the number of probes of an audit, 0 for none.
+    `search` takes the number of probes of an audit, 0 for none. A proof that does not `start` from
+    what a search finds is given nothing.
     """
     if prove is None:
         return search(_probes_for(fitted))
-    proven = prove(search(0))
+    proven = prove(search(0) if start else Bounds.empty(0))
     if proven.certified.all():
         return proven
     audited = search(_probes_for(fitted))
@@ -242,6 +274,10 @@ def _with_open_ends(
     return replace(found, certified=found.certified | everything)
 
 
+def _gap(fitted: FittedRegion, gap: float) -> float:
+    return LARGEST_GAP if fitted.n_parameters == LARGEST else gap
+
+
 def _budget(found: Bounds, certify: bool | None) -> float:
     """Return the work that a proof may take; less where it would be that the set is empty."""
     if certify:
@@ -276,8 +312,7 @@ def _certified(
             domain = domain_below(fitted, -a, part.gaps[1, 0] - part.upper[0])
         if domain is not None:
             number = numbers[index : index + 1]
-            share = budget / len(numbers)
-            part = _proven(fitted, part, number, rules, domain, gap=gap, budget=share)
+            part = _proven(fitted, part, number, rules, domain, gap=gap, budget=budget / SHARES)
         parts.append(part)
     return Bounds.joined(parts)
 
@@ -294,7 +329,7 @@ def _proven(
 ) -> Bounds:
     """Prove ends over a domain, which holds all members or those beyond the one end to prove."""
     window = domain.window
-    known = np.stack([found.upper - found.gaps[1], found.gaps[0] - found.lower], axis=1)
+    known = np.stack([found.upper - found.gaps[1], -found.lower - found.gaps[0]], axis=1)
     known[np.isnan(known)] = -np.inf
     if domain is domain_of(fitted):
         # what a search calls open may have an end far out
@@ -316,7 +351,7 @@ def _proven(
         domain,
         numbers.in_window(window),
         known.ravel(),
-        tolerance=LARGEST_GAP if fitted.n_parameters == LARGEST else gap,
+        tolerance=_gap(fitted, gap),
         budget=budget,
     )
     return _with_ends(found, ends, numbers.in_window(window).open_length)

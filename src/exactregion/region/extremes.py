@@ -71,12 +71,14 @@ def largest(
 
     First along the efficient direction (the gradient in the window's coordinates), then by random
     steps that keep membership and increase the functional. Several ascents per functional start in
-    different directions, since regions of few data are irregular and an ascent may end in a corner;
-    a single one per functional uses the members that others found. The end is the value at the
-    first rejected point past the best member, so that it errs outwards.
+    different directions, since regions of few data are irregular and an ascent may end in a corner.
+    The end is the value at the first rejected point past the best member, so that it errs outwards.
 
-    `radius` is the expected distance of the boundary; `members` are coordinates z of known members
-    or, with several ascents, of points that may be members.
+    All functionals are given the same random steps, and learn nothing from each other: the result
+    for one does not depend on which others there are.
+
+    `radius` is the expected distance of the boundary; `members` are coordinates z of points that
+    may be members.
     """
 
     def repeated(theta: FloatArray) -> FloatArray:
@@ -94,8 +96,7 @@ def largest(
 class _Ascents:
     """Ascents of G functionals, `ascents` of each in a row: the best member of each, and its value.
 
-    Several per functional are independent of each other; a single one per functional accepts
-    members that were proposed for any other.
+    They are independent of each other.
     """
 
     def __init__(
@@ -107,7 +108,7 @@ class _Ascents:
         ascents: int,
     ) -> None:
         self.functionals, self.inside, self.window = functionals, inside, window
-        self.radius, self.ascents, self.independent = radius, ascents, ascents > 1
+        self.radius, self.ascents = radius, ascents
         self.origin_value = self.values(np.zeros((1, len(window.origin))))[0]
         self.index = np.arange(len(self.origin_value))
         self.scale = np.full(len(self.index), FIRST_SCALE * radius)
@@ -131,7 +132,8 @@ class _Ascents:
         columns = []
         for axis in np.eye(z.shape[1]):
             shift = step[:, None] * axis
-            rise = (self.values(z + shift) - self.values(z - shift))[self.index, self.index]
+            with np.errstate(invalid="ignore"):  # where there is no value on either side
+                rise = (self.values(z + shift) - self.values(z - shift))[self.index, self.index]
             columns.append(np.where(np.isfinite(rise), rise, 0.0) / (2 * step))
         return np.stack(columns, axis=-1)
 
@@ -146,25 +148,20 @@ class _Ascents:
 
         Noise of about the length of the unit gradient turns them by about 45 degrees.
         """
-        noise = rng.standard_normal(self.best.shape) / np.sqrt(self.best.shape[1])
-        noise[:: self.ascents] = 0.0
-        along = self.uphill(self.best) + noise
+        d = self.best.shape[1]
+        noise = rng.standard_normal((self.ascents, d)) / np.sqrt(d)
+        noise[0] = 0.0
+        along = self.uphill(self.best) + noise[self.index % self.ascents]
         along /= np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-12)
         options = {"first_step": self.radius, "tolerance": TOLERANCE}
         ends = trace(self.inside, self.window, along, **options, look_beyond=False).members()
-        known = np.empty((0, self.best.shape[1])) if members is None else members
-        if not self.independent:
-            z = np.vstack([self.best[:1], ends, known])
-            values = self.values(z)
-            self.best, self.value = z[values.argmax(axis=0)], values.max(axis=0)
-            return
         values = self.values(ends)[self.index, self.index]
         # the value at the end of a ray may be lower, past a pole of the functional for example
         higher = values >= self.origin_value
         self.best = np.where(higher[:, None], ends, self.best)
         self.value = np.where(higher, values, self.origin_value)
-        if len(known):
-            self.start_last_from(known)
+        if members is not None and len(members):
+            self.start_last_from(members)
 
     def start_last_from(self, known: FloatArray) -> None:
         """Start the last ascent of each functional from the best known point that is a member."""
@@ -186,19 +183,19 @@ class _Ascents:
             return False
         d = self.best.shape[1]
         uphill = self.uphill(self.best)[active]
-        steps = rng.standard_normal((len(active), proposals, d)) / np.sqrt(d)
+        steps = rng.standard_normal((self.ascents, proposals, d)) / np.sqrt(d)
+        steps = steps[active % self.ascents]
         downhill = np.einsum("gpd,gd->gp", steps, uphill) < 0
         steps *= np.where(downhill, -1.0, 1.0)[:, :, None]
         z = self.best[active][:, None] + self.scale[active, None, None] * steps
         improved = self.accept(z.reshape(-1, d), np.repeat(active, proposals))
-        self.scale *= np.where(improved, GROWTH, SHRINK)
+        # those that are done keep theirs, however many rounds others take
+        self.scale[active] *= np.where(improved[active], GROWTH, SHRINK)
         return True
 
     def accept(self, z: FloatArray, proposed_by: IntArray) -> BoolArray:
         """Move each ascent to its best proposal, if a better member; return which ones moved."""
-        values = self.values(z)
-        if self.independent:
-            values = np.where(proposed_by[:, None] == self.index, values, -np.inf)
+        values = np.where(proposed_by[:, None] == self.index, self.values(z), -np.inf)
         better = (values > self.value).any(axis=1)
         if not better.any():
             return np.zeros(len(self.index), dtype=np.bool_)
@@ -221,7 +218,8 @@ class _Ascents:
     @property
     def unbounded(self) -> BoolArray:
         """Which functionals grew too much to have an end."""
-        return np.asarray(self.value - self.origin_value > NO_END * self.unit)
+        with np.errstate(invalid="ignore"):  # where there is no value at the origin
+            return np.asarray(self.value - self.origin_value > NO_END * self.unit)
 
     def find_bounds(self) -> FloatArray:
         """Step from each best member uphill until rejected, and return the values there."""

@@ -24,7 +24,14 @@ from exactregion.region.search import Bounds
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Interval", "functional_interval", "interval_table", "parameter_intervals"]
+__all__ = [
+    "Interval",
+    "functional_bounds",
+    "functional_interval",
+    "interval_of",
+    "interval_table",
+    "parameter_intervals",
+]
 
 
 @dataclass(frozen=True)
@@ -106,7 +113,7 @@ def parameter_intervals(
             if natural is not None:
                 bounds = from_natural(natural, index, bounds)
             limits = fitted.model.bounds[index]
-            found.append(_interval(fitted, name, estimate[index], bounds, limits))
+            found.append(interval_of(fitted, name, estimate[index], bounds, limits))
         return tuple(found)
 
     return fitted.cached(("intervals", joint, certify), find)
@@ -134,16 +141,28 @@ def functional_interval(
             f"Got NaN for all {len(at_members)} that were tried instead.",
             parameter="g",
         )
+    bounds = functional_bounds(fitted, values, number, joint=joint, certify=certify)
+    name = name or str(getattr(g, "__name__", "functional"))
+    return interval_of(fitted, name, at_estimate, bounds)
+
+
+def functional_bounds(
+    fitted: FittedRegion,
+    values: Functionals,
+    number: LinearRatios | None,
+    *,
+    joint: bool,
+    certify: bool | None,
+) -> Bounds:
+    """Bound one functional, θ (T, d) to (T, 1); `number` is the same, if linear or a ratio."""
     if joint:
-        bounds = joint_bounds(fitted, values, 1, numbers=number, certify=certify)
-    elif number is not None and (number.denominator is None or certify):
-        bounds = number_bounds(fitted, number, certify)
-    elif number is not None:
+        return joint_bounds(fitted, values, 1, numbers=number, certify=certify)
+    if number is not None and (number.denominator is None or certify):
+        return number_bounds(fitted, number, certify)
+    if number is not None:
         # ranked by both statistics, which leaves fewer ratios without an end, but proves nothing
-        bounds = focused_bounds(fitted, number, number.gradient)
-    else:
-        bounds = focused_bounds(fitted, values, lambda theta: _differences(values, theta))
-    return _interval(fitted, name or str(getattr(g, "__name__", "functional")), at_estimate, bounds)
+        return focused_bounds(fitted, number, number.gradient)
+    return focused_bounds(fitted, values, lambda theta: _differences(values, theta))
 
 
 def _number(coefficients: Any, d: int) -> LinearRatios:
@@ -196,7 +215,7 @@ def _differences(values: Functionals, theta: FloatArray) -> FloatArray:
     return np.nan_to_num(np.stack(columns, axis=-1), nan=0.0, posinf=0.0, neginf=0.0)
 
 
-def _interval(
+def interval_of(
     fitted: FittedRegion,
     name: str,
     estimate: float,

@@ -51,15 +51,4 @@ def from_natural(natural: FittedRegion, index: int, bounds: Bounds) -> Bounds:
         theta[:, index] = values
         return np.asarray(model.from_natural(theta)[:, index])
 
-    ends = np.stack([own(bounds.lower), own(bounds.upper)])
-    members = np.stack([own(bounds.lower + bounds.gaps[0]), own(bounds.upper - bounds.gaps[1])])
-    with np.errstate(invalid="ignore"):
-        gaps = np.abs(ends - members)
-    gaps = np.where(np.isfinite(ends), gaps, 0.0)
-    is_falling = bool((ends[0] > ends[1]).any())
-    return replace(
-        bounds,
-        lower=ends.min(axis=0),
-        upper=ends.max(axis=0),
-        gaps=gaps[::-1] if is_falling else gaps,
-    )
+    return bounds.mapped(own)

@@ -59,11 +59,24 @@ it: a closer one costs more than the sets within it save."""
 
 
 @dataclass(frozen=True, eq=False)
+class BoxesLeft:
+    """Boxes with these centres and half widths (k, d), and members that were found (j, d).
+
+    Those that are `inside` hold members only.
+    """
+
+    centre: FloatArray
+    half: FloatArray
+    inside: BoolArray
+    members: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
 class ProvenEnds:
     """Largest values of F functionals over a set of θ.
 
     No member has a value above `bound`, and a member has `value`, -∞ where none is known. With
-    `is_empty` there is no member at all.
+    `is_empty` there is no member at all. All members lie in the boxes that were left at the end.
     """
 
     value: FloatArray
@@ -71,6 +84,7 @@ class ProvenEnds:
     is_empty: bool
     boxes: int
     seconds: float
+    left: BoxesLeft | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,6 +255,8 @@ def proven_ends(
     )
     value, bound, n_boxes = known.astype(np.float64), np.full(F, -np.inf), 0
     other = np.arange(F) ^ 1
+    last: list[tuple[FloatArray, FloatArray, BoolArray]] = []
+    members: list[FloatArray] = [np.empty((0, len(domain.centre)))]
     while len(boxes):
         is_open, is_inside = _classify(rules, boxes)
         boxes, is_inside = boxes[is_open], is_inside[is_open]
@@ -248,7 +264,8 @@ def proven_ends(
         advance(len(is_open))
         top = numbers.top(boxes.centre, boxes.half)
         value = np.maximum(value, top[is_inside].max(axis=0, initial=-np.inf))
-        value = _improved(value, boxes.centre, top, numbers, is_member)
+        value, found = _improved(value, boxes.centre, top, numbers, is_member)
+        members.append(found)
         value[value > numbers.far] = np.inf
         known_both = np.isfinite(value) & np.isfinite(value[other])
         length = np.where(known_both, value + np.where(known_both, value[other], 0.0), 0.0)
@@ -258,10 +275,14 @@ def proven_ends(
         if not exceeds.any() or sum(rule.work for rule in rules) > budget:
             exceeds[:] = False
         bound = np.maximum(bound, top[~exceeds].max(axis=0, initial=-np.inf))
+        last.append((boxes.centre[~exceeds], boxes.half[~exceeds], is_inside[~exceeds]))
         boxes = boxes[exceeds]
         boxes = boxes.halves(rules[0].widest(boxes))
     is_empty = bool(np.isneginf(bound).all())
-    return ProvenEnds(value, bound, is_empty, n_boxes, time.perf_counter() - started)
+    seconds = time.perf_counter() - started
+    boxes_left = (np.concatenate(part) for part in zip(*last, strict=True))
+    left = BoxesLeft(*boxes_left, np.concatenate(members))
+    return ProvenEnds(value, bound, is_empty, n_boxes, seconds, left)
 
 
 @dataclass(frozen=True, eq=False)
@@ -361,10 +382,10 @@ def _improved(
     top: FloatArray,
     numbers: OverBoxes,
     is_member: Callable[[FloatArray], BoolArray],
-) -> FloatArray:
-    """Return larger values of members among the centres of the boxes that reach farthest."""
+) -> tuple[FloatArray, FloatArray]:
+    """Return larger values of members among the centres of boxes that reach farthest, and these."""
     if not len(centres):
-        return value
+        return value, centres
     farthest = np.argpartition(-top, min(TRIED, len(top)) - 1, axis=0)[:TRIED]
     tried = centres[np.unique(farthest)]
     values = numbers.at(tried)
@@ -373,7 +394,7 @@ def _improved(
         tried = tried[is_member(tried)]
     found = numbers.at(tried)
     found = np.where(np.isnan(found), -np.inf, found).max(axis=0, initial=-np.inf)
-    return np.asarray(np.maximum(value, found))
+    return np.asarray(np.maximum(value, found)), tried
 
 
 def _classify(

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from exactregion._typing import FloatArray
-from exactregion.region.window import Window
+from exactregion.region.window import Window, multiply
 
 __all__ = ["LinearRatios", "OverBoxes", "RatiosInWindow", "both_signs"]
 
@@ -64,11 +64,11 @@ class LinearRatios:
 
     def __call__(self, theta: FloatArray) -> FloatArray:
         """Compute the numbers at θ (T, d): shape (T, G)."""
-        values = theta @ self.numerator.T + self.offset
+        values = multiply(theta, self.numerator.T) + self.offset
         if self.denominator is None:
             return np.asarray(values)
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(values / (theta @ self.denominator.T))
+            return np.asarray(values / multiply(theta, self.denominator.T))
 
     def gradient(self, theta: FloatArray) -> FloatArray:
         """Compute the gradient of the first number at θ (T, d), up to its length: shape (T, d).
@@ -89,11 +89,14 @@ class LinearRatios:
 
     def in_window(self, window: Window) -> RatiosInWindow:
         """Return both signs of each number as functions of the coordinates of a window."""
-        top = self.numerator @ window.origin + self.offset, self.numerator @ window.axes
-        bottom = None
-        if self.denominator is not None:
-            bottom = self.denominator @ window.origin, self.denominator @ window.axes
-        return RatiosInWindow(*top, bottom)
+        origin = window.origin[:, None]
+
+        def moved(coefficients: FloatArray) -> tuple[FloatArray, FloatArray]:
+            return multiply(coefficients, origin)[:, 0], multiply(coefficients, window.axes)
+
+        start, slope = moved(self.numerator)
+        bottom = None if self.denominator is None else moved(self.denominator)
+        return RatiosInWindow(start + self.offset, slope, bottom)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,11 +116,11 @@ class RatiosInWindow:
 
     def at(self, z: FloatArray) -> FloatArray:
         """Compute each number and its negative at z (N, d): shape (N, 2G)."""
-        values = self.start + z @ self.slope.T
+        values = self.start + multiply(z, self.slope.T)
         if self.denominator is not None:
             start, slope = self.denominator
             with np.errstate(divide="ignore", invalid="ignore"):
-                values = values / (start + z @ slope.T)
+                values = values / (start + multiply(z, slope.T))
         return both_signs(values, -values)
 
     def top(self, centre: FloatArray, half: FloatArray) -> FloatArray:
@@ -127,8 +130,8 @@ class RatiosInWindow:
         largest at a corner. Where the sign changes there is no bound.
         """
         if self.denominator is None:
-            values = self.start + centre @ self.slope.T
-            reach = half @ np.abs(self.slope).T
+            values = self.start + multiply(centre, self.slope.T)
+            reach = multiply(half, np.abs(self.slope).T)
             return both_signs(values + reach, reach - values)
         start, slope = self.denominator
         middle, reach = start + centre @ slope.T, half @ np.abs(slope).T

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy.typing as npt
 
@@ -32,15 +32,17 @@ from exactregion.region.hypotheses import HypothesisTest, hypothesis_test, read_
 from exactregion.region.intervals import Interval, functional_interval, interval_table
 from exactregion.region.outline import Outline, outline_of
 from exactregion.region.paving import Paving
+from exactregion.region.predictions import predictions_at
 from exactregion.region.status import Status, status_of
 from exactregion.region.summary import Summary, summarise
+from exactregion.region.thresholds import Threshold, threshold_at, threshold_table, width_at
 from exactregion.resampling import RNGLike, fresh_entropy, seeded
 from exactregion.statistics import Statistic
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from exactregion.plotting import CornerDisplay, PValueDisplay, RankDisplay
+    from exactregion.plotting import CornerDisplay, CurveDisplay, PValueDisplay, RankDisplay
 
 __all__ = ["ConfidenceRegion", "model_of"]
 
@@ -433,6 +435,124 @@ class ConfidenceRegion:
         with self._progress(name or "functional"):
             return functional_interval(self.fitted_, g, name=name, joint=joint, certify=certify)
 
+    def threshold(
+        self,
+        input: str | None = None,
+        probability: float | None = None,
+        *,
+        at: Mapping[str, Any] | None = None,
+        relative_to: Mapping[str, Any] | None = None,
+        compare: Literal["ratio", "difference"] | None = None,
+        joint: bool = False,
+        certify: bool | None = None,
+    ) -> Threshold:
+        """Return an interval for the value of an input at which P(Y=1|x) has a probability.
+
+        With a linear predictor (s + t r)·θ along the input, t = x or a logarithm of x, the number
+        is t = (g - s·θ) / (r·θ), where g is the predictor at the probability. It is bounded as by
+        `functional`, and taken back to the units of the input. Where the curve may be flat, as far
+        as the data know, the interval has no end.
+
+        Parameters
+        ----------
+        input : str, optional
+            The input, a column of the data: "dose", not "np.log2(dose)". Without it the only one
+            that is a number.
+        probability : float, optional
+            Of an event; 0.5 by default, and for psychometric families half way between the guess
+            rate and one minus the lapse rate. 0.9 gives an ED90. A psychometric curve with free
+            rates may never have the probability; the interval is that of the members which do.
+        at : mapping, optional
+            Values of other inputs. Levels must be given; numbers that are not are at their median,
+            and the result says so.
+        relative_to : mapping, optional
+            Compare with the threshold at these values of other inputs, ``{"sex": "female"}``.
+        compare : {"ratio", "difference"}, optional
+            How; by default the ratio where the input enters by its logarithm (the relative
+            potency), else the difference.
+        joint, certify : bool
+            As for `functional`.
+
+        Examples
+        --------
+        >>> import exactregion as er
+        >>> moths = er.datasets.budworm().assign(alive=lambda d: d["ntotal"] - d["ndead"])
+        >>> region = er.ConfidenceRegion.from_formula(
+        ...     "ndead + alive ~ sex + np.log2(dose)", moths, n_resamples=199, rng=0
+        ... )
+        >>> ed50 = region.threshold("dose", at={"sex": "male"})
+        >>> round(ed50.estimate, 2), 3 < ed50.lower < 4 < 5 < ed50.upper < 7
+        (4.69, True)
+        >>> potency = region.threshold("dose", at={"sex": "female"}, relative_to={"sex": "male"})
+        >>> potency.name, round(potency.estimate, 2)
+        ('dose at P = 0.5, female / male', 2.05)
+        """
+        with self._progress("threshold"):
+            return threshold_at(
+                self.fitted_,
+                input,
+                probability,
+                at=at,
+                relative_to=relative_to,
+                compare=compare,
+                joint=joint,
+                certify=certify,
+            )
+
+    def thresholds(
+        self,
+        input: str | None = None,
+        probabilities: Any = (0.5,),
+        *,
+        at: Mapping[str, Any] | None = None,
+        joint: bool = False,
+        certify: bool | None = None,
+    ) -> pd.DataFrame:
+        """Return thresholds for several probabilities, at each level of inputs that have levels.
+
+        Parameters
+        ----------
+        input, at, joint, certify
+            As for `threshold`; there is a row for each level of an input that `at` leaves out.
+            Intervals hold one by one; with ``joint=True`` all at once.
+        probabilities : float or sequence of float
+            Such as (0.5, 0.9); None is that of `threshold`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The other inputs; probability, estimate, lower, upper, status, gap, certified; and
+            whether the estimate lies outside the data (extrapolates).
+        """
+        with self._progress("thresholds"):
+            return threshold_table(
+                self.fitted_, input, probabilities, at=at, joint=joint, certify=certify
+            )
+
+    def width(
+        self,
+        input: str | None = None,
+        inner: float = 0.9,
+        *,
+        at: Mapping[str, Any] | None = None,
+        joint: bool = False,
+        certify: bool | None = None,
+    ) -> Threshold:
+        """Return an interval for the width of the curve: how far an input goes while it rises.
+
+        From 5 to 95 % of the rise between the guess rate and one minus the lapse rate, with
+        ``inner=0.9``. Where the input enters by its logarithm, it is the ratio of both ends.
+
+        Parameters
+        ----------
+        input, at, joint, certify
+            As for `threshold`.
+        inner : float
+            The share of the rise.
+        """
+        with self._progress("width"):
+            return width_at(self.fitted_, input, inner, at=at, joint=joint, certify=certify)
+
     def band(self, X: Any, *, joint: bool = True, certify: bool | None = None) -> Band:
         """Return bounds of P(Y=1|x) at new inputs.
 
@@ -448,6 +568,41 @@ class ConfidenceRegion:
         """
         with self._progress("band"):
             return band_at(self.fitted_, X, joint=joint, certify=certify)
+
+    def predict(self, X: Any, *, certify: bool | None = None) -> pd.DataFrame:
+        """Return P(Y=1|x) at new inputs, with limits: a frame with the index of X.
+
+        Parameters
+        ----------
+        X : array-like or frame
+            Inputs, as for `band`.
+        certify : bool, optional
+            As for `band`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per row of X:
+
+            - estimate: at the maximum of the likelihood, or at `most_compatible_` where there is
+              none;
+            - lower, upper: each holds at its own row with probability `coverage_`;
+            - simultaneous_lower, simultaneous_upper: all hold at once, as those of `band`;
+            - extrapolates: whether an input lies outside the range of the data. The limits then
+              rest on the family being right where there are no data.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import exactregion as er
+        >>> flights = er.datasets.oring()
+        >>> region = er.ConfidenceRegion.from_formula("y ~ temp", flights, n_resamples=199, rng=0)
+        >>> table = region.predict(pd.DataFrame({"temp": [31, 65]}))
+        >>> table["estimate"].round(3).tolist(), table["extrapolates"].tolist()
+        ([1.0, 0.488], [True, False])
+        """
+        with self._progress("predictions"):
+            return predictions_at(self.fitted_, X, certify)
 
     def classify(self, X: Any) -> IntArray:
         """Decide for +1 or -1 where all members agree on the likelier class, else 0.
@@ -561,16 +716,18 @@ class ConfidenceRegion:
 
     def plot(
         self, kind: str | None = None, **kwargs: Any
-    ) -> PValueDisplay | RankDisplay | CornerDisplay:
+    ) -> PValueDisplay | RankDisplay | CornerDisplay | CurveDisplay:
         """Draw the region: needs matplotlib, ``pip install exactregion[plot]``.
 
         Parameters
         ----------
-        kind : {"pvalue", "rank", "corner"}, optional
+        kind : {"pvalue", "rank", "corner", "curve"}, optional
             The p-value function of one parameter; ranks over the plane of two; projections on all
-            pairs of two or more. By default what fits the number of parameters.
+            pairs of two or more; or the curve along one input, with its band, data and threshold.
+            By default what fits the number of parameters.
         **kwargs
-            For `from_region` of the Display: ``truth``, ``ax`` and others.
+            For `from_region` of the Display: ``ax``, ``truth`` of parameters, ``input`` and ``at``
+            of a curve, and others.
         """
         from exactregion.plotting import display_region
 

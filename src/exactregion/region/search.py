@@ -25,6 +25,8 @@ from exactregion.statistics import Combined, Statistic
 from exactregion.statistics.focused import Focused
 
 __all__ = [
+    "AUDITS",
+    "AUDIT_SLACK",
     "Bounds",
     "FocusedSearch",
     "focused_statistic",
@@ -36,21 +38,8 @@ FOCUSED = {"ascents": 5, "proposals": 6}
 """Ascents per end of a focused interval, whose set is long and irregular in other directions, and
 random steps per round of each."""
 
-JOINT_FEW, JOINT_MANY = {"ascents": 2, "proposals": 8}, {"ascents": 1, "proposals": 3}
-"""The same for up to `FEW` functionals over the joint region, whose ends more ascents move by one
-per cent, and for more of them, which use each other's proposals."""
-
-FEW = 8
-"""Up to this many functionals are searched independently of each other and checked for poles: the
-cost of both grows with their number."""
-
-GROUP = 32
-"""Most functionals searched at once: every proposal is evaluated for all of them, so that the cost
-grows with the square of their number."""
-
-NEAR = 1e3
-"""Where many functionals share members, those farther out than this many standard errors are not
-used as starts: probabilities that far out are 0 or 1 and have no gradient to follow."""
+JOINT = {"ascents": 2, "proposals": 8}
+"""The same over the joint region, whose ends more ascents move by one per cent."""
 
 NUISANCE = 0.005
 """β of focused intervals: they are taken over the members of the joint region at level 1 - β, and
@@ -123,6 +112,23 @@ class Bounds:
             settled=self.settled[at],
         )
 
+    def mapped(self, monotone: Callable[[FloatArray], FloatArray]) -> Bounds:
+        """Return the bounds of a function of each functional that rises, or falls, throughout."""
+        ends = np.stack([monotone(self.lower), monotone(self.upper)])
+        members = np.stack(
+            [monotone(self.lower + self.gaps[0]), monotone(self.upper - self.gaps[1])]
+        )
+        with np.errstate(invalid="ignore"):
+            gaps = np.abs(ends - members)
+        gaps = np.where(np.isfinite(ends) & np.isfinite([self.lower, self.upper]), gaps, 0.0)
+        is_falling = bool((ends[0] > ends[1]).any())
+        return replace(
+            self,
+            lower=ends.min(axis=0),
+            upper=ends.max(axis=0),
+            gaps=gaps[::-1] if is_falling else gaps,
+        )
+
     @classmethod
     def joined(cls, parts: Sequence[Bounds]) -> Bounds:
         """Put the bounds of several searches together."""
@@ -138,38 +144,27 @@ class Bounds:
         )
 
 
-def search_joint(fitted: FittedRegion, g: Functionals, width: int, *, probes: int) -> Bounds:
-    """Search for the ends of all functionals, in groups that share members found."""
+def search_joint(fitted: FittedRegion, g: Functionals, *, probes: int) -> Bounds:
+    """Search for the ends of a few functionals over the joint region."""
     outline = outline_of(fitted)
-    if outline.rays is None or not width:
-        return Bounds.empty(width)
+    if outline.rays is None:
+        return Bounds.empty(g(outline.estimate[None]).shape[1])
     ranks = fitted.rank_function()
     depth = Depth(fitted.accepted, len(outline.estimate))
-
-    def inside(theta: FloatArray) -> FloatArray:
-        return depth(ranks(theta)[0])
-
-    rng = fitted.search_rng()
     members = outline.members()
-    parts = []
-    for start in range(0, width, GROUP):
-        columns = slice(start, start + GROUP)
-        part, best = _search(
-            lambda theta, columns=columns: g(theta)[:, columns],  # type: ignore[misc]
-            inside,
-            outline.window,
-            [ranks],
-            rng,
-            is_defined=fitted.is_defined,
-            known=members,
-            probes=probes,
-            radius=depth.radius,
-            members=members if width <= FEW else members[np.abs(members).max(axis=1) < NEAR],
-            **(JOINT_FEW if width <= FEW else JOINT_MANY),
-        )
-        members = np.vstack([members, best])
-        parts.append(part)
-    return Bounds.joined(parts)
+    return _search(
+        g,
+        lambda theta: depth(ranks(theta)[0]),
+        outline.window,
+        [ranks],
+        fitted.search_rng(),
+        is_defined=fitted.is_defined,
+        known=members,
+        probes=probes,
+        radius=depth.radius,
+        members=members,
+        **JOINT,
+    )
 
 
 def focused_statistic(fitted: FittedRegion, focused: Focused, *, alone: bool) -> Statistic:
@@ -231,7 +226,7 @@ class FocusedSearch:
         known = window.coordinates(outline.window.theta(outline.members()))
         options = {"radius": self.depth.radius, "members": known, **FOCUSED}
         counters = [self.ranks, self.joint_ranks]
-        found, _ = _search(
+        return _search(
             g,
             self.inside,
             window,
@@ -242,7 +237,6 @@ class FocusedSearch:
             probes=probes,
             **options,
         )
-        return found
 
 
 def _search(
@@ -256,8 +250,8 @@ def _search(
     known: FloatArray,
     probes: int,
     **options: Any,
-) -> tuple[Bounds, FloatArray]:
-    """Find the bounds of g over the members, and the members that have the extreme values.
+) -> Bounds:
+    """Find the bounds of g over the members.
 
     Each search is followed by an audit with fresh probes. Members that it finds outside are where
     the next search starts from as well, until an audit finds none.
@@ -274,9 +268,8 @@ def _search(
         # of -g: the lower ends with their sign reversed
         upper, lower = np.split(ends.bound, 2)
         top, bottom = np.split(ends.value, 2)
-        if len(upper) <= FEW:
-            poles = passes_infinity(g, inside, window, np.vstack([known, ends.members]))
-            upper, lower = np.where(poles, np.inf, upper), np.where(poles, np.inf, lower)
+        poles = passes_infinity(g, inside, window, np.vstack([known, ends.members]))
+        upper, lower = np.where(poles, np.inf, upper), np.where(poles, np.inf, lower)
         if not probes:
             break
         known = np.vstack([known, ends.members])
@@ -302,8 +295,7 @@ def _search(
     evaluations = sum(ranks.evaluations for ranks in counters) - before
     seconds = time.perf_counter() - started
     no = np.zeros(len(upper), dtype=np.bool_)
-    bounds = Bounds(-lower, upper, gaps, no, no | settled, n_probes, evaluations, seconds)
-    return bounds, ends.members
+    return Bounds(-lower, upper, gaps, no, no | settled, n_probes, evaluations, seconds)
 
 
 def passes_infinity(

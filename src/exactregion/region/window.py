@@ -27,6 +27,7 @@ __all__ = [
     "lengths_of",
     "likely_parameters",
     "maximum_likelihood",
+    "multiply",
     "window_at",
 ]
 
@@ -88,7 +89,8 @@ class Window:
 
     def theta(self, z: FloatArray) -> FloatArray:
         """Return θ at coordinates z (T, d), moved into the bounds."""
-        return np.clip(self.origin + z @ self.axes.T, self.bounds[:, 0], self.bounds[:, 1])
+        theta = self.origin + multiply(z, self.axes.T)
+        return np.clip(theta, self.bounds[:, 0], self.bounds[:, 1])
 
     def coordinates(self, theta: FloatArray) -> FloatArray:
         """Return the coordinates z of θ (T, d)."""
@@ -101,6 +103,18 @@ def window_at(model: Model, sample: Sample, origin: FloatArray) -> Window:
     bounds, units = np.array(model.bounds, dtype=np.float64), _units(model, sample)
     axes = axes_from(information_at(model, sample, origin, units))
     return Window(origin, units[:, None] * axes, bounds)
+
+
+def multiply(rows: FloatArray, columns: FloatArray) -> FloatArray:
+    """Multiply (N, d) by (d, G), so that an entry does not depend on how many others there are.
+
+    The last bit of a matrix product does.
+    """
+    total = np.zeros((len(rows), columns.shape[1]))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for left, right in zip(rows.T, columns, strict=True):
+            total += left[:, None] * right
+    return total
 
 
 def lengths_of(rows: FloatArray) -> FloatArray:

@@ -1,0 +1,461 @@
+"""Thresholds: the value of an input at which the curve has a probability, such as an ED50."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field, fields, replace
+from itertools import product
+from numbers import Real
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from exactregion.data.table import did_you_mean, shown_names
+from exactregion.errors import InvalidTypeError, InvalidValueError
+from exactregion.models import Psychometric
+from exactregion.region.crossings import Crossing, Path
+from exactregion.region.estimate import estimate_of
+from exactregion.region.fitted import FittedRegion
+from exactregion.region.intervals import Interval, functional_bounds, interval_of
+from exactregion.region.natural import natural_region
+from exactregion.region.places import (
+    input_frame,
+    is_number,
+    levels_of,
+    read_at,
+    usual_values,
+    values_text,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "Comparison",
+    "Threshold",
+    "ThresholdPlan",
+    "plans_for",
+    "read_place",
+    "threshold_at",
+    "threshold_table",
+    "width_at",
+]
+
+Comparison = Literal["ratio", "difference"]
+
+MOST_ROWS = 60
+"""Most thresholds of one table: each is searched on its own, for a second or more."""
+
+
+@dataclass(frozen=True, repr=False)
+class Threshold(Interval):
+    """An interval for the value of an input at which P(Y=1|x) has a given probability.
+
+    It has all that an `Interval` has, in the units of the input, and prints as text. The estimate
+    is that of maximum likelihood, or the most compatible one where the likelihood has no maximum.
+
+    Attributes
+    ----------
+    input : str
+        The input.
+    probability : float or None
+        P there; None for half way between the guess rate and one minus the lapse rate.
+    at : dict
+        Values of the other inputs.
+    assumed : tuple of str
+        Those of them that nobody gave: numbers at their median.
+    relative_to : dict or None
+        Values of the other inputs at the threshold that this one is compared with.
+    compare : {"ratio", "difference"} or None
+        How they are compared.
+    data_range : (float, float)
+        Smallest and largest value of the input in the data.
+    """
+
+    input: str
+    probability: float | None
+    at: dict[str, Any]
+    assumed: tuple[str, ...]
+    relative_to: dict[str, Any] | None = None
+    compare: Comparison | None = None
+    data_range: tuple[float, float] = field(default=(-np.inf, np.inf))
+
+    @property
+    def extrapolates(self) -> bool:
+        """Whether the estimate lies outside the range of the data; False for comparisons."""
+        low, high = self.data_range
+        return self.compare is None and not low <= self.estimate <= high
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all fields as plain values."""
+        found = {one.name: getattr(self, one.name) for one in fields(self)}
+        found |= {"extrapolates": self.extrapolates, "assumed": list(self.assumed)}
+        return found | {"data_range": list(self.data_range)}
+
+    def __repr__(self) -> str:
+        """Say what it is, the estimate, the interval, and how that was found."""
+        lines = [self.name, f"  estimate  {_number(self.estimate)}{self._warning()}"]
+        level = f"{100 * self.coverage:.4g}%"
+        how = "proven" if self.certified else "searched"
+        text = f"[{_number(self.lower)}, {_number(self.upper)}]"
+        if self.status == "empty":
+            text = "empty: no member of the family fits"
+        elif self.status != "bounded":
+            how = f"{self.status}, {how}"
+        lines.append(f"  {level:<9} {text} ({how})")
+        if self.assumed:
+            values = values_text({name: self.at[name] for name in self.assumed})
+            lines.append(f"  at the median of inputs that are not named: {values}")
+        return "\n".join(lines)
+
+    def _warning(self) -> str:
+        if np.isnan(self.estimate):
+            return ": the most likely curve never has this probability"
+        if not self.extrapolates:
+            return ""
+        low, high = self.data_range
+        return f", outside the data, which go from {_number(low)} to {_number(high)}"
+
+
+def threshold_at(
+    fitted: FittedRegion,
+    input: str | None = None,
+    probability: float | None = None,
+    *,
+    at: Any = None,
+    relative_to: Any = None,
+    compare: str | None = None,
+    joint: bool = False,
+    certify: bool | None = None,
+) -> Threshold:
+    """Find the interval of a threshold; see `ConfidenceRegion.threshold`."""
+    plan = ThresholdPlan.read(
+        fitted, input, probability, at, relative_to=relative_to, compare=compare
+    )
+    return plan.find(joint=joint, certify=certify)
+
+
+def width_at(
+    fitted: FittedRegion,
+    input: str | None = None,
+    inner: float = 0.9,
+    *,
+    at: Any = None,
+    joint: bool = False,
+    certify: bool | None = None,
+) -> Threshold:
+    """Find the interval of the width of a curve; see `ConfidenceRegion.width`."""
+    plan = ThresholdPlan.read(fitted, input, None, at, inner=inner)
+    return plan.find(joint=joint, certify=certify)
+
+
+def threshold_table(
+    fitted: FittedRegion,
+    input: str | None = None,
+    probabilities: Any = (0.5,),
+    *,
+    at: Any = None,
+    joint: bool = False,
+    certify: bool | None = None,
+) -> pd.DataFrame:
+    """Find several thresholds; see `ConfidenceRegion.thresholds`."""
+    import pandas as pd
+
+    columns = ["probability", "estimate", "lower", "upper", "status", "gap", "certified"]
+    columns.append("extrapolates")
+    plans = plans_for(fitted, input, probabilities, at)
+    found = [plan.find(joint=joint, certify=certify) for plan in plans]
+    return pd.DataFrame(
+        [{**one.at, **{column: getattr(one, column) for column in columns}} for one in found]
+    )
+
+
+def plans_for(
+    fitted: FittedRegion, input: str | None, probabilities: Any, at: Any
+) -> list[ThresholdPlan]:
+    """Plan a threshold for each probability, at each level of inputs that `at` leaves out."""
+    if isinstance(probabilities, (Real, str)) or probabilities is None:
+        probabilities = (probabilities,)
+    inputs = input_frame(fitted)
+    name = _read_input(inputs, input)
+    others = inputs.drop(columns=name)
+    given = read_at(others, at)
+    free = {
+        str(column): levels_of(others[column])
+        for column in others
+        if column not in given and not is_number(others[column])
+    }
+    number = len(probabilities) * math.prod(map(len, free.values()))
+    if number > MOST_ROWS:
+        raise InvalidValueError(
+            f"must give levels of some of {list(free)}: with all of them there would be "
+            f"{number} thresholds, and {MOST_ROWS} are the most.",
+            parameter="at",
+        )
+    return [
+        ThresholdPlan.read(
+            fitted, name, probability, {**given, **dict(zip(free, levels, strict=True))}
+        )
+        for levels in product(*free.values())
+        for probability in probabilities
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class ThresholdPlan:
+    """A threshold, a comparison of two, or a width: what is known before anything is searched."""
+
+    fitted: FittedRegion
+    inputs: pd.DataFrame
+    input: str
+    probability: float | None
+    given: dict[str, Any]
+    held: dict[str, Any]  # values of all other inputs
+    relative_to: dict[str, Any] | None
+    compare: Comparison | None
+    inner: float | None  # of a width
+    is_logarithmic: bool  # whether the input enters by its logarithm
+
+    @classmethod
+    def read(
+        cls,
+        fitted: FittedRegion,
+        input: str | None,
+        probability: Any,
+        at: Any,
+        *,
+        relative_to: Any = None,
+        compare: Any = None,
+        inner: Any = None,
+    ) -> ThresholdPlan:
+        """Check what was asked for."""
+        _check_share(probability, "probability")
+        _check_share(inner, "inner")
+        inputs, name, given, held = read_place(fitted, input, at)
+        others = inputs.drop(columns=name)
+        if probability is None and not isinstance(fitted.model, Psychometric):
+            probability = 0.5
+        base, how = None, None
+        # a check of the input, on the region itself
+        path = Path.along(fitted, inputs, name, held)
+        if relative_to is not None:
+            base = {**held, **read_at(others, relative_to, "relative_to")}
+            how = _read_compare(compare, logarithmic=path.scale.is_logarithm)
+            if base == held:
+                raise InvalidValueError(
+                    f"must differ from 'at'. Got {dict(relative_to)!r} for both instead.",
+                    parameter="relative_to",
+                )
+        elif compare is not None:
+            raise InvalidValueError(
+                "goes with 'relative_to', the inputs to compare with. Got none instead.",
+                parameter="compare",
+            )
+        if inner is not None:
+            how = "ratio" if path.scale.is_logarithm else "difference"
+            if path.scale.name not in ("identity", "log"):
+                raise InvalidValueError(
+                    "must be an input that the family takes as it is or by its logarithm. "
+                    f"{name!r} enters by its {path.scale.name}.",
+                    parameter="input",
+                )
+        else:
+            path.crossing(probability)
+        is_logarithmic = path.scale.is_logarithm
+        return cls(
+            *(fitted, inputs, name, probability, given, held, base, how, inner, is_logarithmic)
+        )
+
+    @property
+    def name(self) -> str:
+        """What it is, in words."""
+        where = f", {values_text(self.given)}" if self.given else ""
+        if self.inner is not None:
+            ends = (f"{50 * (1 + sign * self.inner):.4g}%" for sign in (-1, 1))
+            kind = "ratio" if self.compare == "ratio" else "width"
+            return f"{self.input}, {kind} of {' to '.join(ends)} of the rise{where}"
+        words = f"{self.input} {_level_text(self.probability)}"
+        if self.relative_to is None:
+            return words + where
+        changed = [key for key, value in self.held.items() if self.relative_to[key] != value]
+        mine, its = (_places_text(place, changed) for place in (self.held, self.relative_to))
+        return f"{words}, {mine} {'/' if self.compare == 'ratio' else '-'} {its}"
+
+    def find(self, *, joint: bool = False, certify: bool | None = None) -> Threshold:
+        """Find the interval."""
+        space, crossing = self._crossing(certify)
+        column = self.inputs[self.input]
+        return _threshold(
+            self.fitted,
+            space,
+            crossing,
+            joint=joint,
+            certify=certify,
+            is_length=self.inner is not None,
+            name=self.name,
+            input=self.input,
+            probability=self.probability,
+            at=dict(self.held),
+            assumed=tuple(name for name in self.held if name not in self.given),
+            relative_to=None if self.relative_to is None else dict(self.relative_to),
+            compare=self.compare,
+            data_range=(float(column.min()), float(column.max())),
+        )
+
+    def estimate(self) -> float:
+        """Compute the value at the estimate, without its interval."""
+        space, crossing = self._crossing(False)
+        return float(crossing.x(estimate_of(space)[0][None])[0, 0])
+
+    def _crossing(self, certify: bool | None) -> tuple[FittedRegion, Crossing]:
+        """Return the number that is asked for, and the region whose parameters it is of."""
+        space, path = self._path(self.held, certify)
+        if self.inner is not None:
+            width = path.width(self.inner)
+            is_falling = width.values(estimate_of(space)[0][None])[0, 0] < 0
+            return space, width.negative() if is_falling else width
+        crossing = path.crossing(self.probability)
+        if self.relative_to is None:
+            return space, crossing
+        second = self._path(self.relative_to, certify)[1].crossing(self.probability)
+        is_ratio = self.compare == "ratio"
+        return space, crossing.over(second) if is_ratio else crossing.minus(second)
+
+    def _path(self, held: dict[str, Any], certify: bool | None) -> tuple[FittedRegion, Path]:
+        """Return the region whose parameters the numbers are of, and the curves along the input.
+
+        Families that are linear in other parameters are taken by these, where the input is linear.
+        """
+        natural = natural_region(self.fitted, certify)
+        if natural is not None:
+            try:
+                return natural, Path.along(natural, self.inputs, self.input, held)
+            except InvalidValueError:
+                pass
+        return self.fitted, Path.along(self.fitted, self.inputs, self.input, held)
+
+
+def _threshold(
+    fitted: FittedRegion,
+    space: FittedRegion,
+    crossing: Crossing,
+    *,
+    joint: bool,
+    certify: bool | None,
+    is_length: bool,
+    **facts: Any,
+) -> Threshold:
+    """Bound a crossing on its scale, where it may be a ratio, and return its ends as x."""
+    estimate = crossing.x(estimate_of(space)[0][None])[0, 0]
+    bounds = functional_bounds(space, crossing.values, crossing.ratio, joint=joint, certify=certify)
+    if is_length and bounds.lower[0] < 0:  # members may fall where others rise
+        widest = np.maximum(bounds.upper, -bounds.lower)
+        bounds = replace(bounds, lower=np.zeros(1), upper=widest)
+    found = interval_of(fitted, facts.pop("name"), estimate, bounds)
+    with np.errstate(over="ignore"):
+        ends = bounds.mapped(crossing.scale.inverse)
+    values = {one.name: getattr(found, one.name) for one in fields(Interval)}
+    values |= {
+        "lower": float(ends.lower[0]),
+        "upper": float(ends.upper[0]),
+        "gap": float(ends.gap[0]),
+    }
+    return Threshold(**values, **facts)
+
+
+def read_place(
+    fitted: FittedRegion, input: str | None, at: Any
+) -> tuple[pd.DataFrame, str, dict[str, Any], dict[str, Any]]:
+    """Return all inputs, the name of the one that varies, and the others: given, and as held."""
+    inputs = input_frame(fitted)
+    name = _read_input(inputs, input)
+    others = inputs.drop(columns=name)
+    given = read_at(others, at)
+    return inputs, name, given, _held(others, given, name)
+
+
+def _read_input(inputs: pd.DataFrame, input: Any) -> str:
+    """Return the input that is meant; the only number if none is named."""
+    names = [str(name) for name in inputs.columns]
+    if input is None:
+        numbers = [name for name in names if is_number(inputs[name])]
+        if len(numbers) != 1:
+            raise InvalidValueError(
+                f"must name the input, one of {shown_names(numbers or names)}. Got none instead.",
+                parameter="input",
+            )
+        return numbers[0]
+    if not isinstance(input, str):
+        raise InvalidTypeError(
+            f"must be the name of an input. Got {type(input).__name__} instead.",
+            parameter="input",
+        )
+    if input not in names:
+        meant = [name for name in names if re.search(rf"\b{re.escape(name)}\b", input)]
+        hint = f" Name the column, {meant[0]!r}." if meant else did_you_mean(input, names)
+        raise InvalidValueError(
+            f"must be one of {shown_names(names)}. Got {input!r} instead.{hint}",
+            parameter="input",
+        )
+    return input
+
+
+def _check_share(share: Any, parameter: str) -> None:
+    if share is None:
+        return
+    if not isinstance(share, Real) or not 0 < float(share) < 1:
+        percent = isinstance(share, Real) and 1 < float(share) < 100
+        hint = f" Did you mean {float(share) / 100:g}?" if percent else ""
+        raise InvalidValueError(
+            f"must be between 0 and 1. Got {share!r} instead.{hint}", parameter=parameter
+        )
+
+
+def _read_compare(compare: Any, *, logarithmic: bool) -> Comparison:
+    """Read how thresholds are compared: by a ratio where the logarithm of the input counts."""
+    if compare is None:
+        return "ratio" if logarithmic else "difference"
+    if compare == "ratio":
+        return "ratio"
+    if compare == "difference":
+        return "difference"
+    raise InvalidValueError(
+        f"must be 'ratio' or 'difference'. Got {compare!r} instead.", parameter="compare"
+    )
+
+
+def _held(others: pd.DataFrame, given: dict[str, Any], name: str) -> dict[str, Any]:
+    """Return the values of all other inputs: given, or the median; levels must be given."""
+    for column, values in others.items():
+        levels = levels_of(values)
+        if column not in given and not is_number(values) and len(levels) > 1:
+            raise InvalidValueError(
+                f"must have a level of {column!r}, one of {shown_names(levels)}, on which the "
+                f"threshold depends: at={{{column!r}: {levels[0]!r}}}; "
+                f"region.thresholds({name!r}) has them all.",
+                parameter="at",
+            )
+    return usual_values(others) | given
+
+
+def _places_text(place: dict[str, Any], names: list[str]) -> str:
+    """Write values; a level alone says which input it is of."""
+    values = {name: place[name] for name in names}
+    is_level = len(values) == 1 and isinstance(values[names[0]], str)
+    return str(values[names[0]]) if is_level else values_text(values)
+
+
+def _level_text(probability: float | None) -> str:
+    if probability is None:
+        return "at 50% of the rise"
+    return f"at P = {probability:g}"
+
+
+def _number(value: float) -> str:
+    if np.isnan(value):
+        return "none"
+    if np.isinf(value):
+        return "∞" if value > 0 else "-∞"
+    value += 0.0  # no negative zero
+    return f"{value:.4g}" if abs(value) < 1e5 else f"{value:.3e}"
