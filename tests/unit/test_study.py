@@ -101,6 +101,7 @@ QUICK = {
     "misfit": {"n": 50, "inputs": 2},
     "goodness": {"n": 30},
     "hypotheses": {"n": 20, "inputs": "binary"},
+    "segments": {"n": 200, "columns": 3},
     "defaults": {"n": 50},
     "seeds": {"resamples": 99},
     "areas": {},
