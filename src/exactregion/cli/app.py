@@ -24,10 +24,14 @@ PIPE_CLOSED = 141
 
 OPTIONS = {
     "X": "--inputs",
+    "at": "--ed",
     "confidence_level": "--confidence",
+    "input": "--ed",
     "n_jobs": "--jobs",
     "n_resamples": "--resamples",
     "pos_label": "--positive",
+    "probability": "--ed",
+    "relative_to": "--relative-to",
     "rng": "--seed",
     "theta": "--parameters",
     "y": "--outcome",

@@ -24,7 +24,7 @@ from exactregion.region.covering import covering_of
 from exactregion.region.enclosure import OVERHEAD, Enclosure
 from exactregion.region.extremes import Functionals
 from exactregion.region.fitted import FittedRegion
-from exactregion.region.outline import joint_far_members
+from exactregion.region.outline import joint_far_members, outline_of
 from exactregion.region.paving import Domain, Paving, domain_below, domain_of, pave, proven_ends
 from exactregion.region.pointwise import search_each
 from exactregion.region.proof_inputs import can_enclose
@@ -130,7 +130,8 @@ def _proven_or_audited(
         return search(_probes_for(fitted))
     domain = domain_of(fitted)
     if each and domain is not None:
-        budget = LARGE_BUDGET if certify else BUDGET
+        is_empty = outline_of(fitted).rays is None
+        budget = LARGE_BUDGET if certify else EMPTY_BUDGET if is_empty else BUDGET
         covering = covering_of(fitted, domain, tolerance=_gap(fitted, gap), budget=budget)
         proven = covering.bounds(numbers, widest_gap=WIDEST_GAP)
     else:
