@@ -221,7 +221,7 @@ def test_calibrate_counts(run, save):
 
 def test_fit_gives_what_the_region_gives(run, data):
     ask = ("fit", data / "oring.csv", "--outcome", "y", "--inputs", "temp", *FEW)
-    ask = (*ask, "--ed50", "temp", "--at", "temp=31,65", "--at", "temp=81", "--joint")
+    ask = (*ask, "--ed", "50", "--at", "temp=31,65", "--at", "temp=81", "--joint")
     region = er.ConfidenceRegion("logistic", n_resamples=39, rng=0)
     region.fit(FLIGHTS[["temp"]], FLIGHTS["y"])
     done = run(*ask, "--json")
@@ -234,38 +234,69 @@ def test_fit_gives_what_the_region_gives(run, data):
     assert [test["pvalue"] for test in found["tests"]] == [
         region.test(f"{name} = 0").pvalue for name in region.parameter_names_
     ]
-    (half,) = found["ed50"]
-    even = region.functional(lambda theta: -theta[0] / theta[1])
+    (half,) = found["thresholds"]
+    even = region.threshold("temp")
     for end in ("lower", "upper"):
         value = getattr(even, end)
         # infinite ends are null in JSON
         assert half[end] == (pytest.approx(value, rel=1e-9) if np.isfinite(value) else None)
     assert half["status"] == even.status
-    band = region.band(pd.DataFrame({"temp": [31.0, 65.0, 81.0]}))
-    assert [one["upper"] for one in found["band"]] == band.upper.tolist()
+    table = region.predict(pd.DataFrame({"temp": [31.0, 65.0, 81.0]}))
+    for key, column in (("upper", "simultaneous_upper"), ("individual_lower", "lower")):
+        assert [one[key] for one in found["band"]] == table[column].tolist()
+    assert [one["extrapolates"] for one in found["band"]] == [True, False, False]
     assert [one["at"] for one in found["band"]] == [{"temp": 31}, {"temp": 65}, {"temp": 81}]
     assert found["coverage"] == region.coverage_
     assert set(found) == {
         *("version", "command", "file", "n", "dropped", "successes", "trials", "event", "inputs"),
         *("formula", "model", "confidence_level", "statistic", "resamples", "seed", "coverage"),
-        *("status", "pvalue", "estimate", "intervals", "joint_intervals", "tests", "ed50", "band"),
-        *("fail_below", "rejected"),
+        *("status", "pvalue", "estimate", "intervals", "joint_intervals", "tests", "band"),
+        *("thresholds", "maximum_likelihood", "fail_below", "rejected"),
     }
 
 
 def test_fit_with_words_is_the_formula(run, data):
     path = data / "budworm.csv"
-    ask = ("--ed50", "ldose,sex=male", "--at", "sex=male,ldose=2", *FEW, "--json")
+    ask = ("--ed", "ldose=50,sex=male", "--at", "sex=male,ldose=2", *FEW, "--json")
     by_column = parsed(
         run("fit", path, "--outcome", "ndead", "--trials", "ntotal", "--inputs", "sex,ldose", *ask)
     )
     written = "ndead + I(ntotal - ndead) ~ sex + ldose"
     by_formula = parsed(run("fit", path, "--formula", written, *ask))
-    for key in ("successes", "trials", "estimate", "intervals", "ed50", "band"):
+    for key in ("successes", "trials", "estimate", "intervals", "thresholds", "band"):
         assert by_column[key] == by_formula[key]
-    theta = list(by_column["estimate"].values())
-    assert by_column["ed50"][0]["estimate"] == pytest.approx(-(theta[0] + theta[1]) / theta[2])
-    assert by_column["ed50"][0]["others"] == {"sex": "male"}
+    theta = list(by_column["maximum_likelihood"].values())
+    (half,) = by_column["thresholds"]
+    assert half["estimate"] == pytest.approx(-(theta[0] + theta[1]) / theta[2])
+    assert half["at"] == {"sex": "male"}
+
+
+def test_levels_and_comparisons(run, data):
+    ask = ("--outcome", "ndead", "--trials", "ntotal", "--inputs", "sex,ldose", *FEW)
+    ask = ("fit", data / "budworm.csv", *ask, "--ed", "50,90", "--relative-to", "sex=male")
+    found = parsed(run(*ask, "--json"))["thresholds"]
+    assert [one["at"]["sex"] for one in found] == [
+        "female",
+        "female",
+        "male",
+        "male",
+        *["female"] * 2,
+    ]
+    assert [one["probability"] for one in found] == [0.5, 0.9] * 3
+    assert [one["compare"] for one in found] == [None] * 4 + ["difference"] * 2
+    assert [one["extrapolates"] for one in found[:2]] == [False, True]
+    text = run(*ask).out
+    assert "ldose at P = 0.5, female - male" in text
+    assert "outside the data" in text
+
+
+def test_the_threshold_and_width_of_an_observer(run, data):
+    ask = ("--outcome", "n_correct", "--trials", "n_total", "--inputs", "level")
+    ask = (*ask, "--model", "psychometric", "--lapse", "0.02", "--resamples", "19")
+    found = parsed(run("fit", data / "two_afc.csv", *ask, "--ed", "half", "--json"))
+    half, width = found["thresholds"]
+    assert half["name"] == "level at 50% of the rise"
+    assert width["name"] == "level, width of 5% to 95% of the rise"
 
 
 def test_a_formula_is_parsed_once(run, data, monkeypatch):
@@ -278,7 +309,7 @@ def test_a_formula_is_parsed_once(run, data, monkeypatch):
 
     for module in ("data.formula", "data.design", "cli.data"):
         monkeypatch.setattr(f"exactregion.{module}.parse_formula", count)
-    ask = ("--formula", "y ~ temp + pressure", "--ed50", "temp", "--resamples", "19")
+    ask = ("--formula", "y ~ temp + pressure", "--ed", "temp=50", "--resamples", "19")
     assert run("fit", data / "oring.csv", *ask).code == 0
     assert parsed_formulas == ["y ~ temp + pressure"]
 
@@ -292,10 +323,11 @@ def test_what_a_formula_computes_may_have_a_positive_class(run, data):
 
 
 def test_other_inputs_are_at_their_median_and_said(run, data):
-    ask = ("--outcome", "y", "--inputs", "temp,pressure", "--at", "temp=31", "--ed50", "temp")
+    ask = ("--outcome", "y", "--inputs", "temp,pressure", "--at", "temp=31", "--ed", "temp=50")
     done = run("fit", data / "oring.csv", *ask, "--resamples", "39")
     text = " ".join(done.out.split())
     assert "Inputs that are not named have their median" in text
+    assert "Inputs that are not named are at their median" in text
     assert text.count("pressure = 200") == 2
 
 
@@ -352,7 +384,7 @@ def test_an_empty_region_rejects_the_family(run, save):
     done = run(*ask, "--at", "x=3", "--fail-below", "0.05")
     assert done.code == 1
     assert "No member of the family fits" in done.out
-    assert re.search(r"^ x = 3 +\S+ +empty$", done.out, re.M)
+    assert re.search(r"^ x = 3 +\S+ +empty +empty$", done.out, re.M)
 
 
 def test_what_json_cannot_hold_becomes_null():

@@ -54,7 +54,7 @@ def here(data, monkeypatch):
         ),
         (
             *("fit", "oring.csv", "--outcome", "y", "--inputs", "temp", "--joint"),
-            *("--at", "temp=31", "--ed50", "temp", "--resamples", "19", "--confidence", "0.5"),
+            *("--at", "temp=31", "--ed", "50", "--resamples", "19", "--confidence", "0.5"),
         ),
         ("datasets",),
         *((name, "--help") for name in HELP),

@@ -18,10 +18,10 @@ class Hill(er.models.Model):
 
 moths = er.datasets.budworm().query("sex == 'male'")
 y = np.column_stack([moths["ndead"], moths["ntotal"] - moths["ndead"]])
-er.check_model(Hill(), moths["dose"])
+er.models.check_model(Hill(), moths["dose"])
 published = er.model_test(lambda x: 1 / (1 + (4.7 / np.ravel(x)) ** 1.8), moths["dose"], y, rng=0)
 print(f"ec50 4.7, slope 1.8: p = {published.pvalue}")
-region = er.ConfidenceRegion(Hill(), n_resamples=199, rng=0).fit(moths["dose"], y)
+region = er.ConfidenceRegion(Hill(), n_resamples=99, rng=0).fit(moths["dose"], y)
 print(region.intervals()[["estimate", "lower", "upper", "status", "certified"]].round(3))
 print(region.goodness_of_fit())
 region.plot().figure_.savefig("hill.png")

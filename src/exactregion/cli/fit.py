@@ -27,7 +27,6 @@ from exactregion.models import MODELS
 from exactregion.plotting.wording import (
     answer_of_region,
     estimate_and_interval,
-    estimates_are,
     guarantee_of_region,
     how_ends_were_found,
     percent,
@@ -204,12 +203,7 @@ def _describe(
     page = Page(f"Which {family} curves fit?")
     page.facts({**facts_of(head), "region": f"{level}, {settings_text(region)}"})
     names = ["parameter", "estimate", f"{level} interval"]
-    likely = region.maximum_likelihood_
-    estimates = region.estimate_ if likely is None else likely
-    rows = [
-        [str(name), *estimate_and_interval({**row, "estimate": estimate})]
-        for (name, row), estimate in zip(intervals.iterrows(), estimates, strict=True)
-    ]
+    rows = [[str(name), *estimate_and_interval(row)] for name, row in intervals.iterrows()]
     if joint is not None:
         names.append("all at once")
         for cells, (_, row) in zip(rows, joint.iterrows(), strict=True):
@@ -219,7 +213,7 @@ def _describe(
         for cells, test in zip(rows, tests, strict=True):
             cells.append("" if test is None else f"{test.pvalue:.4g}")
     page.table(names, rows)
-    page.paragraph(estimates_are(likely is not None))
+    page.paragraph(f"Estimates: {region.estimate_kind_}.")
     if thresholds:
         _show_thresholds(page, thresholds, level)
     at = None
@@ -238,12 +232,10 @@ def _describe(
         "status": region.status_,
         "pvalue": pvalue,
         "estimate": dict(zip(region.parameter_names_, region.estimate_, strict=True)),
+        "estimate_kind": region.estimate_kind_,
         "intervals": interval_records(intervals),
         "tests": [test.to_dict() for test in tests if test is not None] or None,
         "joint_intervals": None if joint is None else interval_records(joint),
-        "maximum_likelihood": None
-        if likely is None
-        else dict(zip(region.parameter_names_, likely, strict=True)),
         "thresholds": [_threshold_record(found) for found in thresholds] or None,
         "band": at,
     }

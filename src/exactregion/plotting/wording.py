@@ -91,13 +91,6 @@ def estimate_name(is_empty: bool) -> str:
     return "estimate, not a member" if is_empty else "estimate"
 
 
-def estimates_are(is_likely: bool) -> str:
-    """Say what estimates in a table are."""
-    if is_likely:
-        return "Estimates are those of maximum likelihood."
-    return "Estimates are the most compatible ones: the likelihood has no finite maximum."
-
-
 def region_note(status: str, detail: str = "") -> str:
     """Say what a reader of the picture must know of the region; nothing if it is bounded."""
     notes = {

@@ -26,7 +26,7 @@ from exactregion.region.covering import covering_of
 from exactregion.region.enclosure import OVERHEAD, Enclosure
 from exactregion.region.extremes import Functionals
 from exactregion.region.fitted import FittedRegion
-from exactregion.region.outline import joint_far_members
+from exactregion.region.outline import joint_far_members, outline_of
 from exactregion.region.paving import (
     Domain,
     Paving,
@@ -140,7 +140,8 @@ def _covered(
     fitted: FittedRegion, domain: Domain, numbers: LinearRatios, certify: bool | None
 ) -> Bounds:
     """Prove the ends of linear numbers by the boxes that cover the region."""
-    budget = LARGE_BUDGET if certify else BUDGET
+    is_empty = outline_of(fitted).rays is None
+    budget = LARGE_BUDGET if certify else EMPTY_BUDGET if is_empty else BUDGET
     covering = covering_of(fitted, domain, tolerance=_gap(fitted, JOINT_GAP), budget=budget)
     return covering.bounds(numbers, widest_gap=WIDEST_GAP)
 

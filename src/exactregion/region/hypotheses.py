@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import re
+import textwrap
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -99,6 +100,13 @@ class HypothesisTest(Record):
     gap: float = field(repr=False)
     evaluations: int = field(repr=False)
     seconds: float = field(repr=False)
+
+    def __str__(self) -> str:
+        """Return hypothesis and p-value as text of 80 columns."""
+        degrees = f"{self.df} degree{'' if self.df == 1 else 's'} of freedom"
+        how = "proven" if self.certified else "searched"
+        said = textwrap.fill(self.hypothesis, 80, subsequent_indent="  ")
+        return f"{said}\n  p-value  {self.pvalue:.4g} ({degrees}, {how})"
 
 
 def hypothesis_test(

@@ -280,8 +280,8 @@ def proven_ends(
         boxes = boxes.halves(rules[0].widest(boxes))
     is_empty = bool(np.isneginf(bound).all())
     seconds = time.perf_counter() - started
-    boxes_left = (np.concatenate(part) for part in zip(*last, strict=True))
-    left = BoxesLeft(*boxes_left, np.concatenate(members))
+    centre, half, inside = (np.concatenate(part) for part in zip(*last, strict=True))
+    left = BoxesLeft(centre, half, inside, np.concatenate(members))
     return ProvenEnds(value, bound, is_empty, n_boxes, seconds, left)
 
 

@@ -57,18 +57,19 @@ def test_a_search_that_keeps_missing_members_says_so(monkeypatch):
     region = er.ConfidenceRegion("probit", n_resamples=99, rng=0)
     x = np.linspace(-2, 2, 40)
     region.fit(x, (np.random.default_rng(2).random(40) < 1 / (1 + np.exp(-x))).astype(int))
-    monkeypatch.setattr(er.region.search, "AUDITS", 1)
     steps = np.array([[0.5, 0.0], [-0.5, 0.0], [0.0, 0.5], [0.0, -0.5]])
     draws = region.outline().window.theta(steps)
     assert region.contains(draws).all()
-    monkeypatch.setattr(er.region.search, "draw_probes", lambda *args: draws)
-    monkeypatch.setattr(
-        er.region.search,
-        "largest",
-        lambda g, inside, window, rng, **options: Extremes(
-            g(window.origin[None])[0], g(window.origin[None])[0], np.zeros((4, 2))
-        ),
-    )  # the search stays where it started
+
+    def stay(g, inside, window, rng, **options):
+        """Stay where the search started."""
+        values = g(window.origin[None])[0]
+        return Extremes(values, values, np.zeros((len(values), 2)))
+
+    for module in (er.region.search, er.region.pointwise):
+        monkeypatch.setattr(module, "AUDITS", 1)
+        monkeypatch.setattr(module, "draw_probes", lambda *args: draws)
+        monkeypatch.setattr(module, "largest", stay)
     table = region.intervals(joint=True, certify=False)
     assert (table["status"] == "unsettled").all()
     assert (table["upper"] >= draws.max(axis=0)).all()
