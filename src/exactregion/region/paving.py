@@ -263,7 +263,8 @@ def proven_ends(
         exceeds = reaches.any(axis=1)
         work = sum(rule.work for rule in rules)
         exceeds &= boxes.half.max(axis=1) > SMALLEST_HALF
-        excess = np.where(reaches[exceeds], top[exceeds] - value, 0.0).max(axis=0, initial=0.0)
+        with np.errstate(invalid="ignore"):  # ∞ - ∞, where nothing is to be proven
+            excess = np.where(reaches, top - value, 0.0).max(axis=0, initial=0.0)
         is_stalled = progress.is_over(work, excess)
         if not exceeds.any() or work > budget or is_stalled:
             exceeds[:] = False
