@@ -68,6 +68,11 @@ class GoodnessOfFit(Record):
     evaluations: int = field(repr=False)
     seconds: float = field(repr=False)
 
+    def __str__(self) -> str:
+        """Return the p-value as text."""
+        how = "proven" if self.proven else "searched"
+        return f"goodness of fit of the family\n  p-value  {self.pvalue:.4g} ({how})"
+
 
 def goodness_of_fit(
     fitted: FittedRegion, statistic: str | Statistic | None = None

@@ -53,6 +53,11 @@ SMALLEST_HALF = 1e-9
 """Boxes are not split below this half width, in standard errors: at the pole of a ratio that is a
 member no width would be small enough."""
 
+PATIENCE, LEAST_PROGRESS = 5e8, 0.95
+"""Work before progress is first looked at, so that it stops nothing that is done without being
+asked to; and the share to which the excess of bounds over members has to shrink for splitting to
+go on."""
+
 DOMAIN_GAP, DOMAIN_BUDGET = 0.3, 3e8
 """How close the domain is to members, as a share of its width, and the work that may be spent on
 it: a closer one costs more than the sets within it save."""
@@ -257,6 +262,7 @@ def proven_ends(
     other = np.arange(F) ^ 1
     last: list[tuple[FloatArray, FloatArray, BoolArray]] = []
     members: list[FloatArray] = [np.empty((0, len(domain.centre)))]
+    progress = _Progress(2.0 ** len(domain.half))
     while len(boxes):
         is_open, is_inside = _classify(rules, boxes)
         boxes, is_inside = boxes[is_open], is_inside[is_open]
@@ -270,9 +276,14 @@ def proven_ends(
         known_both = np.isfinite(value) & np.isfinite(value[other])
         length = np.where(known_both, value + np.where(known_both, value[other], 0.0), 0.0)
         length = np.where(np.isposinf(value[other]), numbers.open_length, length)
-        exceeds = (top > value + tolerance * length).any(axis=1) & ~is_inside
+        reaches = (top > value + tolerance * length) & ~is_inside[:, None]
+        exceeds = reaches.any(axis=1)
+        work = sum(rule.work for rule in rules)
         exceeds &= boxes.half.max(axis=1) > SMALLEST_HALF
-        if not exceeds.any() or sum(rule.work for rule in rules) > budget:
+        with np.errstate(invalid="ignore"):  # ∞ - ∞, where nothing is to be proven
+            excess = np.where(reaches, top - value, 0.0).max(axis=0, initial=0.0)
+        is_stalled = progress.is_over(work, excess)
+        if not exceeds.any() or work > budget or is_stalled:
             exceeds[:] = False
         bound = np.maximum(bound, top[~exceeds].max(axis=0, initial=-np.inf))
         last.append((boxes.centre[~exceeds], boxes.half[~exceeds], is_inside[~exceeds]))
@@ -283,6 +294,26 @@ def proven_ends(
     centre, half, inside = (np.concatenate(part) for part in zip(*last, strict=True))
     left = BoxesLeft(centre, half, inside, np.concatenate(members))
     return ProvenEnds(value, bound, is_empty, n_boxes, seconds, left)
+
+
+class _Progress:
+    """Whether further splits bring bounds closer to members.
+
+    Where many alternatives tie with the original along a curve, or where a ratio has a pole that
+    may be a member, they do not, and would go on until the budget is used up.
+    """
+
+    def __init__(self, factor: float) -> None:
+        # a cut across each coordinate takes this many times the work
+        self.factor, self.work, self.excess = factor, 0.0, np.empty(0)
+
+    def is_over(self, work: float, excess: FloatArray) -> bool:
+        """Return whether no excess over members shrank since a fraction of this work."""
+        if work < max(PATIENCE, self.factor * self.work):
+            return False
+        is_over = bool(self.work) and not (excess < LEAST_PROGRESS * self.excess).any()
+        self.work, self.excess = work, excess
+        return is_over
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ import pytest
 import exactregion as er
 from exactregion.ranking import AcceptedRanks
 from exactregion.region import bounds
-from exactregion.region.paving import domain_of
+from exactregion.region.paving import PATIENCE, _Progress, domain_of
 from exactregion.statistics.focused import focused_on
 
 
@@ -290,3 +290,12 @@ def test_pavings_need_a_family_that_is_proven():
         region.paving()
     with pytest.raises(er.errors.InvalidValueError, match=r"'tolerance'.*between 0 and 1"):
         region.paving(tolerance=2)
+
+
+def test_splitting_ends_where_it_brings_no_bound_closer():
+    progress = _Progress(4.0)
+    pole = np.array([0.2, np.inf])
+    assert not progress.is_over(PATIENCE, pole)
+    assert not progress.is_over(3 * PATIENCE, pole)  # too early to tell
+    assert not progress.is_over(5 * PATIENCE, pole / [2, 1])
+    assert progress.is_over(21 * PATIENCE, pole / [2, 1])
