@@ -185,7 +185,7 @@ def _show_bounds(page: Page, region: er.ConfidenceRegion) -> None:
     """Bound the slope, probabilities and the temperature of even odds."""
     page.paragraph("What do they all say together?")
     slope = region.intervals().loc["temp"]
-    even = region.functional(lambda theta: -theta[0] / theta[1])
+    even = region.threshold("temp")
     launches = np.array([31.0, 53.0, 65.0, 81.0])
     band = region.band(launches)
     page.facts(

@@ -32,6 +32,9 @@ MARGIN = 0.05
 FARTHEST = 1.0
 """A threshold farther from the data than this many ranges is not within the picture."""
 
+FEW_TICKS = 10
+"""A logarithmic axis is marked at the inputs of the data, if they are as few."""
+
 FEW_PLACES = 1 / 3
 """Labels are drawn as shares where there are at most this many different inputs per row."""
 
@@ -159,6 +162,11 @@ class CurveDisplay(BandDisplay):
             )
         if self.is_logarithmic:
             ax.set_xscale("log")
+            ax.xaxis.set_major_formatter("{x:g}")
+            places = np.unique([] if self.data_x is None else self.data_x)
+            if 0 < len(places) <= FEW_TICKS:
+                ax.set_xticks(places)
+                ax.minorticks_off()
         ax.margins(x=0.02)
         left, right = ax.get_xlim()
         self._draw_threshold(left, right)
