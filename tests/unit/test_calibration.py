@@ -8,7 +8,8 @@ from scipy.special import expit, logit
 from scipy.stats import binom
 
 import exactregion as er
-from exactregion.calibration import KNOTS, Departure
+from exactregion.calibration import Departure
+from exactregion.calibration.search import KNOTS
 from exactregion.errors import InvalidValueError
 
 RNG = np.random.default_rng(2)
@@ -181,7 +182,7 @@ def test_memory_maps_of_many_rows_are_not_summarised(tmp_path, monkeypatch):
         searched.append(len(region.fitted_.sample))
         raise InterruptedError
 
-    monkeypatch.setattr(er.calibration, "_belt", not_searched)
+    monkeypatch.setattr(er.calibration.search, "_belt", not_searched)
     rng = np.random.default_rng(0)
     p = np.memmap(tmp_path / "p", dtype=float, mode="w+", shape=66_000)
     p[:] = rng.uniform(0.1, 0.9, 66_000)

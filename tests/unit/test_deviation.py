@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit
 
-from exactregion.deviation import LARGEST_GROUPS, CurveBounds
+from exactregion.calibration.deviation import LARGEST_GROUPS, CurveBounds
 
 CENTRES = [(0.0, 1.0), (0.4, 0.9), (0.0, 0.5), (1.0, 1.0), (-0.5, 2.0)]
 

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import numpy as np
 
 from exactregion._typing import FloatArray, IntArray
-from exactregion.calibration import CalibrationBelt, Departure, calibration_belt
+from exactregion.calibration import CalibrationBelt, Departure, Deviation, calibration_belt
 from exactregion.data.sample import Sample
-from exactregion.deviation import Deviation
 from exactregion.errors import optional_module
 from exactregion.models import fixed_probabilities
 from exactregion.plotting import canvas, wording

@@ -1,49 +1,30 @@
-"""The calibration belt: which recalibrations of predicted probabilities fit the outcomes."""
+"""A calibration belt: bounds of the curve, the test beside it, and how far off it may be."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import logit
 
 from exactregion._typing import FloatArray, IntArray
-from exactregion.data.digest import seed_of
+from exactregion.calibration.deviation import CurveBounds, Deviation
 from exactregion.data.files import Record, finite
-from exactregion.data.reading import read_outcomes, read_predictions
-from exactregion.data.sources import Rows
-from exactregion.deviation import CurveBounds, Deviation, interpolated_bounds
-from exactregion.errors import InvalidValueError, with_named_seed
-from exactregion.models import Recalibration
+from exactregion.errors import InvalidValueError
 from exactregion.region import Band, ConfidenceRegion
-from exactregion.region.bands import positive_ranges, probability_at
-from exactregion.region.window import Window
-from exactregion.resampling import RNGLike, fresh_entropy, integer_seed, seeded
-from exactregion.statistics import Statistic
-from exactregion.testing import calibration_test
+from exactregion.region.bands import positive_ranges
 from exactregion.testing.groups import table_of
 from exactregion.testing.result import ExactTestResult
-from exactregion.testing.several import models_of, of_model
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from exactregion.plotting import BeltDisplay, BeltsDisplay
 
-__all__ = ["CalibrationBelt", "CalibrationBelts", "Departure", "calibration_belt"]
-
-KNOTS = 15
-"""Predictions at which the belt is searched. Seen from the region they span 180 degrees at most, 13
-between two: over a disc, straight lines between bounds δ apart are too wide by 1/cos(δ/2) - 1, here
-0.6 %."""
-
-POINTS = 201
-"""Predictions at which the belt is returned: a smooth curve in a picture."""
+__all__ = ["CalibrationBelt", "CalibrationBelts", "Departure"]
 
 
 @dataclass(frozen=True)
@@ -304,186 +285,3 @@ class CalibrationBelts(dict[str, CalibrationBelt]):
     def __repr__(self) -> str:
         """Show the table."""
         return f"{type(self).__name__}\n{self.table}"
-
-
-@overload
-def calibration_belt(
-    y_true: Any,
-    y_prob: Mapping[str, Any] | pd.DataFrame,
-    *,
-    confidence_level: float = 0.95,
-    statistic: str | Statistic | Any = "combined",
-    n_resamples: int = 999,
-    rng: RNGLike = None,
-    pos_label: object = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
-) -> CalibrationBelts: ...
-@overload
-def calibration_belt(
-    y_true: Any,
-    y_prob: Any,
-    *,
-    confidence_level: float = 0.95,
-    statistic: str | Statistic | Any = "combined",
-    n_resamples: int = 999,
-    rng: RNGLike = None,
-    pos_label: object = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
-) -> CalibrationBelt: ...
-@with_named_seed
-def calibration_belt(
-    y_true: Any,
-    y_prob: Any,
-    *,
-    confidence_level: float = 0.95,
-    statistic: str | Statistic | Any = "combined",
-    n_resamples: int = 999,
-    rng: RNGLike = None,
-    pos_label: object = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
-) -> CalibrationBelt | CalibrationBelts:
-    """Bound the calibration curve of predicted probabilities, exactly at every sample size.
-
-    The belt contains all curves expit(a + b logit p) that fit the outcomes. If the true calibration
-    curve has this form, all of it is in the belt with probability `confidence_level` at least,
-    whatever n is. Calibration itself, the diagonal, is a = 0, b = 1.
-
-    The p-value is that of `calibration_test`, which finds miscalibration of any form; the belt
-    shows where predictions are off. Near the limit the two can differ: the p-value decides.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n,) or (n, 2)
-        Labels, or successes and failures; **held out**, not used to fit what predicts.
-    y_prob : array-like of shape (n,), mapping or frame
-        Predicted probabilities of the positive class. Rows with exactly 0 or 1 take part in the
-        test, not in the belt: no recalibration changes a certainty. A mapping of names to such
-        arrays, or a frame with one column per model, gives `CalibrationBelts`: one belt per model,
-        each with the coverage on its own, made with the same draws.
-    confidence_level : float
-        Level of the belt and of the intervals.
-    statistic : str, Statistic or callable
-        Of the belt, as for `ConfidenceRegion`.
-    pos_label : object, optional
-        The positive class of y_true.
-    n_resamples, n_jobs : int
-        Number of alternatives, and of joblib workers.
-    rng : int, "data", Generator, SeedSequence or None
-        Seed; the same seed gives the same result. "data" makes the seed from the data.
-    progress : bool
-        Show on stderr how far the search is.
-
-    See Also
-    --------
-    calibration_test : the p-value alone, which needs no family and no search.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import exactregion as er
-    >>> rng = np.random.default_rng(0)
-    >>> p = rng.uniform(size=100)
-    >>> y = rng.uniform(size=100) < p
-    >>> a_third_of_the_odds = p / (p + 3 * (1 - p))
-    >>> belt = er.calibration_belt(y, a_third_of_the_odds, n_resamples=199, rng=0)
-    >>> belt.pvalue
-    0.01
-    >>> [departure.side for departure in belt.departures]
-    ['above']
-    """
-    models = models_of(y_prob)
-    first = y_prob if models is None else next(iter(models.values()))  # all have the same draws
-    rng = seeded(rng, lambda: seed_of(Rows(None, y_true, first)))
-    if integer_seed(rng) is None and not isinstance(rng, np.random.SeedSequence):
-        # a generator would give the test and the region different draws
-        rng = np.random.SeedSequence(fresh_entropy(rng))
-    settings: dict[str, Any] = {"n_resamples": n_resamples, "rng": rng}
-    if models is not None:
-        settings |= {"confidence_level": confidence_level, "statistic": statistic}
-        settings |= {"pos_label": pos_label, "n_jobs": n_jobs, "progress": progress}
-        for name, p in models.items():
-            with of_model(name):
-                read_predictions(p)  # an error before the first search
-        belts = {name: calibration_belt(y_true, p, **settings) for name, p in models.items()}
-        return CalibrationBelts(belts)
-    test = calibration_test(y_true, y_prob, pos_label=pos_label, **settings)
-    # read again: of very many rows the test keeps a summary only
-    p = read_predictions(y_prob)
-    outcomes = read_outcomes(y_true, pos_label, "y_true")
-    successes, trials = outcomes.successes, outcomes.trials
-    failures = trials - successes
-    uncertain = (p > 0) & (p < 1)
-    if not trials[uncertain].any():
-        raise InvalidValueError(
-            "must hold probabilities between 0 and 1 for a belt. "
-            "Got only 0 and 1 instead: use calibration_test.",
-            parameter="y_prob",
-        )
-    region = ConfidenceRegion(
-        Recalibration(),
-        statistic=statistic,
-        confidence_level=confidence_level,
-        n_jobs=n_jobs,
-        progress=progress,
-        **settings,
-    )
-    counts = np.column_stack([successes, failures])[uncertain]
-    labels = np.where(successes > 0, 1, -1)[uncertain]
-    region.fit(p[uncertain], counts if outcomes.is_counts else labels)
-    at_knots, band = _belt(region, p[uncertain & (trials > 0)])
-    return CalibrationBelt(
-        band.X,
-        band.lower,
-        band.upper,
-        band.estimate,
-        band=at_knots,
-        coverage=band.coverage,
-        gap=band.gap,
-        certified=band.certified,
-        evaluations=band.evaluations,
-        seconds=band.seconds,
-        test=test,
-        y_prob=p,
-        successes=successes,
-        trials=trials,
-        contradicted=int(successes[p == 0].sum() + failures[p == 1].sum()),
-        region=region,
-    )
-
-
-def _belt(region: ConfidenceRegion, p: FloatArray) -> tuple[Band, Band]:
-    """Find the band at knots, and return it there and on a fine grid.
-
-    At logits between two knots the curve a + b·logit is a mean of its values there, so that its
-    bounds are within the same mean of the bounds: straight lines between knots are outside, if the
-    search found the bounds at the knots. Next to a knot without a bound there is none.
-    """
-    low, high = float(p.min()), float(p.max())
-    band = region.band(_knots(region.outline().window, low, high))
-    grid = np.linspace(low, high, POINTS if high > low else 1)
-    with np.errstate(divide="ignore"):
-        ends = logit(band.lower), logit(band.upper)
-    lower, upper = (
-        probability_at(interpolated_bounds(logit(grid), logit(band.X), end)) for end in ends
-    )
-    estimate = np.clip(region.model_.probabilities(region.estimate_, grid), lower, upper)
-    return band, replace(band, X=grid, lower=lower, upper=upper, estimate=estimate)
-
-
-def _knots(window: Window, low: float, high: float) -> FloatArray:
-    """Return predictions from low to high at equal angles, as seen from the region.
-
-    In the coordinates of the window, where the region is about a disc, a + b·logit p increases
-    along axesᵀ(1, logit p).
-    """
-    if low == high:
-        return np.array([low])
-    scores = np.linspace(logit(low), logit(high), 2001)
-    across, along = window.axes.T @ np.stack([np.ones_like(scores), scores])
-    angles = np.unwrap(np.arctan2(along, across))
-    angles *= np.sign(angles[-1] - angles[0])
-    inner = np.interp(np.linspace(angles[0], angles[-1], KNOTS)[1:-1], angles, scores)
-    return np.unique(np.concatenate([[low], probability_at(inner), [high]]))
