@@ -118,8 +118,8 @@ def _known_members(fitted: FittedRegion) -> FloatArray:
     """
 
     def extremes(theta: FloatArray) -> FloatArray:
-        P = evaluated(fitted.model, theta, rows)
-        with np.errstate(divide="ignore"):
+        with np.errstate(all="ignore"):
+            P = evaluated(fitted.model, theta, rows)
             logits = np.clip(np.log(P) - np.log1p(-P), -LARGEST_LOGIT, LARGEST_LOGIT)
         values = np.concatenate([theta, logits], axis=1)
         return np.concatenate([values, -values], axis=1)
@@ -155,7 +155,7 @@ def _members_at_random(fitted: FittedRegion, probes: int, audit: int) -> FloatAr
         theta = draw_probes(outline.window, known, known, probes, np.random.default_rng(seed))
         with np.errstate(all="ignore"):
             theta = theta[fitted.is_defined(theta)]
-        members = fitted.accepted.holds(fitted.ranks(theta)[0])
+            members = fitted.accepted.holds(fitted.ranks(theta)[0])
         return outline.window.coordinates(theta[members])
 
     return fitted.cached(("members at random", probes, audit), draw)
