@@ -23,9 +23,10 @@ from exactregion.region.window import Window
 
 __all__ = ["Covering", "covering_of"]
 
-DIRECTIONS = {1: 1, 2: 32, 3: 128}
-"""Numbers by parameters whose ends, two each, are proven: for two, neighbours are six degrees
-apart, and what lies between them is farther out by a thousandth of the region's width."""
+DIRECTIONS = {1: 1, 2: 16, 3: 128}
+"""Numbers by parameters whose ends, two each, are proven: for two, neighbours are eleven degrees
+apart, and what lies between them is farther out by a quarter of a hundredth of the region's width.
+"""
 
 
 @dataclass(frozen=True, eq=False)
