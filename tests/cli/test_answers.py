@@ -251,7 +251,7 @@ def test_fit_gives_what_the_region_gives(run, data):
         *("version", "command", "file", "n", "dropped", "successes", "trials", "event", "inputs"),
         *("formula", "model", "confidence_level", "statistic", "resamples", "seed", "coverage"),
         *("status", "pvalue", "estimate", "intervals", "joint_intervals", "tests", "band"),
-        *("thresholds", "maximum_likelihood", "fail_below", "rejected"),
+        *("thresholds", "estimate_kind", "fail_below", "rejected"),
     }
 
 
@@ -265,7 +265,7 @@ def test_fit_with_words_is_the_formula(run, data):
     by_formula = parsed(run("fit", path, "--formula", written, *ask))
     for key in ("successes", "trials", "estimate", "intervals", "thresholds", "band"):
         assert by_column[key] == by_formula[key]
-    theta = list(by_column["maximum_likelihood"].values())
+    theta = list(by_column["estimate"].values())
     (half,) = by_column["thresholds"]
     assert half["estimate"] == pytest.approx(-(theta[0] + theta[1]) / theta[2])
     assert half["at"] == {"sex": "male"}

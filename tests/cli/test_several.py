@@ -11,7 +11,7 @@ import exactregion as er
 from exactregion.cli import calibrate, examples, fit, test
 from exactregion.testing.groups import table_of
 
-FEW = ("--resamples", "39")
+FEW = ("--resamples", "39", "--seed", "0")
 COMMANDS = {
     "calibrate": calibrate.calibrate,
     "test": test.run_test,
@@ -27,7 +27,7 @@ SINGLE = [
     for option, parameter in inspect.signature(command).parameters.items()
     if not isinstance(parameter.default, bool)
     and type(parameter.annotation.__metadata__[0]).__name__ == "OptionInfo"
-    and option not in ("inputs", "probability", "by", "at", "ed50")
+    and option not in ("inputs", "probability", "by", "at", "ed", "fail_above", "segments")
 ]
 
 

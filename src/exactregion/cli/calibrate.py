@@ -34,7 +34,7 @@ EXAMPLES = """
 Examples:
   exactregion calibrate pima_predictions.csv --outcome y --probability p
   exactregion calibrate pima_predictions.csv --outcome y --probability p \\
-      --test-only --fail-below 5%"""
+      --test-only --fail-below 1%"""
 
 MANY_GROUPS = 50
 """More groups than this, most of them with one row, are no groups."""
@@ -266,10 +266,12 @@ def _test_file(
             with showing(what, show=output.progress):
                 belts[name] = er.calibration_belt(y, p, **searched)
                 _ = belts[name].intervals  # searched here, where progress is shown, and kept
+            # a seed that was made from the data of the first model is that of all
+            searched["rng"] = settings["rng"] = belts[name].test.question.seed
         tests = {name: belt.test for name, belt in belts.items()}
     settings["statistic"] = search.statistic
     if belts is None:
-        tests = {name: er.calibration_test(y, p, **settings) for name, p in models.items()}
+        tests = _tests_of(models, y, settings)
     if data.groups:
         by: Any = data.frame[data.groups if len(data.groups) > 1 else data.groups[0]]
         several: Any = models if len(models) > 1 else models[data.numbers[0]]
@@ -277,6 +279,17 @@ def _test_file(
     head = data.to_dict()
     del head["inputs"], head["formula"]
     return Found(head, tests, data.groups, belts, groups)
+
+
+def _tests_of(
+    models: dict[str, Any], y: Any, settings: dict[str, Any], data: Any = None
+) -> dict[str, er.ExactTestResult]:
+    """Test each model with the draws of the first, whose seed is kept in the settings."""
+    tests = {}
+    for name, p in models.items():
+        tests[name] = er.calibration_test(y, p, data=data, **settings)
+        settings["rng"] = tests[name].question.seed
+    return tests
 
 
 def _number_of_groups(data: Data) -> int:
@@ -309,7 +322,7 @@ def _test_pieces(
         names = split_names(predictions.probability, columns)
         by = split_names(predictions.by or (), columns)
         outcome: Any = predictions.outcome
-        tests = {n: er.calibration_test(outcome, n, data=data, **settings) for n in names}
+        tests = _tests_of({name: name for name in names}, outcome, settings, data=data)
         groups = None
         if by:
             p: Any = names if len(names) > 1 else names[0]

@@ -276,8 +276,11 @@ def _search(
         theta = draw_probes(window, known, ends.members, probes, rng)
         n_probes += probes
         with np.errstate(all="ignore"):
-            beyond = np.diag(both_signs(window.theta(ends.members * (1 + AUDIT_SLACK))))
-            upper, lower = np.fmax([upper, lower], np.split(beyond, 2))
+            beyond = both_signs(window.theta(ends.members * (1 + AUDIT_SLACK)))
+            number = np.arange(beyond.shape[1])
+            # of each number the values at the ends of its own ascents, which are in a row
+            own = beyond.reshape(len(number), -1, len(number))[number, :, number]
+            upper, lower = np.fmax([upper, lower], np.split(np.fmax.reduce(own, axis=1), 2))
             missed = both_signs(theta) > np.concatenate([upper, lower])
             theta = theta[missed.any(axis=1)]
             theta = theta[is_defined(theta)] if len(theta) else theta
