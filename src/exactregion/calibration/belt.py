@@ -284,4 +284,5 @@ class CalibrationBelts(dict[str, CalibrationBelt]):
 
     def __repr__(self) -> str:
         """Show the table."""
-        return f"{type(self).__name__}\n{self.table}"
+        table = self.table[["n", "pvalue", "pvalue_holm", "misfit"]]
+        return f"{type(self).__name__}\n{table}"

@@ -57,7 +57,9 @@ def _named(values: Any, parameter: str, what: str, data: Any) -> dict[str, Any] 
             _check_once(values, parameter)
             found = {name: name for name in values}
     elif hasattr(values, "__dask_graph__"):
-        if hasattr(values, "columns"):
+        # a series has columns too, and a delayed object any attribute
+        ndim = getattr(values, "ndim", None)
+        if isinstance(ndim, int) and ndim == 2 and hasattr(values, "columns"):
             found = {name: values[name] for name in values.columns}
     else:
         frame = from_native(values, parameter)
