@@ -203,8 +203,8 @@ def _belt(region: ConfidenceRegion, p: FloatArray) -> tuple[Band, Band]:
     grid = np.array([low])
     if high > low:
         # half of them evenly on the logit scale, for axes that are
-        ends = np.clip(logit([low, high]), -RARE, RARE)
-        even = np.clip(probability_at(np.linspace(*ends, POINTS // 2)), low, high)
+        first, last = np.clip(logit([low, high]), -RARE, RARE).tolist()
+        even = probability_at(np.linspace(first, last, POINTS // 2 + 2)[1:-1])
         grid = np.sort(np.concatenate([np.linspace(low, high, POINTS - len(even)), even]))
     with np.errstate(divide="ignore"):
         ends = logit(band.lower), logit(band.upper)
