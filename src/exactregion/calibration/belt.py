@@ -131,7 +131,7 @@ class CalibrationBelt:
     def mean_deviation(self) -> Deviation:
         """Exact limits of the mean of |c(p) - p| over the predictions, each row as it is.
 
-        Its estimate is the integrated calibration index of the most compatible curve. The limits
+        Its estimate is the integrated calibration index of the estimated curve. The limits
         hold together with those of `largest_deviation`.
         """
         return self._deviations[1]
@@ -148,7 +148,7 @@ class CalibrationBelt:
         else:
             limits = [bounds.largest(), (*bounds.mean(), None)]
         largest, mean = (
-            # a search may put the most compatible curve a little outside the belt
+            # the estimate may lie a little outside the belt
             Deviation(
                 float(np.clip(estimate, low, high)), low, high, at, self.coverage, self.certified
             )

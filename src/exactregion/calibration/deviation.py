@@ -46,7 +46,7 @@ class Deviation(Record):
     Attributes
     ----------
     estimate : float
-        Of the most compatible curve.
+        Of the estimated curve.
     lower, upper : float
         P(lower ≤ the true deviation ≤ upper) is at least `coverage`, for every n, if the true curve
         is of the form of the belt. NaN where no curve of this form fits.
