@@ -35,7 +35,7 @@ def statistic_values(statistic, X, successes, probabilities, *, trials=None, fam
         for term, sums in zip(at.terms, points, strict=True):
             term.features.add(sums, K[:, :, rows], rows)
     pairs = zip(at.terms, points, strict=True)
-    return at.combine([term.values(cloud) for term, cloud in pairs])[0]
+    return at.combine([term.values(cloud) for term, cloud in pairs])[0][0]
 
 
 @pytest.fixture(scope="session")

@@ -40,7 +40,7 @@ def test_unknown_name_lists_the_known_ones():
     with pytest.raises(
         InvalidValueError,
         match=r"'combined', 'curvature', 'discrepancy', 'embedding', 'likelihood', 'multiscale', "
-        r"'neighborhood', 'omnibus', 'score', 'spiegelhalter'",
+        r"'neighborhood', 'omnibus', 'ratio', 'score', 'spiegelhalter'",
     ):
         as_statistic("wald")
 
