@@ -1,6 +1,7 @@
 """Files are checked before any work, and written whole or not at all."""
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -121,6 +122,19 @@ def test_a_report_of_a_test(run, here):
     done = run(*TEST, "--report", "page.html")
     assert done.code == 0, done.err
     assert "</html>" in (here / "page.html").read_text(encoding="utf8")
+
+
+def test_a_report_has_the_thresholds_and_places_that_are_asked_for(run, here):
+    done = run(*FIT, "--ed", "50", "--at", "temp=31", "--report", "page.html")
+    assert done.code == 0, done.err
+    page = (here / "page.html").read_text(encoding="utf8")
+    for text in ("temp at P = 0.5", "temp = 31", "outside the data"):
+        assert text in page
+    assert re.search(r"Thresholds: limits (were searched|are proven)", page)
+    assert re.search(r"Probabilities: limits (were searched|are proven)", page)
+    # what is not said to be proven was searched, and is said to be
+    said = " ".join(done.out.split())
+    assert all(part in said for part in ("the thresholds", "the limits at each place", "at once"))
 
 
 def test_a_saved_region_gives_the_same_answers(run, here):

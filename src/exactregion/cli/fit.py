@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from exactregion.region import Band, Threshold
+    from exactregion.report import TextTable
 
 PICTURES = ("curve", "region")
 
@@ -214,13 +215,28 @@ def _describe(
             cells.append("" if test is None else f"{test.pvalue:.4g}")
     page.table(names, rows)
     page.paragraph(f"Estimates: {region.estimate_kind_}.")
+    further: dict[str, Any] = {}  # tables of which the report knows nothing
     if thresholds:
-        _show_thresholds(page, thresholds, level)
+        caption = _caption("Thresholds", [one.certified for one in thresholds])
+        further[caption] = _thresholds_table(thresholds, level)
+        page.table(*further[caption])
+        assumed = {name: one.at[name] for one in thresholds for name in one.assumed}
+        if assumed:
+            page.paragraph(
+                f"Inputs that are not named are at their median: {values_text(assumed)}."
+            )
     at = None
     if band is not None and table is not None:
         at = _prediction_records(table, band.gap, given, others)
-        _show_predictions(page, table, given, others, level)
-    page.paragraph(how_ends_were_found(_certified(intervals, joint, thresholds, band)))
+        caption = _caption("Probabilities", [*table["certified"], band.certified])
+        further[caption] = _predictions_table(table, given, level)
+        page.table(*further[caption])
+        if others:
+            page.paragraph(
+                "Inputs that are not named have their median, or most frequent value: "
+                f"{values_text(others)}."
+            )
+    page.paragraph(how_ends_were_found(_certified(intervals, joint, thresholds, band, table)))
     page.paragraph(answer_of_region(region), guarantee_of_region(region))
 
     content = {
@@ -240,7 +256,7 @@ def _describe(
         "band": at,
     }
     decided = "the largest p-value of a member is"
-    results.finish(page, content, region, pvalue, decided, draw=draw)
+    results.finish(page, content, region, pvalue, decided, draw=draw, tables=further)
 
 
 def _plans(region: er.ConfidenceRegion, wanted: Wanted) -> list[ThresholdPlan]:
@@ -298,14 +314,11 @@ def _picture(
     return lambda: region.plot("curve")
 
 
-def _show_thresholds(page: Page, thresholds: Sequence[Threshold], level: str) -> None:
-    """Add thresholds to the page."""
+def _thresholds_table(thresholds: Sequence[Threshold], level: str) -> TextTable:
+    """Write thresholds, one per row."""
     names = ["where", "estimate", f"{level} interval"]
     rows = [[one.name, *estimate_and_interval(vars(one))] for one in thresholds]
-    page.table(*_with_warnings(names, rows, [one.extrapolates for one in thresholds]))
-    assumed = {name: one.at[name] for one in thresholds for name in one.assumed}
-    if assumed:
-        page.paragraph(f"Inputs that are not named are at their median: {values_text(assumed)}.")
+    return _with_warnings(names, rows, [one.extrapolates for one in thresholds])
 
 
 def _threshold_record(found: Threshold) -> dict[str, Any]:
@@ -333,14 +346,8 @@ def _prediction_records(
     ]
 
 
-def _show_predictions(
-    page: Page,
-    table: pd.DataFrame,
-    given: list[dict[str, Any]],
-    others: dict[str, Any],
-    level: str,
-) -> None:
-    """Add the probabilities at the places that are asked for to the page."""
+def _predictions_table(table: pd.DataFrame, given: list[dict[str, Any]], level: str) -> TextTable:
+    """Write the probabilities at the places that are asked for, one per row."""
 
     def limits(found: Any, kind: str) -> str:
         low, high = found[f"{kind}lower"], found[f"{kind}upper"]
@@ -356,17 +363,10 @@ def _show_predictions(
         for place, (_, found) in zip(given, table.iterrows(), strict=True)
     ]
     names = ["probability at", "estimate", f"{level} interval", "all at once"]
-    page.table(*_with_warnings(names, rows, list(table["extrapolates"])))
-    if others:
-        page.paragraph(
-            "Inputs that are not named have their median, or most frequent value: "
-            f"{values_text(others)}."
-        )
+    return _with_warnings(names, rows, list(table["extrapolates"]))
 
 
-def _with_warnings(
-    names: list[str], rows: list[list[str]], outside: Sequence[bool]
-) -> tuple[list[str], list[list[str]]]:
+def _with_warnings(names: list[str], rows: list[list[str]], outside: Sequence[bool]) -> TextTable:
     """Add a column that says which rows lie outside the data, if any does."""
     if not any(outside):
         return names, rows
@@ -379,6 +379,7 @@ def _certified(
     joint: pd.DataFrame | None,
     thresholds: list[Threshold],
     band: Band | None,
+    table: pd.DataFrame | None,
 ) -> dict[str, bool]:
     """Return which results are proven, by name; intervals of which all or none are count as one."""
     certified = {f"the interval of {name}": row["certified"] for name, row in intervals.iterrows()}
@@ -391,5 +392,14 @@ def _certified(
         which = {"the thresholds": all(which.values())}
     certified |= which
     if band is not None:
-        certified["the band"] = band.certified
+        certified["the limits for all places at once"] = band.certified
+    if table is not None:
+        certified["the limits at each place"] = bool(table["certified"].all())
     return certified
+
+
+def _caption(what: str, certified: Sequence[bool]) -> str:
+    """Name a table of the report, and say how its limits were found."""
+    if all(certified):
+        return f"{what}: limits are proven to leave out no member"
+    return f"{what}: limits were searched" + (", some are proven" if any(certified) else "")

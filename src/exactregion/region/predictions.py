@@ -39,6 +39,8 @@ def predictions_at(fitted: FittedRegion, X: Any, certify: bool | None = None) ->
             "simultaneous_lower": together.lower[place],
             "simultaneous_upper": together.upper[place],
             "extrapolates": outside_data(fitted, X, inputs),
+            "certified": alone.certified,
+            "simultaneous_certified": together.certified,
         },
         index=index if isinstance(index, pd.Index) else None,
     )

@@ -589,7 +589,9 @@ class ConfidenceRegion:
             - lower, upper: each holds at its own row with probability `coverage_`;
             - simultaneous_lower, simultaneous_upper: all hold at once, as those of `band`;
             - extrapolates: whether an input lies outside the range of the data. The limits then
-              rest on the family being right where there are no data.
+              rest on the family being right where there are no data;
+            - certified, simultaneous_certified: whether it is proven that no member lies outside
+              the limits of each kind, at all rows.
 
         Examples
         --------
@@ -744,7 +746,7 @@ class ConfidenceRegion:
         title : str, optional
             Heading of the page.
         **more
-            For `exactregion.report.write_report`: ``about`` and ``command``.
+            For `exactregion.report.write_report`: ``tables``, ``about`` and ``command``.
         """
         from exactregion.report import write_report
 

@@ -7,7 +7,7 @@ not before.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 __all__ = ["write_report"]
 
+TextTable: TypeAlias = tuple[Sequence[str], list[list[str]]]
+"""Names of columns, and rows whose first cell is their head."""
+
 Reported: TypeAlias = (
     ExactTestResult
     | ConfidenceRegion
@@ -41,6 +44,7 @@ def write_report(
     *,
     title: str | None = None,
     groups: pd.DataFrame | None = None,
+    tables: Mapping[str, TextTable] | None = None,
     about: Mapping[str, str] | None = None,
     command: str | None = None,
 ) -> Path:
@@ -57,6 +61,8 @@ def write_report(
         Heading of the page.
     groups : DataFrame, optional
         What `calibration_test` with `by` returned: subgroups for the page to list.
+    tables : mapping of str to (names of columns, rows), optional
+        Further tables of text by their captions, such as thresholds and predictions.
     about : mapping of str to str, optional
         Facts that the result does not know, for "Data and settings": ``{"File": "rows.csv"}``.
     command : str, optional
@@ -81,7 +87,7 @@ def write_report(
     for package in ("bokeh", "jinja2"):
         optional_module(package, "A report", "report")
     from exactregion.report.belts import page_of_belt
-    from exactregion.report.page import render
+    from exactregion.report.page import Section, Table, render
     from exactregion.report.regions import page_of_region
     from exactregion.report.segments import page_of_segments
     from exactregion.report.several import page_of_several, section_of_groups
@@ -99,6 +105,9 @@ def write_report(
         page = page_of_region(result, title)
     if groups is not None:
         page.sections.insert(1, section_of_groups(groups))
+    if tables:
+        further = [Table(caption, list(names), rows) for caption, (names, rows) in tables.items()]
+        page.sections.insert(1, Section("Further numbers", list(further)))
     facts = dict(about or {})
     # what the caller knows comes first, and instead of what the result knows by the same name
     page = replace(page, facts=[*facts.items(), *(f for f in page.facts if f[0] not in facts)])

@@ -36,6 +36,7 @@ def test_a_row_for_each_row_with_its_index(moths):
     together, alone = moths.band(new), moths.band(new, joint=False)
     np.testing.assert_array_equal(table["simultaneous_lower"], together.lower)
     np.testing.assert_array_equal(table["simultaneous_upper"], together.upper)
+    assert (table["simultaneous_certified"] == together.certified).all()
     np.testing.assert_array_equal(table["lower"], alone.lower)
     np.testing.assert_array_equal(table["upper"], alone.upper)
 
