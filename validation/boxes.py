@@ -23,9 +23,9 @@ import pandas as pd
 import exactregion as er
 from exactregion.engine import PreparedStatistic
 from exactregion.ranking import AcceptedRanks, rank_of
-from exactregion.region.enclosure import Boxes, Enclosure
 from exactregion.region.fitted import FittedRegion
-from exactregion.region.proof_inputs import ProofInputs, can_enclose
+from exactregion.region.proofs.enclosure import Boxes, Enclosure
+from exactregion.region.proofs.inputs import ProofInputs, can_enclose
 from exactregion.region.ratios import LinearRatios
 from exactregion.region.window import likely_parameters, window_at
 from exactregion.statistics import Combined, Discrepancy, Score

@@ -21,11 +21,11 @@ from scipy.special import expit
 
 import exactregion as er
 from exactregion.ranking import AcceptedRanks, rank_of
-from exactregion.region.chart_bounds import can_chart
-from exactregion.region.charts import Chart, _products, charts_of
-from exactregion.region.enclosure import Boxes
 from exactregion.region.fitted import FittedRegion
-from exactregion.region.from_probabilities import FromProbabilities
+from exactregion.region.proofs.chart_bounds import can_chart
+from exactregion.region.proofs.charts import Chart, _products, charts_of
+from exactregion.region.proofs.enclosure import Boxes
+from exactregion.region.proofs.from_probabilities import FromProbabilities
 
 __all__ = ["DATA", "FAMILIES", "ChartCheck", "Weibull", "attack", "check_charts", "draw_region"]
 

@@ -16,10 +16,10 @@ import numpy as np
 import exactregion as er
 from exactregion.region.intervals import _differences, functional_interval
 from exactregion.region.natural import natural_region
-from exactregion.region.probes import draw_probes
-from exactregion.region.proof_inputs import can_enclose
+from exactregion.region.proofs.inputs import can_enclose
 from exactregion.region.ratios import LinearRatios
-from exactregion.region.search import FocusedSearch
+from exactregion.region.search.ends import FocusedSearch
+from exactregion.region.search.probes import draw_probes
 
 __all__ = ["Attack", "Reported", "attacked", "reported_by"]
 

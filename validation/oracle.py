@@ -23,9 +23,9 @@ import pandas as pd
 from flint import arb, arb_mat, ctx
 
 from exactregion.ranking import AcceptedRanks
-from exactregion.region.enclosure import Boxes, Enclosure
 from exactregion.region.fitted import FittedRegion
-from exactregion.region.parts import PartsOverBoxes
+from exactregion.region.proofs.enclosure import Boxes, Enclosure
+from exactregion.region.proofs.parts import PartsOverBoxes
 from exactregion.region.ratios import LinearRatios
 from exactregion.region.window import likely_parameters, window_at
 from validation.boxes import DATA, STATISTICS, draw_region

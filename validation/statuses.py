@@ -22,7 +22,7 @@ from scipy.optimize import linprog
 
 import exactregion as er
 from exactregion.region import bounds
-from exactregion.region.separation import far_members
+from exactregion.region.separation.far import far_members
 from validation.study import write_tables
 
 FAR = 10.0 ** np.arange(3, 7)

@@ -14,7 +14,7 @@ from scipy.special import expit, ndtr
 
 import exactregion as er
 from exactregion.ranking import pvalue_of
-from exactregion.region.goodness import DEFAULT
+from exactregion.region.hypotheses.goodness import DEFAULT
 from exactregion.region.window import likely_parameters
 from validation import misfits
 from validation.peers.goodness import TESTS as PEERS

@@ -68,7 +68,7 @@ class LinearModel(Model):
     def logit_curvature(self, eta: FloatArray) -> FloatArray | None:
         """Compute d² logit F(η) / dη² where it increases with η, else None.
 
-        Sets of a family with this method are proven (`region.paving`); without it, searched.
+        Sets of a family with this method are proven (`region.proofs`); without it, searched.
         """
         return None
 

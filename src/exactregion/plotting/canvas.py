@@ -14,7 +14,7 @@ from exactregion.errors import InvalidTypeError, InvalidValueError, optional_mod
 from exactregion.plotting import wording
 from exactregion.region import ConfidenceRegion
 from exactregion.region.grid import box_around
-from exactregion.region.outline import Outline
+from exactregion.region.search.outline import Outline
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

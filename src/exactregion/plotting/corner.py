@@ -14,8 +14,8 @@ from exactregion.errors import InvalidValueError
 from exactregion.plotting import canvas, wording
 from exactregion.ranking import pvalue_of
 from exactregion.region import ConfidenceRegion
-from exactregion.region.outline import Outline
 from exactregion.region.rays import radius_of, trace
+from exactregion.region.search.outline import Outline
 from exactregion.region.window import Window
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from exactregion.plotting import canvas, wording
 from exactregion.ranking import pvalue_of
 from exactregion.region import ConfidenceRegion
 from exactregion.region.grid import Grid, evaluate_grid
-from exactregion.region.outline import Outline
+from exactregion.region.search.outline import Outline
 from exactregion.region.window import RankFunction
 
 if TYPE_CHECKING:

@@ -2,11 +2,11 @@
 
 from exactregion.region.bands import Band, Risk
 from exactregion.region.fitted import Evaluation, FittedRegion
-from exactregion.region.goodness import GoodnessOfFit
-from exactregion.region.hypotheses import HypothesisTest
+from exactregion.region.hypotheses.goodness import GoodnessOfFit
+from exactregion.region.hypotheses.linear import HypothesisTest
 from exactregion.region.intervals import Interval
 from exactregion.region.nested import compare_nested
-from exactregion.region.paving import Paving
+from exactregion.region.proofs.paving import Paving
 from exactregion.region.region import ConfidenceRegion
 from exactregion.region.summary import Summary
 from exactregion.region.thresholds import Threshold

@@ -17,13 +17,13 @@ from exactregion.models import LinearModel, Model
 from exactregion.models.base import evaluated
 from exactregion.models.fixed import fixed_probabilities, own_copy
 from exactregion.region.bounds import focused_bounds, joint_bounds, number_bounds
-from exactregion.region.chart_bounds import LogitsAt
-from exactregion.region.estimate import estimate_of
-from exactregion.region.extremes import Functionals
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.natural import natural_region
+from exactregion.region.proofs.chart_bounds import LogitsAt
 from exactregion.region.ratios import LinearRatios
-from exactregion.region.search import Bounds
+from exactregion.region.search.ends import Bounds
+from exactregion.region.search.extremes import Functionals
+from exactregion.region.search.outline import estimate_of
 from exactregion.region.status import status_of
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ functional alone: it ranks by the functional's own one-degree statistic, and is 
 Wald interval (docs/theory/focused.md).
 
 A search finds members close to the ends. Where functionals are linear in θ or ratios of such, and
-the family allows it, `region.paving` then proves that no member lies farther out. Other searches
+the family allows it, `proofs.paving` then proves that no member lies farther out. Other searches
 are audited with random θ.
 """
 
@@ -21,13 +21,17 @@ import numpy as np
 from exactregion._typing import BoolArray, FloatArray
 from exactregion.errors import InvalidValueError
 from exactregion.ranking import AcceptedRanks
-from exactregion.region.chart_bounds import LogitsAt, can_chart, ends_in_charts, work_in_charts
-from exactregion.region.covering import covering_of
-from exactregion.region.enclosure import OVERHEAD, Enclosure
-from exactregion.region.extremes import Functionals
 from exactregion.region.fitted import FittedRegion
-from exactregion.region.outline import joint_far_members, outline_of
-from exactregion.region.paving import (
+from exactregion.region.proofs.chart_bounds import (
+    LogitsAt,
+    can_chart,
+    ends_in_charts,
+    work_in_charts,
+)
+from exactregion.region.proofs.covering import covering_of
+from exactregion.region.proofs.enclosure import OVERHEAD, Enclosure
+from exactregion.region.proofs.inputs import can_enclose
+from exactregion.region.proofs.paving import (
     Domain,
     Paving,
     ProvenEnds,
@@ -36,11 +40,12 @@ from exactregion.region.paving import (
     pave,
     proven_ends,
 )
-from exactregion.region.pointwise import search_each
-from exactregion.region.proof_inputs import can_enclose
 from exactregion.region.ratios import LinearRatios
-from exactregion.region.search import Bounds, FocusedSearch, search_joint
-from exactregion.region.separation import FarMembers, far_members
+from exactregion.region.search.ends import Bounds, FocusedSearch, search_joint
+from exactregion.region.search.extremes import Functionals
+from exactregion.region.search.outline import joint_far_members, outline_of
+from exactregion.region.search.pointwise import search_each
+from exactregion.region.separation.far import FarMembers, far_members
 from exactregion.statistics.focused import Focused
 
 __all__ = [

@@ -22,11 +22,11 @@ from exactregion._typing import FloatArray
 from exactregion.errors import ExactRegionError, InvalidValueError
 from exactregion.models import LinearModel, Model, Psychometric, Recalibration
 from exactregion.models.base import evaluated
-from exactregion.region.extremes import Functionals
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.levels import Level
 from exactregion.region.places import is_number, model_inputs
 from exactregion.region.ratios import LinearRatios
+from exactregion.region.search.extremes import Functionals
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -16,7 +16,7 @@ from exactregion.data.reading import as_real
 from exactregion.errors import InvalidValueError
 from exactregion.ranking import AcceptedRanks
 from exactregion.region.fitted import FittedRegion
-from exactregion.region.outline import Outline, outline_of
+from exactregion.region.search.outline import Outline, outline_of
 from exactregion.region.window import RankFunction
 
 __all__ = ["Grid", "box_around", "evaluate_grid", "grid_of"]

@@ -13,13 +13,12 @@ from exactregion.data.files import Record
 from exactregion.data.reading import as_real, read_only
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.region.bounds import focused_bounds, joint_bounds, number_bounds
-from exactregion.region.estimate import estimate_of
-from exactregion.region.extremes import Functionals
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.natural import from_natural, natural_region
-from exactregion.region.outline import outline_of
 from exactregion.region.ratios import LinearRatios
-from exactregion.region.search import Bounds
+from exactregion.region.search.ends import Bounds
+from exactregion.region.search.extremes import Functionals
+from exactregion.region.search.outline import estimate_of, outline_of
 
 if TYPE_CHECKING:
     import pandas as pd

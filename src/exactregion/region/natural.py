@@ -11,7 +11,7 @@ from exactregion._typing import FloatArray
 from exactregion.region.bounds import is_provable, joint_bounds
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.ratios import LinearRatios
-from exactregion.region.search import Bounds
+from exactregion.region.search.ends import Bounds
 
 __all__ = ["from_natural", "natural_region"]
 
@@ -21,7 +21,7 @@ def natural_region(fitted: FittedRegion, certify: bool | None) -> FittedRegion |
 
     It has the same data and draws, and its members are those of the region, if they are proven to
     lie within the bounds of the natural parameters: the score does not depend on how a family is
-    parametrised, but for the rounding of its columns, which `region.enclosure` allows for.
+    parametrised, but for the rounding of its columns, which `proofs.enclosure` allows for.
     """
     return fitted.cached(("natural", certify), lambda: _find_natural(fitted, certify))
 

@@ -11,7 +11,7 @@ from exactregion._typing import FloatArray
 from exactregion.data.design import Design
 from exactregion.errors import InvalidValueError
 from exactregion.models import LinearModel, Model
-from exactregion.region.hypotheses import Hypothesis, HypothesisTest, hypothesis_test
+from exactregion.region.hypotheses.linear import Hypothesis, HypothesisTest, hypothesis_test
 from exactregion.region.region import ConfidenceRegion
 
 __all__ = ["compare_nested"]

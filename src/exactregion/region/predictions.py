@@ -9,9 +9,9 @@ import numpy as np
 from exactregion._typing import BoolArray, FloatArray
 from exactregion.data.frames import as_pandas
 from exactregion.region.bands import band_of_inputs, new_inputs
-from exactregion.region.estimate import estimate_of
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.places import is_number
+from exactregion.region.search.outline import estimate_of
 
 if TYPE_CHECKING:
     import pandas as pd

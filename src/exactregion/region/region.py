@@ -24,15 +24,14 @@ from exactregion.models import Function, LinearModel, Model, Psychometric, as_mo
 from exactregion.ranking import AcceptedRanks, pvalue_of
 from exactregion.region.bands import Band, Risk, band_at, decisions_at, risk_at
 from exactregion.region.bounds import paving_of
-from exactregion.region.estimate import estimate_of, likelihood_estimate
 from exactregion.region.fitted import Evaluation, FittedRegion
-from exactregion.region.goodness import GoodnessOfFit, goodness_of_fit
 from exactregion.region.grid import Grid, grid_of
-from exactregion.region.hypotheses import HypothesisTest, hypothesis_test, read_hypothesis
+from exactregion.region.hypotheses.goodness import GoodnessOfFit, goodness_of_fit
+from exactregion.region.hypotheses.linear import HypothesisTest, hypothesis_test, read_hypothesis
 from exactregion.region.intervals import Interval, functional_interval, interval_table
-from exactregion.region.outline import Outline, outline_of
-from exactregion.region.paving import Paving
 from exactregion.region.predictions import predictions_at
+from exactregion.region.proofs.paving import Paving
+from exactregion.region.search.outline import Outline, estimate_of, likelihood_estimate, outline_of
 from exactregion.region.status import Status, status_of
 from exactregion.region.summary import Summary, summarise
 from exactregion.region.thresholds import Threshold, threshold_at, threshold_table, width_at

@@ -8,7 +8,7 @@ from exactregion.region.bounds import is_charted
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.intervals import parameter_intervals
 from exactregion.region.natural import natural_region
-from exactregion.region.outline import joint_far_members, outline_of
+from exactregion.region.search.outline import joint_far_members, outline_of
 
 __all__ = ["Status", "status_of"]
 

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from exactregion.models import LinearModel, Logistic
-from exactregion.region.estimate import MAXIMUM_LIKELIHOOD, estimate_of
 from exactregion.region.fitted import FittedRegion
-from exactregion.region.hypotheses import Hypothesis, HypothesisTest, hypothesis_test
+from exactregion.region.hypotheses.linear import Hypothesis, HypothesisTest, hypothesis_test
 from exactregion.region.intervals import Interval, parameter_intervals
-from exactregion.region.outline import joint_far_members
+from exactregion.region.search.outline import MAXIMUM_LIKELIHOOD, estimate_of, joint_far_members
 from exactregion.region.status import status_of
 
 if TYPE_CHECKING:

@@ -15,7 +15,6 @@ from exactregion.data.table import did_you_mean, shown_names
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.models import Psychometric
 from exactregion.region.crossings import Crossing, Path
-from exactregion.region.estimate import estimate_of
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.intervals import Interval, functional_bounds, interval_of
 from exactregion.region.natural import natural_region
@@ -27,6 +26,7 @@ from exactregion.region.places import (
     usual_values,
     values_text,
 )
+from exactregion.region.search.outline import estimate_of
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,7 +8,7 @@ import exactregion as er
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.models import CLogLog, Function, LinearModel, Logistic, Probit, Psychometric
 from exactregion.region.crossings import Path
-from exactregion.region.search import FocusedSearch
+from exactregion.region.search.ends import FocusedSearch
 from exactregion.region.thresholds import ThresholdPlan
 
 MOTHS = er.datasets.budworm().assign(alive=lambda d: d["ntotal"] - d["ndead"])

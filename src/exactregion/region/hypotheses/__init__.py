@@ -1,0 +1,1 @@
+"""Exact tests of hypotheses that hold for many θ: linear ones, and that a family fits at all."""

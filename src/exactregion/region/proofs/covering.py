@@ -1,0 +1,107 @@
+"""Boxes that cover a region, found once per fit: ends of any linear number follow from them.
+
+The region is proven to have its ends in many directions, the same for every question. The boxes
+that are left when that is done hold all members, so that no member has a larger a·θ than the
+farthest corner of a box. What is said of one number does not depend on which others are asked for.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from exactregion._typing import FloatArray
+from exactregion.region.fitted import FittedRegion
+from exactregion.region.proofs.enclosure import Enclosure
+from exactregion.region.proofs.paving import BoxesLeft, Domain, proven_ends
+from exactregion.region.ratios import LinearRatios, RatiosInWindow
+from exactregion.region.search.ends import Bounds
+from exactregion.region.search.outline import outline_of
+from exactregion.region.window import Window
+
+__all__ = ["Covering", "covering_of"]
+
+DIRECTIONS = {1: 1, 2: 16, 3: 128}
+"""Numbers by parameters whose ends, two each, are proven: for two, neighbours are eleven degrees
+apart, and what lies between them is farther out by a quarter of a hundredth of the region's width.
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class Covering:
+    """Boxes in the coordinates of a window that hold all members, and coordinates of members."""
+
+    window: Window
+    boxes: BoxesLeft
+    evaluations: int
+    seconds: float
+
+    def bounds(self, numbers: LinearRatios, *, widest_gap: float) -> Bounds:
+        """Bound linear numbers, certified where a member is this close as a share of the length."""
+        started = time.perf_counter()
+        boxes = self.boxes
+        if not len(boxes.centre):
+            return Bounds.empty(len(numbers), certified=True)
+        within = numbers.in_window(self.window)
+        top = within.top(boxes.centre, boxes.half)
+        known = np.vstack([within.at(boxes.members), top[boxes.inside]])
+        bound, value = top.max(axis=0).reshape(-1, 2), known.max(axis=0, initial=-np.inf)
+        value = value.reshape(-1, 2)
+        gaps = np.where(np.isfinite(value), bound - value, np.inf)
+        proven = gaps.max(axis=1) <= widest_gap * value.sum(axis=1)
+        return Bounds(
+            -bound[:, 1],
+            bound[:, 0],
+            gaps.T[::-1],
+            proven,
+            proven.copy(),
+            0,
+            self.evaluations,
+            self.seconds + time.perf_counter() - started,
+        )
+
+
+def covering_of(
+    fitted: FittedRegion, domain: Domain, *, tolerance: float, budget: float
+) -> Covering:
+    """Cover the region by boxes, once per fit, within a budget as that of `proven_ends`."""
+    key = ("covering", tolerance, budget)
+    return fitted.cached(key, lambda: _cover(fitted, domain, tolerance, budget))
+
+
+def _cover(fitted: FittedRegion, domain: Domain, tolerance: float, budget: float) -> Covering:
+    window, outline = domain.window, outline_of(fitted)
+    numbers = RatiosInWindow(*_directions(len(domain.centre)), None)
+    members = window.coordinates(outline.window.theta(outline.members()))
+    ranks = fitted.rank_function()
+    ends = proven_ends(
+        [Enclosure(fitted, window, fitted.accepted)],
+        lambda z: fitted.accepted.holds(ranks(window.theta(z))[0]),
+        domain,
+        numbers,
+        numbers.at(members).max(axis=0, initial=-np.inf),
+        tolerance=tolerance,
+        budget=budget,
+    )
+    assert ends.left is not None
+    boxes = replace(ends.left, members=np.vstack([members, ends.left.members]))
+    return Covering(window, boxes, ends.boxes, ends.seconds)
+
+
+def _directions(d: int) -> tuple[FloatArray, FloatArray]:
+    """Return zeros (k,) and unit vectors (k, d) spread evenly over half a circle or sphere."""
+    k = DIRECTIONS[d]
+    if d == 1:
+        along = np.ones((1, 1))
+    elif d == 2:
+        angle = np.pi * np.arange(k) / k
+        along = np.column_stack([np.cos(angle), np.sin(angle)])
+    else:
+        # steps of the golden angle, at equal steps of height (Fibonacci's sphere)
+        height = (np.arange(k) + 0.5) / k
+        angle = np.pi * (3 - np.sqrt(5)) * np.arange(k)
+        radius = np.sqrt(1 - height**2)
+        along = np.column_stack([radius * np.cos(angle), radius * np.sin(angle), height])
+    return np.zeros(k), along

@@ -1,0 +1,173 @@
+"""Bounds of ranks that hold for every θ in a box, for families with a linear predictor.
+
+Z of a data set minus Z of the original is D = wᵀ M w + 2 wᵀ M e, where w is the difference of
+their points, M the metric and e the residual of the original, v_0 - c. Over a box around a centre,
+
+- η_j moves by at most r_j = Σ_a |x_ja| h_a, so that labels whose uniform lies outside the range of
+  p_j are known;
+- the columns of the score are g_j x_j, where g is the slope of the logit in η, 1 for logistic
+  families. w moves by its slopes times δ, up to what g' does over the box;
+- e and the information Σ_j t_j v_j g_j² x_j x_jᵀ, v = p (1 - p), are sums of products of numbers
+  per row, each known to first order with a remainder (`Expansion`);
+- the inverse of the information follows by (1 - E)⁻¹ = 1 + E + … with ‖E‖ < 1/2.
+
+This gives D to first order with a remainder (`near`). In larger boxes, where the expansion says
+nothing, Z of the original is bounded from below by (u·e)² / (uᵀ I u) with one direction u for the
+whole box, and Z of an alternative from above by the smallest information in the box. Still larger
+ones are decided by Pearson's statistic: s_iᵀ I⁻¹ s_i ≤ Σ_j (k_ij - t_j p_j)² / (t_j p_j (1 - p_j)),
+which also bounds ‖v_i - c‖² / E_θ‖v_i - c‖².
+
+What the engines compute differs from these formulas by rounding. Its share is part of every
+remainder: expected successes are rounded to 2⁻²⁰ and centres to half a unit of the grid (see
+`features.grid`), and the metric has the error of its eigenvalues, some 1e-14 times the condition
+number. Columns are those that the engines use, already rounded, so that equal points are equal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from exactregion._typing import BoolArray, FloatArray, IntArray
+from exactregion.engine.blocks import IMPOSSIBLE
+from exactregion.ranking import AcceptedRanks
+from exactregion.region.fitted import FittedRegion
+from exactregion.region.proofs.inputs import ProofInputs
+from exactregion.region.proofs.parts import PartsOverBoxes
+from exactregion.region.ratios import LinearRatios
+from exactregion.region.window import Window
+
+__all__ = ["ABOVE", "BELOW", "OVERHEAD", "Boxes", "Enclosure", "RankBounds"]
+
+BELOW, ABOVE = -1, 1
+"""Verdicts about an alternative: Z below or above the original's all over the box; 0 is neither."""
+
+OVERHEAD = 100
+"""What an alternative costs in a box beside its labels, in comparisons of labels."""
+
+BOX_WORK, LABEL_WORK = 3000, 50
+"""What a box costs beside its alternatives, and what each label adds to it, in the same unit."""
+
+
+@dataclass(frozen=True, eq=False)
+class Boxes:
+    """Boxes of coordinates z, centre ± half (B, d).
+
+    For each rule they carry its verdicts about the alternatives (B, M), since those of a box hold
+    in its parts.
+    """
+
+    centre: FloatArray
+    half: FloatArray
+    verdicts: list[Any]
+
+    def __len__(self) -> int:
+        return len(self.centre)
+
+    def __getitem__(self, which: Any) -> Boxes:
+        return Boxes(self.centre[which], self.half[which], [rule[which] for rule in self.verdicts])
+
+    def halves(self, across: IntArray | None = None) -> Boxes:
+        """Cut each box in two across one of its sides (B,), by default the longest."""
+        rows = np.arange(len(self))
+        across = self.half.argmax(axis=1) if across is None else across
+        half = self.half.copy()
+        half[rows, across] /= 2
+        step = np.zeros_like(half)
+        step[rows, across] = half[rows, across]
+        return Boxes(
+            np.concatenate([self.centre - step, self.centre + step]),
+            np.concatenate([half, half]),
+            [np.concatenate([rule, rule]) for rule in self.verdicts],
+        )
+
+
+class RankBounds(Protocol):
+    """Bounds of ranks over boxes.
+
+    `M` is the number of alternatives, `work` the comparisons of labels so far.
+    """
+
+    accepted: AcceptedRanks
+    M: int
+    work: int
+
+    def ranks(
+        self, boxes: Boxes, index: int, *, complete: bool = False
+    ) -> tuple[IntArray, IntArray]:
+        """Bound the rank over each box, and update the boxes' verdicts at `index`."""
+
+    def widest(self, boxes: Boxes) -> IntArray | None:
+        """Return across which sides boxes are best cut (B,); None for the longest."""
+
+
+class Enclosure:
+    """Bounds of the rank by one statistic over boxes in the coordinates of a window.
+
+    `number` is the number that a focused statistic is for.
+    """
+
+    def __init__(
+        self,
+        fitted: FittedRegion,
+        window: Window,
+        accepted: AcceptedRanks,
+        number: LinearRatios | None = None,
+    ) -> None:
+        self.accepted = accepted
+        self.inputs = ProofInputs(fitted, window, number)
+        self.M = len(self.inputs.draws.uniforms)
+        self.undecided = np.zeros(self.M, dtype=np.int64)
+        self.work = 0
+
+    def ranks(
+        self, boxes: Boxes, index: int, *, complete: bool = False
+    ) -> tuple[IntArray, IntArray]:
+        """Bound the rank over each box: lowest and highest.
+
+        The verdicts of the boxes, those at `index`, are updated. A box is left as soon as it is
+        clear that it is not outside by high ranks: the highest rank may then be the last. With
+        `complete` all alternatives are compared.
+        """
+        from exactregion.region.proofs.verdicts import judge  # Numba is slow to import
+
+        # far out numbers overflow; what is not a number decides nothing
+        with np.errstate(all="ignore"):
+            bounds = PartsOverBoxes(self.inputs, boxes.centre, boxes.half)
+            labels = bounds.labels()
+        verdicts = boxes.verdicts[index]
+        self.work += len(boxes) * (BOX_WORK + LABEL_WORK * len(self.inputs.row))
+        self.work += judge(
+            verdicts,
+            np.argsort(-self.undecided, kind="stable"),
+            self.undecided,
+            self.M if complete or self.accepted.low > 1 else self.M - self.accepted.high,
+            self.inputs.draws,
+            labels,
+            bounds.matrix,
+            bounds.scalar,
+            boxes.half,
+            bounds.near,
+        )
+        lowest, highest = 1 + (verdicts == BELOW).sum(axis=1), 1 + (verdicts != ABOVE).sum(axis=1)
+        last = self.M + 1
+        # such an outcome gives the last rank: all over a box, or in a part of it
+        impossible = self._is_impossible(bounds.rows.p_high, bounds.rows.q_low, 1 - 1e-6)
+        doubtful = self._is_impossible(bounds.rows.p_low, bounds.rows.q_high, 1 + 1e-6)
+        return np.where(impossible, last, lowest), np.where(impossible | doubtful, last, highest)
+
+    def widest(self, boxes: Boxes) -> IntArray | None:
+        """Return across which sides boxes are best cut (B,); None for the longest."""
+        return None
+
+    def _is_impossible(self, p: FloatArray, q: FloatArray, margin: float) -> BoolArray:
+        """Return where an observed outcome is impossible for these p and 1 - p.
+
+        p is 1 from 1 - 2⁻⁵⁴ on, and cannot be 1 below 1 - 2⁻⁵³.
+        """
+        inputs = self.inputs
+        success = (p < margin * IMPOSSIBLE) & (inputs.successes > 0)
+        failure = q < margin * IMPOSSIBLE * (0.5 if margin < 1 else 1.0)
+        return np.asarray((success | (failure & (inputs.successes < inputs.trials))).any(axis=1))

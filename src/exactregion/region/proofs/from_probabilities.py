@@ -1,0 +1,221 @@
+"""Bounds of ranks over boxes of θ, from bounds of probabilities alone, for any family.
+
+Where Z depends on θ by its probabilities alone, Z of an alternative minus Z of the original is
+
+    D = s (max_k (a_k + Σ_j k_j η_kj) - a_0 - Σ_j (k_j - k_0j) η_j) + (‖v - c‖² - ‖v_0 - c‖²) / E
+
+for the likelihood ratio to members of the family with logits η_k (s = 2/d), and for the
+discrepancy. Over a box the successes k_j of the alternative are known but for labels whose uniform
+lies within the bounds of p_j; the logit η_j, the centre c and the expectation E are monotone
+in each p_j, and have bounds. Nothing else depends on θ. Rounding of the engines is allowed for as
+in `proofs.enclosure`.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from exactregion._typing import FloatArray, IntArray
+from exactregion.data.sample import blocks
+from exactregion.engine.blocks import IMPOSSIBLE
+from exactregion.features.grid import grid_unit, probability_bits
+from exactregion.ranking import AcceptedRanks
+from exactregion.region.fitted import FittedRegion
+from exactregion.region.proofs.charts import Chart
+from exactregion.region.proofs.enclosure import ABOVE, BELOW, OVERHEAD, Boxes
+from exactregion.region.proofs.inputs import thresholds_of
+from exactregion.statistics import Discrepancy, FromCentre, Largest, Ratio
+from exactregion.statistics.likelihood import WEIGHT
+
+__all__ = ["FromProbabilities", "uses_probabilities_alone", "work_for"]
+
+SLACK, LEAST = 1e-11, 1e-15
+"""Relative and absolute error of bounds of probabilities, as computed: by links, by a user's own
+functions, and by quantiles of beta distributions for counts. Below `LEAST` all are taken for 0."""
+
+BOX_WORK, ROW_WORK = 3000, 50
+"""What a box costs beside its alternatives, and what each row adds, in comparisons of labels."""
+
+
+USUAL_BOXES, BOXES_PER_CHART, COMPARED, COLUMNS = 1500, 15, 0.2, 20
+"""Boxes for two parameters near the region and in each chart, the share of alternatives that is
+compared in a box, and columns per row, as measured for 7 to 60 rows."""
+
+
+def uses_probabilities_alone(fitted: FittedRegion) -> bool:
+    """Return whether Z depends on θ by its probabilities alone, in a way that is known here."""
+    return type(fitted.statistic) in (Ratio, Discrepancy)
+
+
+def work_for(fitted: FittedRegion, charts: Sequence[Chart]) -> float:
+    """Estimate the work of proving the ends of two parameters, in comparisons of labels."""
+    n, members = len(fitted.sample.inputs), getattr(fitted.statistic, "members", 0)
+    each = members + COLUMNS * n + OVERHEAD
+    return (USUAL_BOXES + BOXES_PER_CHART * len(charts)) * COMPARED * fitted.accepted.m * each
+
+
+class CountData(NamedTuple):
+    """Draws, outcomes and columns that do not depend on θ."""
+
+    thresholds: Any  # (M, k): a row has as many successes as it has thresholds below p
+    start: Any  # (n + 1,): where those of each row are, in ascending order
+    successes: Any  # (n,): of the original
+    wins_ties: Any  # (M,): whether the alternative counts as below where Z is equal
+    basis: Any  # (n, r): columns whose sums give the likelihoods of members
+    weights: Any  # (r, K): of each member
+    offsets: Any  # (K,)
+    logits: Any  # (n, K): of each member in each row
+    highest: float  # the largest of them for the original
+    scalar: Any  # (n, s): columns of the discrepancy
+    scalar_sizes: Any  # (n,): their lengths
+    scalar_error: float  # rounding of the centre
+
+
+class CountBounds(NamedTuple):
+    """Bounds over B boxes."""
+
+    p_low: Any  # (B, n)
+    p_high: Any  # (B, n)
+    eta_low: Any  # (B, n): of the logit, times its factor in Z
+    eta_high: Any  # (B, n)
+    unit: Any  # (B,): largest error of logits on the grid
+    slack: Any  # (B,): rounding errors of likelihoods
+    residual: Any  # (B, s): of the original, at the middle of the bounds
+    reach: Any  # (B, n): half the range of expected successes
+    total_reach: Any  # (B,): the same times the lengths of columns, summed
+    smallest_scale: Any  # (B,): smallest factor of the discrepancy in Z
+    largest_scale: Any  # (B,)
+
+
+class FromProbabilities:
+    """Bounds of the rank over boxes in the coordinates of a chart; used like an `Enclosure`."""
+
+    def __init__(self, fitted: FittedRegion, chart: Chart, accepted: AcceptedRanks) -> None:
+        self.fitted, self.chart, self.accepted = fitted, chart, accepted
+        inputs = fitted.sample.inputs
+        self.trials = inputs.trials.astype(np.float64)
+        self.factor, self.scalar_weight, self.by_expectation = 0.0, 1.0, False
+        self.data = self._read()
+        self.M = len(self.data.thresholds)
+        self.undecided = np.zeros(self.M, dtype=np.int64)
+        self.last = np.zeros(self.M, dtype=np.int64)
+        self.row_error = 2.0 ** -(probability_bits(inputs.extent) + 1)
+        self.work = 0
+
+    def on(self, chart: Chart) -> FromProbabilities:
+        """Return the same for boxes of another chart; draws are read once."""
+        other = copy.copy(self)
+        other.chart = chart
+        return other
+
+    def _read(self) -> CountData:
+        fitted, inputs = self.fitted, self.fitted.sample.inputs
+        n, successes = len(inputs), fitted.sample.successes.astype(np.float64)
+        at = fitted.prepared.at(fitted.candidates(self.chart.likely[None]))
+        basis, rows, scalar = np.zeros((n, 0)), np.zeros((0, 1)), np.zeros((n, 0))
+        scalar_error, highest = 0.0, 0.0
+        for term in at.terms:
+            features: Any = term.features
+            if isinstance(term.measure, FromCentre):
+                scalar = np.asarray(features.values, dtype=np.float64)
+                n_blocks = len(list(blocks(n)))
+                scalar_error = float(np.linalg.norm(features.unit)) / 4 * n_blocks
+            elif isinstance(term.measure, Largest) and term.metric.shape[1] > 1:
+                rows = term.metric[0]
+                basis = np.asarray(features.values[0], dtype=np.float64).T
+                highest = float((rows[:, :-1] @ (basis.T @ successes) + rows[:, -1]).max())
+        if isinstance(fitted.statistic, Ratio):
+            self.factor, self.scalar_weight = 2 / fitted.n_parameters, WEIGHT
+            self.by_expectation = True
+        thresholds = thresholds_of(fitted)[0]
+        start = np.concatenate([[0], np.cumsum(inputs.trials)])
+        weights = np.ascontiguousarray(rows[:, :-1].T)
+        return CountData(
+            thresholds, start, successes, np.arange(len(thresholds)) < fitted.resampling.seat,
+            np.ascontiguousarray(basis), weights, np.ascontiguousarray(rows[:, -1]),
+            np.ascontiguousarray(basis @ weights), highest, np.ascontiguousarray(scalar),
+            np.linalg.norm(scalar, axis=1), scalar_error,
+        )  # fmt: skip
+
+    def ranks(
+        self, boxes: Boxes, index: int, *, complete: bool = False
+    ) -> tuple[IntArray, IntArray]:
+        """Bound the rank over each box, as `Enclosure.ranks` does."""
+        from exactregion.region.proofs.count_verdicts import judge_counts  # Numba is slow to import
+
+        p_low, p_high = self.probabilities(boxes.centre, boxes.half)
+        verdicts = boxes.verdicts[index]
+        self.work += len(boxes) * (BOX_WORK + ROW_WORK * len(self.trials))
+        self.work += judge_counts(
+            verdicts,
+            np.argsort(-self.undecided, kind="stable"),
+            self.undecided,
+            self.last,
+            self.M if complete or self.accepted.low > 1 else self.M - self.accepted.high,
+            self.data,
+            self._bounds(p_low, p_high),
+        )
+        lowest, highest = 1 + (verdicts == BELOW).sum(axis=1), 1 + (verdicts != ABOVE).sum(axis=1)
+        last = self.M + 1
+        # an outcome that may be impossible gives the last rank
+        success, failure = self.data.successes > 0, self.data.successes < self.trials
+        doubtful = (success & (p_low < 2 * IMPOSSIBLE)) | (failure & (p_high > 1 - 2 * IMPOSSIBLE))
+        impossible = success & (p_high < IMPOSSIBLE / 2)
+        lowest = np.where(impossible.any(axis=1), last, lowest)
+        return lowest, np.where(doubtful.any(axis=1), last, highest)
+
+    def probabilities(self, centre: FloatArray, half: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Bound the probabilities over boxes of t (B, d), with the error of their computation."""
+        inputs = self.fitted.sample.inputs
+        found: Any = self.chart.probability_bounds(*self.chart.ends(centre, half), inputs.user_rows)
+        low, high = (np.asarray(each, dtype=np.float64)[:, inputs.order] for each in found)
+        # what is not a number bounds nothing
+        low, high = np.nan_to_num(low, nan=0.0), np.nan_to_num(high, nan=1.0)
+        low, high = low * (1 - SLACK) - LEAST, high * (1 + SLACK) + LEAST
+        return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
+
+    def _bounds(self, p_low: FloatArray, p_high: FloatArray) -> CountBounds:
+        data, trials, inputs = self.data, self.trials, self.fitted.sample.inputs
+        with np.errstate(divide="ignore"):
+            eta_low, eta_high = (np.log(p) - np.log1p(-p) for p in (p_low, p_high))
+        # finite from the inside: probabilities of exactly 0 and 1 have other rules
+        eta_low, eta_high = np.minimum(eta_low, 36.0), np.maximum(eta_high, -700.0)
+        largest = np.minimum(np.maximum(np.abs(eta_low), np.abs(eta_high)).max(axis=1), 750.0)
+        unit = grid_unit(largest, inputs.extent, self.fitted.resampling.m) * self.factor
+        likelihoods = np.abs(data.offsets).max(initial=0.0) + largest * trials.sum() * self.factor
+        middle, reach = (p_low + p_high) / 2, trials * (p_high - p_low) / 2 + self.row_error
+        residual = (data.successes - trials * middle) @ data.scalar
+        scale = np.full((2, len(p_low)), self.scalar_weight)
+        if self.by_expectation:
+            squares = trials * data.scalar_sizes**2
+            low_v, high_v = p_low * (1 - p_low), p_high * (1 - p_high)
+            holds_half = (p_low <= 0.5) & (p_high >= 0.5)
+            largest_v = np.where(holds_half, 0.25, np.maximum(low_v, high_v))
+            expected = np.stack([largest_v @ squares, np.minimum(low_v, high_v) @ squares])
+            with np.errstate(divide="ignore"):
+                scale = self.scalar_weight / expected * np.array([[1 - 1e-9], [1 + 1e-9]])
+        if self.factor:
+            eta_low, eta_high = eta_low * self.factor, eta_high * self.factor
+        return CountBounds(
+            p_low, p_high, eta_low, eta_high, unit,
+            1e-13 * likelihoods, residual, reach, reach @ data.scalar_sizes, *scale,
+        )  # fmt: skip
+
+    def widest(self, boxes: Boxes) -> IntArray:
+        """Return across which coordinate a box is best cut: (B,).
+
+        The one without whose width the bounds of the probabilities would be the closest.
+        """
+        widths = []
+        for a in range(boxes.half.shape[1]):
+            half = boxes.half.copy()
+            half[:, a] = 0.0
+            low, high = self.probabilities(boxes.centre, half)
+            widths.append(
+                (np.arcsin(np.sqrt(high)) - np.arcsin(np.sqrt(low))) @ np.sqrt(self.trials)
+            )
+        return np.asarray(np.argmin(widths, axis=0))

@@ -1,0 +1,356 @@
+"""Searches for the smallest and largest values of functionals over a region.
+
+Searches find members close to the ends. They are audited with random θ, and go on from members
+that lie beyond the ends found so far.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from exactregion._typing import BoolArray, FloatArray
+from exactregion.ranking import AcceptedRanks
+from exactregion.region.fitted import FittedRegion
+from exactregion.region.rays import Depth
+from exactregion.region.search.extremes import Functionals, largest
+from exactregion.region.search.outline import most_compatible, outline_of
+from exactregion.region.search.probes import draw_probes
+from exactregion.region.window import Membership, RankFunction, Window, window_at
+from exactregion.statistics import Combined, Statistic
+from exactregion.statistics.focused import Focused
+
+__all__ = [
+    "AUDITS",
+    "AUDIT_SLACK",
+    "Bounds",
+    "FocusedSearch",
+    "focused_statistic",
+    "passes_infinity",
+    "search_joint",
+]
+
+FOCUSED = {"ascents": 5, "proposals": 6}
+"""Ascents per end of a focused interval, whose set is long and irregular in other directions, and
+random steps per round of each."""
+
+JOINT = {"ascents": 2, "proposals": 8}
+"""The same over the joint region, whose ends more ascents move by one per cent."""
+
+NUISANCE = 0.005
+"""β of focused intervals: they are taken over the members of the joint region at level 1 - β, and
+their own level is higher by β, so that coverage stays at the region's (docs/theory/focused.md).
+A larger β excludes more θ and needs a higher level in return. With 0.001 an ED50 may have no end
+twice as often, with 0.02 slopes are longer by 3 to 8 % (validation/focused_level.py)."""
+
+START_POINTS = 200
+"""Random points near the estimate among which a member of a focused set is looked for, if the
+estimate is none. More find smaller sets before an interval is called empty."""
+
+AUDITS, AUDIT_SLACK = 6, 0.02
+"""Audits before a search gives up and says so, and by which share of its distance from the origin
+an end is moved out before an audit: one per cent of the length of an interval around it. Audits
+seldom find members that lie closer to an end."""
+
+PATH_POINTS, HALVINGS = 17, 45
+"""Values computed between the origin and each member to find changes of sign, and halvings that
+bring the two sides of one nearly as close as doubles allow (2⁻⁴⁵ of a sixteenth of the path)."""
+
+POLE = 1e6
+"""A change of sign is a pole if both sides exceed this multiple of the usual size of the values.
+After the halvings a zero is at 2⁻⁴⁵ of it and a simple pole at 2⁴⁵, so that any multiple in between
+would do; a finite jump larger than this would be taken for a pole."""
+
+USUAL = 1e-3
+"""The usual size is the median, or this share of the largest value where most are zero."""
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """Lower and upper ends of G functionals over a set of θ; NaN if no member was found.
+
+    The gaps are the distances of both ends from the values at members, zero without an end.
+    Certified ends are proven: no
+    member lies beyond them. Settled ones are proven, or were audited with `probes` θ, none of which
+    was a member beyond them.
+    """
+
+    lower: FloatArray
+    upper: FloatArray
+    gaps: FloatArray  # (2, G): of the lower and of the upper end
+    certified: BoolArray
+    settled: BoolArray
+    probes: int
+    evaluations: int
+    seconds: float
+
+    @classmethod
+    def empty(cls, width: int, *, certified: bool = False) -> Bounds:
+        """Return the bounds over an empty set."""
+        nan = np.full(width, np.nan)
+        yes = np.ones(width, dtype=np.bool_)
+        return cls(nan, nan, np.stack([nan, nan]), yes & certified, yes, 0, 0, 0.0)
+
+    @property
+    def gap(self) -> FloatArray:
+        """The larger gap of each functional: shape (G,)."""
+        return np.asarray(self.gaps.max(axis=0))
+
+    def of(self, index: int) -> Bounds:
+        """Return the bounds of one functional."""
+        at = slice(index, index + 1)
+        return replace(
+            self,
+            lower=self.lower[at],
+            upper=self.upper[at],
+            gaps=self.gaps[:, at],
+            certified=self.certified[at],
+            settled=self.settled[at],
+        )
+
+    def mapped(self, monotone: Callable[[FloatArray], FloatArray]) -> Bounds:
+        """Return the bounds of a function of each functional that rises, or falls, throughout."""
+        ends = np.stack([monotone(self.lower), monotone(self.upper)])
+        members = np.stack(
+            [monotone(self.lower + self.gaps[0]), monotone(self.upper - self.gaps[1])]
+        )
+        with np.errstate(invalid="ignore"):
+            gaps = np.abs(ends - members)
+        gaps = np.where(np.isfinite(ends) & np.isfinite([self.lower, self.upper]), gaps, 0.0)
+        is_falling = bool((ends[0] > ends[1]).any())
+        return replace(
+            self,
+            lower=ends.min(axis=0),
+            upper=ends.max(axis=0),
+            gaps=gaps[::-1] if is_falling else gaps,
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[Bounds]) -> Bounds:
+        """Put the bounds of several searches together."""
+        return cls(
+            np.concatenate([part.lower for part in parts]),
+            np.concatenate([part.upper for part in parts]),
+            np.concatenate([part.gaps for part in parts], axis=1),
+            np.concatenate([part.certified for part in parts]),
+            np.concatenate([part.settled for part in parts]),
+            sum(part.probes for part in parts),
+            sum(part.evaluations for part in parts),
+            sum(part.seconds for part in parts),
+        )
+
+
+def search_joint(fitted: FittedRegion, g: Functionals, *, probes: int) -> Bounds:
+    """Search for the ends of a few functionals over the joint region."""
+    outline = outline_of(fitted)
+    if outline.rays is None:
+        return Bounds.empty(g(outline.estimate[None]).shape[1])
+    ranks = fitted.rank_function()
+    depth = Depth(fitted.accepted, len(outline.estimate))
+    members = outline.members()
+    return _search(
+        g,
+        lambda theta: depth(ranks(theta)[0]),
+        outline.window,
+        [ranks],
+        fitted.search_rng(),
+        is_defined=fitted.is_defined,
+        known=members,
+        probes=probes,
+        radius=depth.radius,
+        members=members,
+        **JOINT,
+    )
+
+
+def focused_statistic(fitted: FittedRegion, focused: Focused, *, alone: bool) -> Statistic:
+    """Return what is ranked by: the score of the functional, `alone` where sets can be proven.
+
+    Elsewhere the region's own statistic is added to it, which keeps θ out that fit badly but not
+    along the functional.
+    """
+    return focused if alone else Combined(focused, fitted.statistic)
+
+
+class FocusedSearch:
+    """The θ accepted by the statistic of one functional, and by the joint region beside it."""
+
+    def __init__(
+        self,
+        fitted: FittedRegion,
+        gradient: Callable[[FloatArray], FloatArray],
+        *,
+        alone: bool,
+    ) -> None:
+        self.fitted = fitted
+        statistic = focused_statistic(fitted, Focused(gradient), alone=alone)
+        m = fitted.accepted.m
+        spent = max(1, int(NUISANCE * m))
+        self.focused = AcceptedRanks(m, 1, min(m, round(fitted.accepted.coverage * m) + spent))
+        self.joint = AcceptedRanks(m, 1, m - spent)
+        self.depth, self.joint_depth = (
+            Depth(self.focused, 1),
+            Depth(self.joint, fitted.n_parameters),
+        )
+        self.ranks, self.joint_ranks = (
+            fitted.rank_function(statistic),
+            fitted.rank_function(),
+        )
+
+    def inside(self, theta: FloatArray) -> FloatArray:
+        """Return how deep θ (T, d) is inside the set; positive for members."""
+        depths = self.depth(self.ranks(theta)[0])
+        kept = depths > 0
+        if kept.any():
+            joint = self.joint_depth(self.joint_ranks(theta[kept])[0])
+            depths[kept] = np.minimum(depths[kept], joint)
+        return depths
+
+    def bounds(self, g: Functionals, *, probes: int) -> Bounds:
+        """Search for the ends of the functional."""
+        fitted, outline = self.fitted, outline_of(self.fitted)
+        rng = fitted.search_rng()
+        window = outline.window
+        if not self.inside(window.origin[None])[0] > 0:
+            best, _ = most_compatible(self.ranks, window, fitted.accepted, rng)
+            steps = rng.standard_normal((START_POINTS, len(best)))
+            tried = np.vstack([best, window.theta(steps)])
+            kept = self.inside(tried) > 0
+            if not kept.any():
+                return Bounds.empty(1)
+            window = window_at(fitted.model, fitted.sample, tried[np.argmax(kept)])
+        known = window.coordinates(outline.window.theta(outline.members()))
+        options = {"radius": self.depth.radius, "members": known, **FOCUSED}
+        counters = [self.ranks, self.joint_ranks]
+        return _search(
+            g,
+            self.inside,
+            window,
+            counters,
+            rng,
+            is_defined=fitted.is_defined,
+            known=known,
+            probes=probes,
+            **options,
+        )
+
+
+def _search(
+    g: Functionals,
+    inside: Membership,
+    window: Window,
+    counters: Sequence[RankFunction],
+    rng: np.random.Generator,
+    *,
+    is_defined: Callable[[FloatArray], BoolArray],
+    known: FloatArray,
+    probes: int,
+    **options: Any,
+) -> Bounds:
+    """Find the bounds of g over the members.
+
+    Each search is followed by an audit with fresh probes. Members that it finds outside are where
+    the next search starts from as well, until an audit finds none.
+    """
+    started, before = time.perf_counter(), sum(ranks.evaluations for ranks in counters)
+
+    def both_signs(theta: FloatArray) -> FloatArray:
+        values = g(theta)
+        return np.concatenate([values, -values], axis=1)
+
+    settled, n_probes = False, 0
+    for _ in range(AUDITS if probes else 1):
+        ends = largest(both_signs, inside, window, rng, **options)
+        # of -g: the lower ends with their sign reversed
+        upper, lower = np.split(ends.bound, 2)
+        top, bottom = np.split(ends.value, 2)
+        poles = passes_infinity(g, inside, window, np.vstack([known, ends.members]))
+        upper, lower = np.where(poles, np.inf, upper), np.where(poles, np.inf, lower)
+        if not probes:
+            break
+        known = np.vstack([known, ends.members])
+        theta = draw_probes(window, known, ends.members, probes, rng)
+        n_probes += probes
+        with np.errstate(all="ignore"):
+            beyond = both_signs(window.theta(ends.members * (1 + AUDIT_SLACK)))
+            number = np.arange(beyond.shape[1])
+            # of each number the values at the ends of its own ascents, which are in a row
+            own = beyond.reshape(len(number), -1, len(number))[number, :, number]
+            upper, lower = np.fmax([upper, lower], np.split(np.fmax.reduce(own, axis=1), 2))
+            missed = both_signs(theta) > np.concatenate([upper, lower])
+            theta = theta[missed.any(axis=1)]
+            theta = theta[is_defined(theta)] if len(theta) else theta
+            theta = theta[inside(theta) > 0] if len(theta) else theta
+        if not len(theta):
+            settled = True
+            break
+        values = np.nan_to_num(both_signs(theta), nan=-np.inf).max(axis=0)
+        upper, lower = np.maximum([upper, lower], np.split(values, 2))
+        known = np.vstack([known, window.coordinates(theta)])
+        options["members"] = known
+    with np.errstate(invalid="ignore"):
+        gaps = np.stack([lower - bottom, upper - top])
+    gaps = np.where(np.isfinite(gaps), gaps, 0.0)
+    evaluations = sum(ranks.evaluations for ranks in counters) - before
+    seconds = time.perf_counter() - started
+    no = np.zeros(len(upper), dtype=np.bool_)
+    return Bounds(-lower, upper, gaps, no, no | settled, n_probes, evaluations, seconds)
+
+
+def passes_infinity(
+    g: Functionals, inside: Membership, window: Window, members: FloatArray
+) -> BoolArray:
+    """Return which functionals change sign through infinity between members: they have no ends.
+
+    The dose of even odds, -a/b, is an example: where the region holds slopes b of both signs, every
+    dose is that of some member. Changes of sign are looked for on straight paths from the origin to
+    the members (coordinates z), and count if both sides of the pole are members.
+    """
+    shares = np.linspace(0.0, 1.0, PATH_POINTS)
+    z = shares[:, None, None] * members
+    with np.errstate(all="ignore"):
+        values = g(window.theta(z.reshape(-1, members.shape[1])))
+    # relative to the median: doses far from zero, such as years, change sign at the pole and back
+    # again so close to it that no point lies between
+    medians = np.array([_median(column) for column in values.T])
+    values = (values - medians).reshape(PATH_POINTS, len(members), -1)
+    found = np.zeros(values.shape[-1], dtype=np.bool_)
+    step, member, which = np.nonzero(np.sign(values[1:]) * np.sign(values[:-1]) < 0)
+    if not len(which):
+        return found
+
+    def theta_at(share: FloatArray) -> FloatArray:
+        return window.theta(members[member] * share[:, None])
+
+    def value_at(share: FloatArray) -> FloatArray:
+        with np.errstate(all="ignore"):
+            every = g(theta_at(share))
+        return np.asarray(every[np.arange(len(which)), which] - medians[which])
+
+    low, high = shares[step], shares[step + 1]
+    sign = np.sign(value_at(low))
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        same = np.sign(value_at(middle)) == sign
+        low, high = np.where(same, middle, low), np.where(same, high, middle)
+    huge = POLE * np.array([_usual_size(column) for column in np.moveaxis(values, -1, 0)])[which]
+    poles = (np.abs(value_at(low)) > huge) & (np.abs(value_at(high)) > huge)
+    if poles.any():
+        sides = np.concatenate([theta_at(low)[poles], theta_at(high)[poles]])
+        before, after = np.split(inside(sides) > 0, 2)
+        found[which[poles][before & after]] = True
+    return found
+
+
+def _median(values: FloatArray) -> float:
+    finite = values[np.isfinite(values)]
+    return float(np.median(finite)) if len(finite) else 0.0
+
+
+def _usual_size(values: FloatArray) -> float:
+    sizes = np.abs(values[np.isfinite(values)])
+    return max(float(np.median(sizes)), USUAL * float(sizes.max())) if len(sizes) else 0.0

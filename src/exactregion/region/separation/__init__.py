@@ -1,0 +1,1 @@
+"""Directions in which a region has no end, in exact arithmetic, and membership at infinity."""

@@ -1,0 +1,84 @@
+"""Probes, and searches that are audited by them."""
+
+import numpy as np
+import pytest
+
+import exactregion as er
+from exactregion.models import Psychometric
+from exactregion.region.search.extremes import Extremes
+from exactregion.region.search.probes import draw_probes
+
+
+def psychometric(seed):
+    rng = np.random.default_rng([50, seed])
+    level = np.linspace(-2, 2, 7)
+    correct = rng.binomial(40, 0.5 + 0.48 / (1 + np.exp(-2 * level)))
+    model = Psychometric(guess=0.5, lapse="free")
+    region = er.ConfidenceRegion(model, n_resamples=199, rng=seed)
+    return region.fit(level, np.column_stack([correct, 40 - correct]))
+
+
+def test_probes_stay_within_the_bounds_of_parameters():
+    outline = psychometric(0).outline()
+    members = outline.members()
+    theta = draw_probes(outline.window, members, members, 3000, np.random.default_rng(0))
+    assert theta.shape == (3000, 3)
+    assert np.isfinite(theta).all()
+    assert ((theta[:, 2] >= 0) & (theta[:, 2] <= 1)).all()
+    assert np.abs(theta[:, :2]).max() > 1e4  # some look for regions without an end
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_few_members_lie_outside_an_audited_interval(seed):
+    region = psychometric(seed)
+    table = region.intervals(joint=True)
+    assert (table["probes"] > 0).all()
+    outline = region.outline()
+    known = outline.members()
+    theta = draw_probes(outline.window, known, known, 5000, np.random.default_rng(1))
+    members = theta[region.contains(theta)]
+    assert len(members) > 200
+    slack = np.nan_to_num(0.05 * (table["upper"] - table["lower"]), posinf=0.0).astype(float)
+    outside = (members < table["lower"].to_numpy() - slack) | (
+        members > table["upper"].to_numpy() + slack
+    )
+    assert outside.any(axis=1).mean() <= 0.01
+
+
+def test_steep_psychometric_functions_have_no_end():
+    """A step between two levels fits as well, however steep."""
+    region = psychometric(1)
+    theta = np.array([[1e5 * shift, 1e5, 0.05] for shift in np.linspace(-2, 2, 41)])
+    assert region.contains(theta).any()
+    assert region.intervals(joint=True).loc["x", "upper"] == np.inf
+
+
+def test_a_search_that_keeps_missing_members_says_so(monkeypatch):
+    region = er.ConfidenceRegion("probit", n_resamples=99, rng=0)
+    x = np.linspace(-2, 2, 40)
+    region.fit(x, (np.random.default_rng(2).random(40) < 1 / (1 + np.exp(-x))).astype(int))
+    steps = np.array([[0.5, 0.0], [-0.5, 0.0], [0.0, 0.5], [0.0, -0.5]])
+    draws = region.outline().window.theta(steps)
+    assert region.contains(draws).all()
+
+    def stay(g, inside, window, rng, **options):
+        """Stay where the search started."""
+        values = g(window.origin[None])[0]
+        return Extremes(values, values, np.zeros((len(values), 2)))
+
+    for module in (er.region.search.ends, er.region.search.pointwise):
+        monkeypatch.setattr(module, "AUDITS", 1)
+        monkeypatch.setattr(module, "draw_probes", lambda *args: draws)
+        monkeypatch.setattr(module, "largest", stay)
+    table = region.intervals(joint=True, certify=False)
+    assert (table["status"] == "unsettled").all()
+    assert (table["upper"] >= draws.max(axis=0)).all()
+    assert region.band(x[:2], certify=False).status == "unsettled"
+
+
+def test_the_gap_of_a_half_open_interval_is_that_of_its_end():
+    x, y = np.array([1.0, 2.0, 2.0, 3.0, 4.0]), np.array([0, 0, 1, 1, 1])
+    region = er.ConfidenceRegion("logistic", n_resamples=99, rng=0).fit(x, y)
+    slope = region.intervals(joint=True).loc["x"]
+    assert slope["status"] == "unbounded above"
+    assert 0 < slope["gap"] < 0.05 * (slope["estimate"] - slope["lower"])
