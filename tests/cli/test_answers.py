@@ -379,7 +379,7 @@ def test_separated_data_have_open_intervals(run, save):
 
 
 def test_an_empty_region_rejects_the_family(run, save):
-    path = save("k,n,x\n" + "".join(f"{300 * (3 <= x <= 8)},300,{x}\n" for x in range(12)))
+    path = save("k,n,x\n" + "".join(f"{60 * (3 <= x <= 8)},60,{x}\n" for x in range(12)))
     ask = ("fit", path, "--outcome", "k", "--trials", "n", "--inputs", "x", "--resamples", "39")
     done = run(*ask, "--at", "x=3", "--fail-below", "0.05")
     assert done.code == 1

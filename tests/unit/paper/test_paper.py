@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binom, chi2
 
 import exactregion as er
-from exactregion.paper import figure, paper, setting
+from exactregion.paper import paper, setting
 from exactregion.paper.paper import enclosing_box, study
 from exactregion.paper.setting import THRESHOLD, LikelihoodRatio, two_stripes
 
@@ -205,7 +205,7 @@ def test_empty_and_unbounded_regions_are_drawn(small):
     stripes = type(small.stripes)(p=(0.4, 0.6), scale=(0.8, np.inf))
     regions = {**small.regions, "score": emptied}
     done = type(small)(**{**vars(small), "regions": regions, "stripes": stripes})
-    drawn = figure.draw(done)
+    drawn = paper.draw(done)
     assert len(drawn.subfigs[0].axes) == len(EXACT) + 1
 
 
@@ -219,7 +219,7 @@ def test_figure_leaves_global_settings_alone(small):
     import matplotlib as mpl
 
     before = dict(mpl.rcParams)
-    figure.draw(small)
+    paper.draw(small)
     assert dict(mpl.rcParams) == before
 
 
