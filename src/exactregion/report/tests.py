@@ -89,7 +89,7 @@ def _table(result: ExactTestResult) -> Table:
 
 
 def misfit_section(result: ExactTestResult) -> Section:
-    """Say which kind of misfit is clearest, what each part thought, and how much is off."""
+    """Say which kind of misfit is clearest, what each part found, and how much is off."""
     surprising = result.pvalue <= wording.SURPRISE
     words = [wording.misfit_text(result)] if surprising else []
     words.append(
