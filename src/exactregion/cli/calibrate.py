@@ -90,15 +90,8 @@ def calibrate(
     output: opt.Output,
     reading: opt.Reading,
     file: str = opt.FILE,
-    more: list[str] | None = opt.argument(
-        "FILE…",
-        "More Parquet files that belong to the same data: tested piece by piece, without a belt, "
-        "however large they are.",
-        None,
-    ),
-    cluster: str | None = opt.option(
-        opt.METHOD, "ADDRESS", "Of a Dask scheduler whose workers see the Parquet files; no belt."
-    ),
+    more: list[str] | None = opt.MORE,
+    cluster: str | None = opt.CLUSTER,
     test_only: bool = opt.flag(
         "--test-only", "The p-value without the belt: quick for large files.", opt.METHOD
     ),
@@ -114,7 +107,8 @@ def calibrate(
 
     The outcomes must be held out: not used to fit what predicts. With several models, --fail-below
     looks at their p-values adjusted for their number; with --by, at those of the groups. With many
-    rows hardly any predictions pass a test; --fail-above goes by how far off they are.
+    rows hardly any predictions pass a test; --fail-above goes by how far off they are. Several
+    files, or a cluster, are tested piece by piece, without a belt.
     """
     guards = read_guards(fail_above)
     _check_belt_options(guards, grid, output, belt=not (test_only or more or cluster))
@@ -352,7 +346,7 @@ def show_groups(groups: pd.DataFrame, page: Page) -> None:
         "Adjusted p-values (Holm) may be looked at together: if all groups are calibrated, one or "
         "more is 0.05 or less at most 5 times in 100."
     )
-    page.paragraph(*filter(None, [kinds_of_misfit(groups)]))
+    page.paragraph(kinds_of_misfit(groups))
 
 
 def read_guards(texts: Sequence[str] | None) -> list[tuple[str, float]]:

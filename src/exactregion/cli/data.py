@@ -352,10 +352,8 @@ def _read_counts(table: Table, frame: pd.DataFrame, outcome: Outcome) -> npt.NDA
         _refuse_first(table, values, wrong, "hold whole numbers, 0 or more")
     if (k > t).any():
         row = frame.index[k > t][0]
-        raise InvalidValueError(
-            f"Column {k.name!r} must not exceed column {t.name!r}, but {table.where(row)} has "
-            f"{int(k.loc[row])} successes in {int(t.loc[row])} trials."
-        )
+        cell = f"{int(k.loc[row])} successes in {int(t.loc[row])} trials"
+        raise table.wrong_cell(str(k.name), row, f"not exceed column {t.name!r}", cell, "")
     return np.column_stack([k, t - k])
 
 
@@ -365,7 +363,4 @@ def _refuse_first(
     """Raise an error that names the first value that is wrong, if one is."""
     if wrong.any():
         row = values.index[wrong][0]
-        raise InvalidValueError(
-            f"Column {values.name!r} must {must}, but {table.where(row)} has "
-            f"{values.loc[row]:g}.{hint}"
-        )
+        raise table.wrong_cell(str(values.name), row, must, f"{values.loc[row]:g}", hint)

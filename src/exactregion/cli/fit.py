@@ -14,8 +14,8 @@ from exactregion.cli.data import Data, facts_of, read_data
 from exactregion.cli.output import (
     Page,
     Results,
+    draws_text,
     settings_record,
-    settings_text,
 )
 from exactregion.cli.places import read_effective, read_level_of, read_places
 from exactregion.data.sources import check_n_jobs
@@ -204,7 +204,7 @@ def _describe(
     family = next((name for name, known in MODELS.items() if known is kind), kind.__name__)
     level = percent(region.coverage_)
     page = Page(f"Which {family} curves fit?")
-    page.facts({**facts_of(head), "region": f"{level}, {settings_text(region)}"})
+    page.facts({**facts_of(head), "region": f"{level}, {draws_text(**settings_record(region))}"})
     names = ["parameter", "estimate", f"{level} interval"]
     rows = [[str(name), *estimate_and_interval(row)] for name, row in intervals.iterrows()]
     if joint is not None:
@@ -325,8 +325,8 @@ def _interval_records(table: pd.DataFrame | None) -> list[dict[str, Any]] | None
     """Return what JSON has of the intervals of parameters."""
     if table is None:
         return None
-    rows = table[INTERVAL].to_dict("index")
-    return [{"parameter": name, **row} for name, row in rows.items()]
+    records: list[Any] = table[INTERVAL].rename_axis("parameter").reset_index().to_dict("records")
+    return records
 
 
 def _prediction_records(

@@ -78,6 +78,10 @@ def argument(metavar: str, text: str, default: Any = ..., complete: Any = None) 
 
 
 FILE = argument("FILE", "CSV or Parquet file with a header; - reads CSV from standard input.")
+MORE = argument(
+    "FILE…", "More Parquet files that belong to the same data, however large they are.", None
+)
+CLUSTER = option(METHOD, "ADDRESS", "Of a Dask scheduler whose workers see the Parquet files.")
 JOBS = option(METHOD, "NUMBER", "Threads; the answer is the same with any number.")
 
 

@@ -25,6 +25,7 @@ from exactregion.data.files import json_text, regular_file, write_whole
 from exactregion.engine.progress import showing
 from exactregion.errors import FileAccessError, InvalidValueError, optional_module
 from exactregion.testing.result import ExactTestResult
+from exactregion.testing.segment_result import SegmentTestResult
 
 NARROWEST = 12
 """Names in a table keep this much room, however wide the numbers are."""
@@ -98,8 +99,8 @@ class Page:
         self._parts: list[RenderableType] = [Text(printable(heading), style="bold"), ""]
 
     def paragraph(self, *texts: str) -> None:
-        """Add sentences, each text with an empty line below."""
-        for text in texts:
+        """Add sentences, each text that is not empty with an empty line below."""
+        for text in filter(None, texts):
             self._parts += [Text(printable(text)), ""]
 
     def facts(self, facts: Mapping[str, str]) -> None:
@@ -159,17 +160,20 @@ def settings_record(tested: Any) -> dict[str, Any]:
     }
 
 
-def settings_text(tested: Any) -> str:
+def draws_text(statistic: str, resamples: int, seed: int | None) -> str:
     """Describe the same in words."""
-    record = settings_record(tested)
-    text = f"{record['statistic']}, {record['resamples']:,} resamples"
-    return text if record["seed"] is None else f"{text}, seed {record['seed']}"
+    text = f"{statistic}, {resamples:,} resamples"
+    return text if seed is None else f"{text}, seed {seed}"
+
+
+def pvalue_text(result: ExactTestResult | SegmentTestResult) -> str:
+    """Write a p-value and its rank."""
+    return f"{result.pvalue:.4g} (rank {result.rank:,} of {result.n_resamples + 1:,})"
 
 
 def facts_of_test(result: ExactTestResult) -> dict[str, str]:
     """Describe a test in words."""
-    rank = f"rank {result.rank:,} of {result.n_resamples + 1:,}"
-    return {"settings": settings_text(result), "p-value": f"{result.pvalue:.4g} ({rank})"}
+    return {"settings": draws_text(**settings_record(result)), "p-value": pvalue_text(result)}
 
 
 def check_target(option: str, path: Path, *, force: bool) -> None:

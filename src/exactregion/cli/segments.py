@@ -16,7 +16,7 @@ from exactregion.cli.data import (
     read_data,
     split_names,
 )
-from exactregion.cli.output import Page, Results
+from exactregion.cli.output import Page, Results, draws_text, pvalue_text
 from exactregion.plotting import wording
 
 EXAMPLES = """
@@ -55,12 +55,8 @@ def segments(
     output: opt.Output,
     reading: opt.Reading,
     file: str = opt.FILE,
-    more: list[str] | None = opt.argument(
-        "FILE…", "More Parquet files that belong to the same data, however large they are.", None
-    ),
-    cluster: str | None = opt.option(
-        opt.METHOD, "ADDRESS", "Of a Dask scheduler whose workers see the Parquet files."
-    ),
+    more: list[str] | None = opt.MORE,
+    cluster: str | None = opt.CLUSTER,
 ) -> None:
     """Find the segments of the rows in which predicted probabilities are off.
 
@@ -125,8 +121,6 @@ def _of_pieces(
 def _page(head: dict[str, Any], probability: str, result: er.SegmentTestResult, files: int) -> Page:
     combined = f", up to {result.depth} combined" if result.depth > 1 else ""
     fewer = f" ({result.left_out:,} with fewer left out)" if result.left_out else ""
-    seed = "" if result.seed is None else f", seed {result.seed}"
-    rank = f"rank {result.rank:,} of {result.n_resamples + 1:,}"
     page = Page("For whom are these predictions off?")
     page.facts(
         {
@@ -134,8 +128,8 @@ def _page(head: dict[str, Any], probability: str, result: er.SegmentTestResult, 
             "predictions": probability,
             "columns": f"{', '.join(result.columns)}{combined}",
             "segments": f"{len(result.table):,} of {result.min_rows:,} outcomes or more{fewer}",
-            "test": f"{result.method}, {result.n_resamples:,} resamples{seed}",
-            "p-value": f"{result.pvalue:.4g} ({rank})",
+            "test": draws_text(result.method, result.n_resamples, result.seed),
+            "p-value": pvalue_text(result),
         }
     )
     number = min(max(FEWEST, len(result.named(wording.SURPRISE))), MOST)

@@ -112,7 +112,7 @@ def show_models(table: pd.DataFrame, belts: er.CalibrationBelts | None, page: Pa
             found = belts[cells[0]].intervals.iterrows()
             cells += [" ".join(wording.estimate_and_interval(row)) for _, row in found]
     page.table(names, rows)
-    page.paragraph(*filter(None, [kinds_of_misfit(table)]))
+    page.paragraph(kinds_of_misfit(table))
 
 
 def kinds_of_misfit(table: pd.DataFrame, alpha: float | None = None) -> str:

@@ -97,6 +97,12 @@ class Table:
         """Say where a row is, counted from 1 without the header."""
         return f"row {row}" if self.line_of is None else f"row {row} (line {self.line_of(row)})"
 
+    def wrong_cell(self, name: str, row: int, must: str, cell: str, hint: str) -> InvalidValueError:
+        """Make the error for a cell that a column must not have."""
+        return InvalidValueError(
+            f"Column {name!r} must {must}, but {self.where(row)} has {cell}.{hint}"
+        )
+
     def column(self, name: str) -> Column:
         """Return a column; an error if there is none of this name, or more than one."""
         found = self.columns.count(name)
@@ -164,20 +170,15 @@ class Table:
             hint = f" Decimals are separated by {self.decimal!r} here (--decimal)."
         elif re.fullmatch(rf"{NUMBER}\s*%", cell):
             hint = " Write per cents as shares: 0.25, not 25%."
-        raise InvalidValueError(
-            f"Column {name!r} must hold numbers, but {self.where(int(wrong.index[0]))} has "
-            f"{cell!r}.{hint}"
-        )
+        raise self.wrong_cell(name, int(wrong.index[0]), "hold numbers", repr(cell), hint)
 
     def _check_size(self, name: str, column: Column) -> None:
         wrong = (column.values.abs() > LARGEST) & ~column.missing
         if wrong.any():
             row = int(column.values.index[wrong][0])
-            raise InvalidValueError(
-                f"Column {name!r} must hold numbers between -{LARGEST:g} and {LARGEST:g}, but "
-                f"{self.where(row)} has {str(column.cells.loc[row])[:20]}. If such cells have no "
-                "value, leave them empty."
-            )
+            must = f"hold numbers between -{LARGEST:g} and {LARGEST:g}"
+            hint = " If such cells have no value, leave them empty."
+            raise self.wrong_cell(name, row, must, str(column.cells.loc[row])[:20], hint)
 
     def _refuse_missing(self, columns: dict[str, Column], rows: int) -> NoReturn:
         name, column = next((n, c) for n, c in columns.items() if c.missing.any())
