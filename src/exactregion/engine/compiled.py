@@ -1,12 +1,13 @@
 """Compiled loops of the engines.
 
-`draw_labels` draws the labels of alternatives, and `add_runs` sums them over segments of rows. The
+`draw_labels` draws the labels of alternatives, `draw_known` those that all candidates of a window
+agree on, and `add_runs` sums them over segments of rows. The
 `follow_` loops go along a path of candidates, from one to the next by the labels that flip. Data
-sets are rows of `points` (m, r). The uniforms of
-a data row are sorted in `uniforms` (n, m-1), and `owner` has the data set of each. A column is a
-threshold of a data row (labels have one, counts one per trial); `place` is the number of uniforms
-below it, `above` and `below` are the uniforms next to it. Nothing is reordered or contracted by the
-compiler, so that every sum has the bits that NumPy gives.
+sets are rows of `points` (m, r). The uniforms of free labels are in `uniforms` (F,), those of data
+row j from `first[j]` to `first[j + 1]`, sorted, and `owner` has the data set of each. A column is a
+threshold of a data row (labels have one, counts one per trial); `place` is where the first uniform
+is that is not below it, `above` and `below` are the uniforms next to it. Nothing is reordered or
+contracted by the compiler, so that every sum has the bits that NumPy gives.
 """
 
 from __future__ import annotations
@@ -25,11 +26,14 @@ __all__ = [
     "METRIC",
     "add_runs",
     "centres",
+    "draw_known",
     "draw_labels",
     "follow_dense",
     "follow_labels",
     "follow_sparse",
     "largest",
+    "room_for",
+    "sorted_by_row",
     "thresholds_of",
 ]
 
@@ -80,21 +84,116 @@ def draw_labels(state: Any, thresholds: Any, observed: Any, seat: int, K: Any) -
     state[0], state[1], state[2], state[3] = a, b, c, count
 
 
+def room_for(number: int) -> tuple[Any, Any, Any]:
+    """Make room for rows, uniforms and data sets of as many free labels."""
+    return np.empty(number, np.int32), np.empty(number), np.empty(number, np.int32)
+
+
+@compiled
+def draw_known(
+    state: Any,
+    columns: Any,
+    low: Any,
+    high: Any,
+    observed: Any,
+    first: int,
+    seat: int,
+    K: Any,
+    free_row: Any,
+    free_uniform: Any,
+    free_owner: Any,
+) -> int:
+    """Fill the known successes K (q, b) of data sets first, first + 1, …, and list free labels.
+
+    A uniform below the limits [low, high) of a column is a success, one within them is free: all
+    that it decides is left out of K. Returns the number of free labels.
+
+    Parameters
+    ----------
+    state : ndarray of shape (4,), unsigned
+        State of SFC64; it is advanced, as by `draw_labels`.
+    columns : ndarray of shape (b + 1,)
+        Where the columns of each row begin.
+    low, high : ndarrays, unsigned
+        Limits of all columns, as `thresholds_of` gives them.
+    observed : ndarray of shape (b,)
+        Successes of the original, which is data set `seat`.
+    K : ndarray of shape (q, b)
+        Where the successes go.
+    free_row, free_uniform, free_owner : ndarrays
+        Where free labels go; one per uniform at most.
+    """
+    a, b, c, count = state[0], state[1], state[2], state[3]
+    one, three, eleven = np.uint64(1), np.uint64(3), np.uint64(11)
+    left, right = np.uint64(24), np.uint64(40)
+    number = 0
+    for i in range(K.shape[0]):
+        if first + i == seat:
+            for j in range(K.shape[1]):
+                K[i, j] = observed[j]
+            continue
+        for j in range(K.shape[1]):
+            x = a + b + count
+            count += one
+            a = b ^ (b >> eleven)
+            b = c + (c << three)
+            c = ((c << left) | (c >> right)) + x
+            u = x >> eleven
+            successes, free = 0, False
+            for column in range(columns[j], columns[j + 1]):
+                successes += u < low[column]
+                free |= (u >= low[column]) & (u < high[column])
+            K[i, j] = 0 if free else successes
+            if free:
+                free_row[number], free_owner[number] = j, first + i
+                free_uniform[number] = np.float64(u) * 2.0**-53
+                number += 1
+    state[0], state[1], state[2], state[3] = a, b, c, count
+    return number
+
+
+@compiled
+def sorted_by_row(b: int, row: Any, uniform: Any, owner: Any) -> Any:
+    """Sort the free labels of b rows by row, then by uniform.
+
+    Returns where each row begins (b + 1,), uniforms and data sets. A row has few free labels: they
+    are inserted one after the other.
+    """
+    first = np.zeros(b + 1, dtype=np.int64)
+    for j in row:
+        first[j + 1] += 1
+    for j in range(b):
+        first[j + 1] += first[j]
+    end = first.copy()
+    uniforms, owners = np.empty_like(uniform), np.empty_like(owner)
+    for k in range(len(row)):
+        j = row[k]
+        place = end[j]
+        while place > first[j] and uniforms[place - 1] > uniform[k]:
+            uniforms[place], owners[place] = uniforms[place - 1], owners[place - 1]
+            place -= 1
+        uniforms[place], owners[place] = uniform[k], owner[k]
+        end[j] += 1
+    return first, uniforms, owners
+
+
 @inlined
-def _moved(uniforms: Any, row: int, k: int, q: float) -> int:
-    """Count the uniforms of a data row below q, from the k-th on."""
-    while k < uniforms.shape[1] and uniforms[row, k] < q:
+def _moved(uniforms: Any, start: int, stop: int, k: int, q: float) -> int:
+    """Find the first uniform of a data row, start..stop - 1, that is not below q, from k on."""
+    while k < stop and uniforms[k] < q:
         k += 1
-    while k > 0 and uniforms[row, k - 1] >= q:
+    while k > start and uniforms[k - 1] >= q:
         k -= 1
     return k
 
 
 @inlined
-def _settle(uniforms: Any, row: int, k: int, c: int, place: Any, above: Any, below: Any) -> None:
+def _settle(
+    uniforms: Any, start: int, stop: int, k: int, c: int, place: Any, above: Any, below: Any
+) -> None:
     place[c] = k
-    above[c] = uniforms[row, k] if k < uniforms.shape[1] else np.inf
-    below[c] = uniforms[row, k - 1] if k > 0 else -np.inf
+    above[c] = uniforms[k] if k < stop else np.inf
+    below[c] = uniforms[k - 1] if k > start else -np.inf
 
 
 @compiled
@@ -237,6 +336,7 @@ def _measure(how: int, points: Any, centre: Any, W: Any, scale: float, mean: Any
 def follow_dense(
     thresholds: Any,
     rows: Any,
+    first: Any,
     uniforms: Any,
     owner: Any,
     place: Any,
@@ -259,13 +359,14 @@ def follow_dense(
             if below[c] < q <= above[c]:
                 continue
             row, old = rows[c], place[c]
-            new = _moved(uniforms, row, old, q)
+            start, stop = first[row], first[row + 1]
+            new = _moved(uniforms, start, stop, old, q)
             sign = 1.0 if new > old else -1.0
             for flip in range(min(old, new), max(old, new)):
-                i = owner[row, flip]
+                i = owner[flip]
                 for a in range(r):
                     points[i, a] += sign * features[row, a]
-            _settle(uniforms, row, new, c, place, above, below)
+            _settle(uniforms, start, stop, new, c, place, above, below)
         _measure(how, points, centre[t], W[t], scale, mean, out[t])
 
 
@@ -273,6 +374,7 @@ def follow_dense(
 def follow_sparse(
     thresholds: Any,
     rows: Any,
+    first: Any,
     uniforms: Any,
     owner: Any,
     place: Any,
@@ -296,13 +398,14 @@ def follow_sparse(
             if below[c] < q <= above[c]:
                 continue
             row, old = rows[c], place[c]
-            new = _moved(uniforms, row, old, q)
+            start, stop = first[row], first[row + 1]
+            new = _moved(uniforms, start, stop, old, q)
             sign = 1.0 if new > old else -1.0
             for flip in range(min(old, new), max(old, new)):
-                i = owner[row, flip]
+                i = owner[flip]
                 for e in range(starts[row], starts[row + 1]):
                     points[i, indices[e]] += sign * values[e]
-            _settle(uniforms, row, new, c, place, above, below)
+            _settle(uniforms, start, stop, new, c, place, above, below)
         _measure(how, points, centre[t], W[t], scale, mean, out[t])
 
 
@@ -310,6 +413,7 @@ def follow_sparse(
 def follow_labels(
     thresholds: Any,
     rows: Any,
+    first: Any,
     uniforms: Any,
     owner: Any,
     place: Any,
@@ -336,11 +440,12 @@ def follow_labels(
             if below[c] < q <= above[c]:
                 continue
             row, old = rows[c], place[c]
-            new = _moved(uniforms, row, old, q)
+            start, stop = first[row], first[row + 1]
+            new = _moved(uniforms, start, stop, old, q)
             sign = 1 if new > old else -1
             for flip in range(min(old, new), max(old, new)):
-                successes[row, owner[row, flip]] += sign
-            _settle(uniforms, row, new, c, place, above, below)
+                successes[row, owner[flip]] += sign
+            _settle(uniforms, start, stop, new, c, place, above, below)
         sums[:] = 0.0
         for j in range(n):
             for a in range(r):

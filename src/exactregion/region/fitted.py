@@ -12,18 +12,27 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import expit
+from scipy.special import logit as _logit
 
 from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.data.files import Record
 from exactregion.data.sample import Sample
 from exactregion.data.sources import number_of_workers
-from exactregion.engine import Paths, PreparedStatistic, check_batch, statistics_of_many
+from exactregion.engine import (
+    Paths,
+    PreparedStatistic,
+    SearchWindow,
+    check_batch,
+    statistics_of_many,
+)
 from exactregion.engine.progress import advance
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.models import Model, as_model
 from exactregion.models.base import check_probabilities, evaluated
 from exactregion.ranking import AcceptedRanks, pvalue_of, rank_of
-from exactregion.region.window import RankFunction
+from exactregion.region.rays import radius_of
+from exactregion.region.window import RankFunction, lengths_of, likely_parameters, window_at
 from exactregion.resampling import Resampling, blocks, check_n_resamples, integer_seed
 from exactregion.statistics import Candidates, Statistic, as_statistic
 
@@ -33,6 +42,10 @@ if TYPE_CHECKING:
 __all__ = ["Evaluation", "FittedRegion"]
 
 Result = TypeVar("Result")
+
+REACH = 3.2
+"""How far a search looks, in multiples of the distance at which a region is expected to end: rays
+go to 2.5 of them from an estimate that may be off the likelihood's."""
 
 KEPT_RESULTS = 16
 """Results kept per region: enough for a report, and a bound on memory where bands are computed at
@@ -159,7 +172,18 @@ class FittedRegion:
             batch=self.settings["batch"],
             n_jobs=self.settings["n_jobs"],
             paths=self._paths,
+            window=self._search_window,
         )
+
+    def _search_window(self) -> SearchWindow:
+        """Bound the probabilities of all θ that a search looks at, by standard errors."""
+        window = window_at(self.model, self.sample, likely_parameters(self.model, self.sample))
+        step = REACH * radius_of(self.accepted.high / (self.accepted.m + 1), len(window.origin))
+        examples = window.theta(np.array([[-1.0], [1.0]]) * step * np.eye(len(window.origin))[0])
+        at = self.candidates(window.origin[None])
+        # logits move by at most this much within the ellipsoid, where they are linear in θ
+        logits, spread = _logit(at.probabilities[0]), lengths_of(at.logit_gradient[0] @ window.axes)
+        return SearchWindow(expit(logits - step * spread), expit(logits + step * spread), examples)
 
     def ranks(
         self, theta: FloatArray, prepared: PreparedStatistic | None = None
