@@ -75,6 +75,10 @@ class Paths:
         """Leave the paths behind where an analysis is copied or sent elsewhere."""
         return Paths, (self.evaluated,)
 
+    def expect_many(self) -> None:
+        """Say that many θ are to come: a search begins with few."""
+        self.evaluated = max(self.evaluated, WORTH_A_PASS)
+
     @contextmanager
     def borrow(self) -> Iterator[PathSet]:
         """Take a set of paths that no other worker has, and put it back afterwards.

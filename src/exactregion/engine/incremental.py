@@ -74,6 +74,8 @@ def features_in_window(at: StatisticAt, resampling: Resampling) -> list[FloatArr
 def _constant(features: Any) -> Any:
     """Return features (n, r), dense or sparse, that all candidates share; None where they do not."""
     if isinstance(features, CandidateFeatures):
+        if features.rows is not None:
+            return features.rows
         distinct = once(features.values)
         same = bool((distinct[1:] == distinct[:1]).all())
         return np.ascontiguousarray(distinct[0].T) if same else None
@@ -142,13 +144,13 @@ def _measure_of(term: TermAt, m: int) -> tuple[int, FloatArray, FloatArray, floa
     if isinstance(measure, Largest):
         return compiled.LARGEST, np.zeros((T, 0)), np.ascontiguousarray(term.metric), 1.0
     features: Any = term.features
-    if isinstance(features, SharedFeatures) and isinstance(features.values, np.ndarray):
+    rows = features.values if isinstance(features, SharedFeatures) else features.rows
+    if isinstance(rows, np.ndarray):
         # as `SharedFeatures.centre` does it, without the threads of a matrix product
         P, inputs = term.candidates.probabilities, term.candidates.inputs
         precision = 2.0 ** probability_bits(inputs.extent)
-        centre = compiled.centres(
-            P, inputs.trials, precision, features.values, features.unit, BLOCK_ROWS
-        )
+        unit = features.unit if features.unit.ndim == 1 else features.unit[0]
+        centre = compiled.centres(P, inputs.trials, precision, rows, unit, BLOCK_ROWS)
     else:
         centre = np.ascontiguousarray(term.centre.T)
     if isinstance(measure, Whitened):

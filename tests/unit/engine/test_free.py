@@ -5,7 +5,7 @@ import pytest
 from support.truths import STATISTICS
 
 import exactregion as er
-from exactregion.engine import PreparedStatistic, evaluate, incremental, statistics_of
+from exactregion.engine import PreparedStatistic, SearchWindow, evaluate, incremental, statistics_of
 from exactregion.engine.free import FreeLabels
 from exactregion.statistics import Combined, Discrepancy, Embedding, Score
 from exactregion.statistics.focused import Focused
@@ -103,7 +103,7 @@ def test_outside_of_the_window(drawn):
 
 @pytest.mark.usefixtures("large")
 @pytest.mark.parametrize("contradicted", [False, True])
-def test_certain_rows(drawn, contradicted):
+def test_certain_rows(drawn, monkeypatch, contradicted):
     """Predictions of exactly 0 and 1 stay so for every θ near the estimate."""
     rng = np.random.default_rng(2)
     p = np.concatenate([rng.uniform(0.05, 0.95, size=200), np.zeros(5), np.ones(5)])
@@ -112,6 +112,10 @@ def test_certain_rows(drawn, contradicted):
     region = er.ConfidenceRegion("recalibration", n_resamples=39, rng=0, confidence_level=0.9)
     region.fit(p, y)
     theta = np.array([0.0, 1.0]) + 0.05 * rng.normal(size=(9, 2))
+    P = region.fitted_.candidates(theta).probabilities
+    # an outcome that contradicts every positive slope leaves the estimate elsewhere
+    window = SearchWindow(P.min(axis=0), P.max(axis=0), theta[:2])
+    monkeypatch.setattr(type(region.fitted_), "_search_window", lambda self: window)
     Z = region.fitted_.statistics(theta)
     np.testing.assert_array_equal(Z, by_blocks(region, theta))
     assert not drawn
