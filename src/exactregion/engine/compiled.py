@@ -42,23 +42,41 @@ CENTRE, MEAN, METRIC, LARGEST = 0, 1, 2, 3
 
 
 def thresholds_of(p: Any) -> Any:
-    """⌈2⁵³ p⌉, exactly: shape (b,), unsigned."""
-    return np.ceil(np.ldexp(p, 53)).astype(np.uint64)
+    """⌈2⁵³ p⌉, exactly: shape (b,)."""
+    return np.ceil(np.ldexp(p, 53)).astype(np.int64)
+
+
+@compiled
+def _draw(state: Any, numbers: Any) -> None:
+    """Fill in the 53 leading bits of random numbers, and advance the state of SFC64.
+
+    NumPy's uniforms are these numbers divided by 2⁵³. So U < p is the same as number < ⌈2⁵³ p⌉, and
+    the uniforms need not be made. Comparisons are left to other loops: one that does nothing but
+    draw is four times as fast.
+    """
+    a, b, c, count = state[0], state[1], state[2], state[3]
+    one, three, eleven = np.uint64(1), np.uint64(3), np.uint64(11)
+    left, right = np.uint64(24), np.uint64(40)
+    for j in range(len(numbers)):
+        x = a + b + count
+        count += one
+        a = b ^ (b >> eleven)
+        b = c + (c << three)
+        c = ((c << left) | (c >> right)) + x
+        numbers[j] = np.int64(x >> eleven)
+    state[0], state[1], state[2], state[3] = a, b, c, count
 
 
 @compiled
 def draw_labels(state: Any, thresholds: Any, observed: Any, seat: int, K: Any) -> None:
     """Fill the labels K (q, b) of q data sets, row after row.
 
-    NumPy's uniforms are U = ⌊x / 2¹¹⌋ / 2⁵³ of 64 random bits x. So U < p is the same as
-    ⌊x / 2¹¹⌋ < ⌈2⁵³ p⌉, and the uniforms need not be made: the bits of SFC64 are compared.
-
     Parameters
     ----------
     state : ndarray of shape (4,), unsigned
         State of SFC64; it is advanced.
-    thresholds : ndarray of shape (b,), unsigned
-        A label is 1 where the random number is below.
+    thresholds : ndarray of shape (b,)
+        A label is 1 where the random number is below; see `thresholds_of`.
     observed : ndarray of shape (b,)
         Labels of the original.
     seat : int
@@ -66,22 +84,14 @@ def draw_labels(state: Any, thresholds: Any, observed: Any, seat: int, K: Any) -
     K : ndarray of shape (q, b)
         Where the labels go.
     """
-    a, b, c, count = state[0], state[1], state[2], state[3]
-    one, three, eleven = np.uint64(1), np.uint64(3), np.uint64(11)
-    left, right = np.uint64(24), np.uint64(40)
+    numbers = np.empty(K.shape[1], dtype=np.int64)
     for i in range(K.shape[0]):
         if i == seat:
-            for j in range(K.shape[1]):
-                K[i, j] = observed[j]
+            K[i] = observed
             continue
+        _draw(state, numbers)
         for j in range(K.shape[1]):
-            x = a + b + count
-            count += one
-            a = b ^ (b >> eleven)
-            b = c + (c << three)
-            c = ((c << left) | (c >> right)) + x
-            K[i, j] = (x >> eleven) < thresholds[j]
-    state[0], state[1], state[2], state[3] = a, b, c, count
+            K[i, j] = numbers[j] < thresholds[j]
 
 
 def room_for(number: int) -> tuple[Any, Any, Any]:
@@ -114,8 +124,8 @@ def draw_known(
         State of SFC64; it is advanced, as by `draw_labels`.
     columns : ndarray of shape (b + 1,)
         Where the columns of each row begin.
-    low, high : ndarrays, unsigned
-        Limits of all columns, as `thresholds_of` gives them.
+    low, high : ndarrays
+        Limits of these columns, as `thresholds_of` gives them.
     observed : ndarray of shape (b,)
         Successes of the original, which is data set `seat`.
     K : ndarray of shape (q, b)
@@ -123,32 +133,38 @@ def draw_known(
     free_row, free_uniform, free_owner : ndarrays
         Where free labels go; one per uniform at most.
     """
-    a, b, c, count = state[0], state[1], state[2], state[3]
-    one, three, eleven = np.uint64(1), np.uint64(3), np.uint64(11)
-    left, right = np.uint64(24), np.uint64(40)
+    b = K.shape[1]
+    numbers = np.empty(b, dtype=np.int64)
+    is_free = np.zeros((b + 7) // 8 * 8, dtype=np.uint8)
+    eights = is_free.view(np.uint64)  # most are zero, and are passed over eight at a time
+    labels = len(low) == b and (columns[1:] - columns[:-1] == 1).all()
     number = 0
     for i in range(K.shape[0]):
         if first + i == seat:
-            for j in range(K.shape[1]):
-                K[i, j] = observed[j]
+            K[i] = observed
             continue
-        for j in range(K.shape[1]):
-            x = a + b + count
-            count += one
-            a = b ^ (b >> eleven)
-            b = c + (c << three)
-            c = ((c << left) | (c >> right)) + x
-            u = x >> eleven
-            successes, free = 0, False
-            for column in range(columns[j], columns[j + 1]):
-                successes += u < low[column]
-                free |= (u >= low[column]) & (u < high[column])
-            K[i, j] = 0 if free else successes
-            if free:
-                free_row[number], free_owner[number] = j, first + i
-                free_uniform[number] = np.float64(u) * 2.0**-53
-                number += 1
-    state[0], state[1], state[2], state[3] = a, b, c, count
+        _draw(state, numbers)
+        if labels:
+            for j in range(b):
+                K[i, j] = numbers[j] < low[j]
+            for j in range(b):
+                is_free[j] = (numbers[j] >= low[j]) & (numbers[j] < high[j])
+        else:
+            for j in range(b):
+                successes, free = 0, False
+                for column in range(columns[j], columns[j + 1]):
+                    successes += numbers[j] < low[column]
+                    free |= (numbers[j] >= low[column]) & (numbers[j] < high[column])
+                is_free[j] = free
+                K[i, j] = 0 if free else successes
+        for eight in range(len(eights)):
+            if eights[eight] == 0:
+                continue
+            for j in range(8 * eight, 8 * eight + 8):
+                if is_free[j]:
+                    free_row[number], free_owner[number] = j, first + i
+                    free_uniform[number] = numbers[j] * 2.0**-53
+                    number += 1
     return number
 
 

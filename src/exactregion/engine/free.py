@@ -153,13 +153,22 @@ class FreeLabels:
                 generator = resampling.draws.of_block(rows.start // BLOCK_ROWS)
                 state = generator.bit_generator.state["state"]["state"].copy()
                 columns = ends[rows.start : rows.stop + 1]
+                here = slice(columns[0], columns[-1])
                 observed = successes[rows].astype(precision)
                 in_block = []
                 for first in range(0, resampling.m, GROUP):
                     q = min(GROUP, resampling.m - first)
                     labels = K[: q * b].reshape(q, b)
                     number = compiled.draw_known(
-                        state, columns, low, high, observed, first, resampling.seat, labels, *found
+                        state,
+                        columns - columns[0],
+                        low[here],
+                        high[here],
+                        observed,
+                        first,
+                        resampling.seat,
+                        labels,
+                        *found,
                     )
                     in_block.append([array[:number].copy() for array in found])
                     add_products(points[first : first + q], labels, Phi)
