@@ -6,7 +6,7 @@ Recalibration is logistic in the logit of a predicted probability.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -101,6 +101,13 @@ class LinearModel(Model):
     def evaluate(self, theta: FloatArray, X: Any) -> FloatArray:
         """Compute F of the linear predictor."""
         return self.inverse_link(self.linear_predictor(theta, as_matrix(X, self.feature_names)))
+
+    def on_rows(self, X: Any) -> Callable[[FloatArray], FloatArray] | None:
+        """Read the columns once; a subclass may evaluate in a way of its own."""
+        if type(self).evaluate is not LinearModel.evaluate:
+            return None
+        columns = as_matrix(X, self.feature_names)
+        return lambda theta: self.inverse_link(self.linear_predictor(theta, columns))
 
     def differentiate(self, theta: FloatArray, X: Any) -> FloatArray:
         """Compute slope(η) · (1, x)."""
@@ -256,6 +263,13 @@ class CLogLog(LinearModel):
         return np.asarray(u * k_slope)
 
 
+def _recalibrated(theta: FloatArray, score: FloatArray) -> FloatArray:
+    """Compute expit(a + b · score), with 0 · ∞ = 0."""
+    a, b = theta[:, :1], theta[:, 1:]
+    with np.errstate(invalid="ignore", over="ignore"):
+        return np.asarray(expit(a + np.where(b == 0, 0.0, b * score)))
+
+
 class Recalibration(Model):
     """Recalibrated probabilities, P_θ(Y=+1|p) = expit(intercept + slope · logit p).
 
@@ -284,10 +298,14 @@ class Recalibration(Model):
 
     def evaluate(self, theta: FloatArray, X: Any) -> FloatArray:
         """Compute expit(a + b logit p), with 0 · ∞ = 0."""
+        return _recalibrated(theta, self._logits(X))
+
+    def on_rows(self, X: Any) -> Callable[[FloatArray], FloatArray] | None:
+        """Compute the logits once; a subclass may evaluate in a way of its own."""
+        if type(self).evaluate is not Recalibration.evaluate:
+            return None
         score = self._logits(X)
-        a, b = theta[:, :1], theta[:, 1:]
-        with np.errstate(invalid="ignore", over="ignore"):
-            return np.asarray(expit(a + np.where(b == 0, 0.0, b * score)))
+        return lambda theta: _recalibrated(theta, score)
 
     def differentiate(self, theta: FloatArray, X: Any) -> FloatArray:
         """Compute (1, logit p)."""

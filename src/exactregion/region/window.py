@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import xlog1py, xlogy
 
 from exactregion._typing import FloatArray, IntArray
 from exactregion.data.sample import Sample
@@ -53,6 +54,10 @@ errors: about half its digits are exact."""
 
 EXTREME = 256
 """Gradients beyond 2²⁵⁶, or below 2⁻²⁵⁶, are worked on in other units: squares would overflow."""
+
+CERTAIN = 2.0**-53
+"""Probabilities closer to 0 or 1 count as this close for trials that were added to the data: rows
+that are certain would have no likelihood at all otherwise."""
 
 RANDOM_STARTS = 8
 """Further starting points for families with bounds, whose likelihood may have several maxima."""
@@ -220,6 +225,13 @@ def _maximise(
         with np.errstate(divide="ignore", invalid="ignore"):
             terms = successes * np.log(P) + (trials - successes) * np.log1p(-P)
         total = float(np.where(trials > 0, terms, 0.0).sum())
+        if not np.isfinite(total):
+            # rows that are certain: outcomes count as they are, and trials that are added a little
+            likely = np.clip(P, CERTAIN, 1 - CERTAIN)
+            pseudo = extra / 2 * (np.log(likely) + np.log1p(-likely))
+            failures = inputs.trials - sample.successes
+            terms = xlogy(sample.successes, P) + xlog1py(failures, -P) + pseudo
+            total = float(terms.sum())
         return total if np.isfinite(total) else -np.inf
 
     highest, damping = log_likelihood(theta), 1e-3
