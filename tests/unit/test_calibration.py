@@ -178,7 +178,7 @@ def test_memory_maps_of_many_rows_are_not_summarised(tmp_path, monkeypatch):
     """The test of very many rows remembers bins; the belt must still see every row."""
     searched = []
 
-    def not_searched(region, p):
+    def not_searched(region, p, certify):
         searched.append(len(region.fitted_.sample))
         raise InterruptedError
 
@@ -248,8 +248,8 @@ def test_the_dictionary_of_a_belt(calibrated):
     content = json.loads(json.dumps(calibrated.to_dict(), allow_nan=False))
     assert content["pvalue"] == calibrated.pvalue
     assert content["coverage"] == 0.95
-    keys = "status contradicted gap certified intervals departures largest_deviation mean_deviation"
-    assert list(content["belt"]) == keys.split()
+    keys = "degree status contradicted gap certified intervals departures"
+    assert list(content["belt"]) == [*keys.split(), "largest_deviation", "mean_deviation"]
     assert content["belt"]["largest_deviation"]["upper"] == calibrated.largest_deviation.upper
     assert [row["parameter"] for row in content["belt"]["intervals"]] == ["intercept", "slope"]
     assert len(calibrated.to_dict(grid=True)["belt"]["lower"]) == 201

@@ -49,7 +49,7 @@ def test_calibration_is_zero_and_one():
 
 def test_names_and_bounds():
     model = Recalibration()
-    assert repr(model) == "Recalibration()"
+    assert repr(model) == "Recalibration(degree=1)"
     assert model.parameter_names == ("intercept", "slope")
     assert model.bounds == ((-np.inf, np.inf),) * 2
     assert model.bind(["p"]) is model
