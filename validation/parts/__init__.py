@@ -7,6 +7,7 @@ PARTS = (
     "psychometric",
     "calibration",
     "belts",
+    "degrees",
     "misfit",
     "goodness",
     "hypotheses",

@@ -123,6 +123,13 @@ def calibrate(
     cluster: str | None = opt.option(
         opt.METHOD, "ADDRESS", "Of a Dask scheduler whose workers see the Parquet files; no belt."
     ),
+    degree: int = opt.option(
+        opt.METHOD,
+        "1, 2 or 3",
+        "Highest power of the logit in the curves of the belt: 1 is straight on the logit scale, "
+        "2 and 3 can bend.",
+        1,
+    ),
     test_only: bool = opt.flag(
         "--test-only", "The p-value without the belt: quick for large files.", opt.METHOD
     ),
@@ -141,14 +148,16 @@ def calibrate(
     rows hardly any predictions pass a test; --fail-above goes by how far off they are.
     """
     guards = read_guards(fail_above)
-    _check_belt_options(guards, grid, output, belt=not (test_only or more or cluster))
+    _check_belt_options(guards, grid, degree, output, belt=not (test_only or more or cluster))
     check_outcome(predictions, [*predictions.probability, *(predictions.by or ())])
     results = Results(output, output.alpha(search.resamples))
     files = [file, *(more or ())]
     if more or cluster is not None:
         found = _test_pieces(files, cluster, predictions, search, output)
     else:
-        found = _test_file(file, predictions, search, output, reading, test_only=test_only)
+        found = _test_file(
+            file, predictions, search, output, reading, degree=None if test_only else degree
+        )
     tests, belts, groups = found.tests, found.belts, found.groups
     names, first = list(tests), next(iter(tests.values()))
     one = len(tests) == 1
@@ -205,8 +214,8 @@ def _page(found: Found, table: pd.DataFrame) -> Page:
     if not one:
         total = int(first.question.trials.sum())
         page.paragraph(wording.answer_of_several(table["pvalue_holm"].to_dict(), calibration=True))
-        coverage = None if belts is None else belts[name].coverage
-        page.paragraph(wording.guarantee_of_several(total, coverage))
+        of_belts = () if belts is None else (belts[name].coverage, belts[name].degree)
+        page.paragraph(wording.guarantee_of_several(total, *of_belts))
     elif belts is None:
         page.paragraph(wording.answer_of_test(first), wording.guarantee_of_test(first))
     else:
@@ -218,13 +227,21 @@ def _page(found: Found, table: pd.DataFrame) -> Page:
     return page
 
 
-def _check_belt_options(guards: list[Guard], grid: bool, output: opt.Output, *, belt: bool) -> None:
+def _check_belt_options(
+    guards: list[Guard], grid: bool, degree: int, output: opt.Output, *, belt: bool
+) -> None:
     if guards and not belt:
         raise InvalidValueError(
             "--fail-above goes by the belt: leave out --test-only, --cluster and further files."
         )
     if grid and not (belt and output.json):
         raise InvalidValueError("--grid goes with --json, and with a belt.")
+    if degree != 1 and not belt:
+        raise InvalidValueError(
+            "--degree is that of the belt: leave out --test-only, --cluster and further files."
+        )
+    if degree not in wording.RECALIBRATION:
+        raise InvalidValueError(f"--degree must be 1, 2 or 3. Got {degree} instead.")
 
 
 def _test_file(
@@ -234,9 +251,10 @@ def _test_file(
     output: opt.Output,
     reading: opt.Reading,
     *,
-    test_only: bool,
+    degree: int | None,
 ) -> Found:
-    """Test one file that is read as a whole."""
+    """Test one file that is read as a whole, with a belt of this degree or with none."""
+    test_only = degree is None
     if search.statistic is not None and not test_only:
         raise InvalidValueError(
             "--statistic goes with --test-only: the belt comes with a test of its own."
@@ -260,7 +278,7 @@ def _test_file(
                     "Add --test-only."
                 )
         belts = er.CalibrationBelts()
-        searched = {"confidence_level": level, "n_jobs": search.jobs, **settings}
+        searched = {"confidence_level": level, "n_jobs": search.jobs, "degree": degree, **settings}
         for name, p in models.items():
             what = "belt" if len(models) == 1 else f"belt of {shorten(name, 20)}"
             with showing(what, show=output.progress):
@@ -373,7 +391,12 @@ def _show_numbers(belt: er.CalibrationBelt, page: Page) -> None:
     """Put the recalibration and the deviations of one belt on the page."""
     level = wording.percent(belt.coverage)
     page.table(
-        [wording.RECALIBRATION, "estimate", f"{level} interval, individual", "if calibrated"],
+        [
+            wording.RECALIBRATION[belt.degree],
+            "estimate",
+            f"{level} interval, individual",
+            "if calibrated",
+        ],
         [
             (str(name), *wording.estimate_and_interval(row), wording.CALIBRATED[str(name)])
             for name, row in belt.intervals.iterrows()

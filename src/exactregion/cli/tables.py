@@ -17,7 +17,7 @@ def show_models(table: pd.DataFrame, belts: er.CalibrationBelts | None, page: Pa
     names = ["model", "p-value", "adjusted"]
     rows = [[name, f"{p:.4g}", f"{q:.4g}"] for name, p, q in _pvalues(table)]
     if belts is not None:
-        names += ["intercept", "slope"]
+        names += next(iter(belts.values())).region.parameter_names_
         for cells in rows:
             found = belts[cells[0]].intervals.iterrows()
             cells += [" ".join(wording.estimate_and_interval(row)) for _, row in found]

@@ -43,7 +43,7 @@ def page_of_belt(belt: CalibrationBelt, title: str | None = None, id: str = "") 
                     _figure(display, id),
                     Words(_departures(belt), listed=True),
                     interval_table(
-                        f"{wording.RECALIBRATION.capitalize()}: individual {level} intervals",
+                        f"{_family(belt).capitalize()}: individual {level} intervals",
                         belt.intervals,
                     ),
                     _deviations(belt),
@@ -57,8 +57,8 @@ def page_of_belt(belt: CalibrationBelt, title: str | None = None, id: str = "") 
         assumptions=[
             "Rows are independent of each other.",
             "The predictions were not fitted to these outcomes: the rows were held out.",
-            f"For the belt and its intervals: the true curve is a {wording.RECALIBRATION} of the "
-            "predictions, expit(intercept + slope · logit p). The p-value needs no such form.",
+            f"For the belt and its intervals: the true curve is a {_family(belt)} of the "
+            f"predictions, {_formula(belt)}. The p-value needs no such form.",
         ],
         code=code_of(belt),
     )
@@ -74,7 +74,7 @@ def _deviations(belt: CalibrationBelt) -> Table:
 
 def _departures(belt: CalibrationBelt) -> list[str]:
     if belt.status == "empty":
-        return [f"No {wording.RECALIBRATION} of the predictions fits, so there is no belt to draw."]
+        return [f"No {_family(belt)} of the predictions fits, so there is no belt to draw."]
     if not belt.departures:
         return ["The diagonal stays within the belt everywhere."]
     sentences = []
@@ -87,17 +87,29 @@ def _departures(belt: CalibrationBelt) -> list[str]:
     return sentences
 
 
+def _family(belt: CalibrationBelt) -> str:
+    return wording.RECALIBRATION[belt.degree]
+
+
+def _formula(belt: CalibrationBelt) -> str:
+    """Write the curves of the belt with the names of their parameters."""
+    bends = ("square · (logit p)²", "cube · (logit p)³")[: belt.degree - 1]
+    return f"expit({' + '.join(('intercept', 'slope · logit p', *bends))})"
+
+
 def _meaning(belt: CalibrationBelt) -> list[str]:
     more = {
         "empty": "The intervals assume such a curve, against which the outcomes are evidence.",
         "unbounded": "The belt is of an unbounded set: the outcomes set no limit somewhere.",
         "disconnected": "The belt is of a set in several pieces, and fills the gaps between them.",
     }
+    bends = belt.degree > 1
     lines = [
-        "The curves are expit(intercept + slope · logit p); calibrated predictions have intercept "
-        "0 and slope 1. An intercept above 0 means that outcomes are more frequent than predicted, "
-        "below 0 less frequent. A slope below 1 means that predictions are too extreme, above 1 "
-        "not extreme enough."
+        f"The curves are {_formula(belt)}; calibrated predictions have intercept 0 and slope 1"
+        f"{', and square and cube 0' if bends else ''}. An intercept above 0 means "
+        "that outcomes are more frequent than predicted, below 0 less frequent. A slope below 1 "
+        f"means that predictions are too extreme, above 1 not extreme enough"
+        f"{'; of a curve that bends this is said around p = 0.5' if bends else ''}."
     ]
     return [*lines, more[belt.status]] if belt.status in more else lines
 

@@ -65,6 +65,7 @@ def page_of_several(
         guarantee=wording.guarantee_of_several(
             int(first.question.trials.sum()),
             None if belts is None else next(iter(belts.values())).coverage,
+            1 if belts is None else next(iter(belts.values())).degree,
         ),
         verdict="against" if table["pvalue_holm"].min() <= wording.SURPRISE else "fits",
         facts=[fact for fact in facts if fact[0] not in OF_EACH],
@@ -91,13 +92,14 @@ def _tables_of_models(
     tables = [Table("Exact tests", ["Model", "Mean prediction", "p", "p, adjusted"], rows)]
     if belts is None:
         return tables
-    level = wording.percent(next(iter(belts.values())).coverage)
+    any_belt = next(iter(belts.values()))
+    level, family = wording.percent(any_belt.coverage), wording.RECALIBRATION[any_belt.degree]
     rows = [
         [wording.shortened(name, 120), str(parameter), *wording.estimate_and_interval(row)]
         for name, belt in belts.items()
         for parameter, row in belt.intervals.iterrows()
     ]
-    caption = f"{wording.RECALIBRATION.capitalize()}: individual {level} intervals"
+    caption = f"{family.capitalize()}: individual {level} intervals"
     return [*tables, Table(caption, ["Model", "", "Estimate", "Interval"], rows)]
 
 

@@ -114,6 +114,7 @@ MODELS = [
         np.column_stack([THETAS[:, :2], np.linspace(0, 0.1, 40)]),
     ),
     (models.Recalibration(), 1 / (1 + np.exp(-X[:, 0])), THETAS[:, :2]),
+    (models.Recalibration(degree=2), 1 / (1 + np.exp(-X[:, 0])), THETAS),
 ]
 
 
