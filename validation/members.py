@@ -19,8 +19,8 @@ from exactregion.region.intervals import _differences, functional_interval
 from exactregion.region.natural import natural_region
 from exactregion.region.proofs.inputs import can_enclose
 from exactregion.region.ratios import LinearRatios
+from exactregion.region.search.candidates import draw_probes
 from exactregion.region.search.ends import FocusedSearch
-from exactregion.region.search.probes import draw_probes
 
 __all__ = ["Attack", "Reported", "attacked", "reported_by"]
 
@@ -293,7 +293,9 @@ def climb(
         start, one, other = rng.integers(len(z), size=(3, 2 * len(z)))
         factor = rng.choice([0.3, 1.0, 2.0], size=(len(start), 1))
         jitter = 10.0 ** rng.uniform(-4, -1, size=(len(start), 1)) * np.maximum(spread, 1e-9)
-        steps = factor * (z[one] - z[other]) + jitter * rng.standard_normal((len(start), z.shape[1]))
+        steps = factor * (z[one] - z[other]) + jitter * rng.standard_normal(
+            (len(start), z.shape[1])
+        )
         tried = z[start] + steps
         tried_heights = height(tried)
         worthwhile = tried_heights > np.median(heights)
