@@ -62,7 +62,7 @@ def _weibull(theta: np.ndarray, x: np.ndarray) -> np.ndarray:
     return np.asarray(0.5 + (0.5 - lapse) * -np.expm1(-((x / scale) ** shape)))
 
 
-def _named(name: str) -> tuple[Any, np.ndarray, np.ndarray, Any]:
+def named(name: str) -> tuple[Any, np.ndarray, np.ndarray, Any]:
     """The family, inputs and counts of a case of the docs, and its threshold."""
     if name == "Weibull tutorial":
         answers = er.datasets.two_afc()
@@ -97,7 +97,7 @@ def _even(theta: np.ndarray) -> float:
     return float(-theta[0] / theta[1]) if theta[1] else np.inf
 
 
-def _drawn(settings: dict[str, Any], rng: np.random.Generator) -> tuple[Any, np.ndarray, Any]:
+def drawn(settings: dict[str, Any], rng: np.random.Generator) -> tuple[Any, np.ndarray, Any]:
     """Draw data that are not separated."""
     d, n = settings["parameters"], settings["n"]
     columns = max(1, d - 1)
@@ -120,10 +120,10 @@ def rows(settings: dict[str, Any], repetition: int) -> list[dict[str, Any]]:
     rng = generator(settings, repetition)
     d = settings["parameters"]
     if settings["family"] in NAMED:
-        model, X, y, threshold = _named(settings["family"])
+        model, X, y, threshold = named(settings["family"])
         modes = {"searched": False}
     else:
-        model, X, y = _drawn(settings, rng)
+        model, X, y = drawn(settings, rng)
         is_linear = settings["family"] in ("logistic", "probit", "cloglog")
         threshold = EVEN if d == 2 and is_linear else None
         modes = {"certified": True if d == 3 else None, "searched": False}

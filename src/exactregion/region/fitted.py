@@ -253,12 +253,15 @@ class FittedRegion:
             probabilities=inputs.to_user_order(P[0]),
         )
 
-    def search_rng(self) -> np.random.Generator:
+    def search_rng(self, turn: int = 0) -> np.random.Generator:
         """Return a new generator for one search: fixed by the seed, independent of the draws.
 
-        Each search has its own, so that its result does not depend on what was searched before.
+        Each search has its own, so that its result does not depend on what was searched before; a
+        search that is repeated has another one at each turn.
         """
-        seed = np.random.SeedSequence(self.resampling.entropy, spawn_key=(2,))
+        seed = np.random.SeedSequence(
+            self.resampling.entropy, spawn_key=(2, turn)[: 1 + (turn > 0)]
+        )
         return np.random.default_rng(seed)
 
     def cached(self, key: Hashable, make: Callable[[], Result]) -> Result:

@@ -102,6 +102,15 @@ class Window:
         z = np.linalg.solve(self.axes, (theta - self.origin).T).T
         return np.asarray(z, dtype=np.float64)
 
+    def scaled(self, z: FloatArray, factors: FloatArray) -> FloatArray:
+        """Return the coordinates of multiples of θ, but for parameters between two bounds.
+
+        Predictors that are a multiple of another have the same zeros: sets of steep curves, which
+        have no end, are cones of such multiples.
+        """
+        is_open = np.isinf(self.bounds).any(axis=1)
+        return self.coordinates(self.theta(z) * np.where(is_open, factors, 1.0))
+
 
 def window_at(model: Model, sample: Sample, origin: FloatArray) -> Window:
     """Return coordinates around θ from the Fisher information there."""
