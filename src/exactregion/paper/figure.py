@@ -83,8 +83,10 @@ def draw_paper(done: Study) -> Figure:
         _mark_truth_in(last, done.box)
         last.set_title(f"(d) {round(100 * CONFIDENCE_LEVEL)} % confidence sets")
         figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)
-        figure.supxlabel("$p$")
-        figure.supylabel(r"$\lambda$")
+        for ax in axes[1]:
+            ax.set_xlabel("$p$")
+        for ax in axes[:, 0]:
+            ax.set_ylabel(r"scale $\lambda$")
     return figure
 
 
