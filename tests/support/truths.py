@@ -103,6 +103,8 @@ EDGE_CASES = {
 STATISTICS = {
     "neighborhood": er.statistics.Neighborhood(),
     "neighborhood, uniform": er.statistics.Neighborhood(measure="uniform", nodes=64),
+    "neighborhood, Monte Carlo": er.statistics.Neighborhood(measure="monte_carlo", nodes=64),
+    "polynomial": er.statistics.Discrepancy("polynomial"),
     "smoother": er.statistics.Neighborhood(kernel="gaussian"),
     "embedding": er.statistics.Embedding(),
     "discrepancy": er.statistics.Discrepancy(),

@@ -1,11 +1,14 @@
-"""The figure of the paper's experiment: rank maps, and all regions in one panel.
+"""Two figures of the paper's experiment: the paper's own, and one with more regions.
 
-As wide as one column of a two-column paper, in colours that do not depend on telling red from
+The paper's has the ranks of three regions, dark where they are low, and their outlines (panels a to
+d). The extended one adds Algorithm II, score, combined, the likelihood ratio and the stripes. Both
+are as wide as one column of a two-column paper, in colours that do not depend on telling red from
 green.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -53,33 +56,73 @@ The likelihood-ratio region is filled instead, so that lines on its edge stay vi
 
 FILL = "0.85"
 
+PAPER_PANELS = {
+    "I_knn": "Algorithm I (kNN) ranks",
+    "I_gaussian": "Algorithm I (Gauss) ranks",
+    "III_gaussian": "Algorithm III (Gauss) ranks",
+}
+"""Panels (a), (b) and (c) of the paper's figure, and their titles."""
 
-def draw(done: Study) -> Figure:
-    """Draw the rank maps and the regions of a study."""
+
+def draw_paper(done: Study) -> Figure:
+    """Draw the figure of the paper: three rank maps, and the outlines of the three regions."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(3.5, 3.75))
+        figure.set_layout_engine("constrained", w_pad=0.03, h_pad=0.03, hspace=0.02, wspace=0.02)
+        axes = figure.subplots(2, 2, sharex=True, sharey=True)
+        _rank_maps(figure, axes, done, PAPER_PANELS)
+        last = axes[1, 1]
+        handles = []
+        for key in PAPER_PANELS:
+            _outline(last, done.regions[key].fine, **LINES[key])
+            handles.append(Line2D([], [], **LINES[key], label=TITLES[key]))
+        _mark_truth_in(last, done.box)
+        last.set_title(f"(d) {round(100 * CONFIDENCE_LEVEL)} % confidence sets")
+        figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)
+        for ax in axes[1]:
+            ax.set_xlabel("$p$")
+        for ax in axes[:, 0]:
+            ax.set_ylabel(r"scale $\lambda$")
+    return figure
+
+
+def draw_extended(done: Study) -> Figure:
+    """Draw the rank maps and the outlines of all regions of a study."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    mapped = [key for key, found in done.regions.items() if found.ranks is not None]
+    mapped = {
+        key: TITLES.get(key, key) for key, found in done.regions.items() if found.ranks is not None
+    }
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(3.5, 7.2))
         figure.set_layout_engine("constrained", w_pad=0.02, h_pad=0.02, hspace=0.0, wspace=0.0)
         parts: Any = figure.subfigures(2, 1, height_ratios=(1.55, 1))
         upper, lower = parts
         axes = upper.subplots(-(-len(mapped) // 2), 2, sharex=True, sharey=True, squeeze=False)
-        colours = {"cmap": "cividis_r", "vmin": 0.5, "vmax": done.m + 0.5}
-        for letter, key, ax in zip(ascii_lowercase, mapped, axes.flat, strict=False):
-            found = done.regions[key]
-            grid: Any = found.ranks
-            image = ax.pcolormesh(*grid.axes, grid.ranks.T, rasterized=True, **colours)
-            _outline(ax, found.fine, color="white", linewidth=0.7)
-            _mark_truth_in(ax, done.box)
-            ax.set_title(f"({letter}) {TITLES.get(key, key)}")
-        bar = upper.colorbar(image, ax=axes, location="top", aspect=45, shrink=0.96, pad=0.015)
-        _label_ranks(bar, round(found.coverage * done.m), done.m)
+        _rank_maps(upper, axes, done, mapped)
         upper.supxlabel("$p$")
         upper.supylabel(r"scale $\lambda$")
         _draw_regions(lower.subplots(), done, letter=ascii_lowercase[len(mapped)])
     return figure
+
+
+def _rank_maps(figure: Any, axes: Any, done: Study, titles: Mapping[str, str]) -> None:
+    """Draw one rank map per region, dark where ranks are low, and a colour bar above them."""
+    colours = {"cmap": "Blues_r", "vmin": 0.5, "vmax": done.m + 0.5}
+    for letter, (key, title), ax in zip(ascii_lowercase, titles.items(), axes.flat, strict=False):
+        found = done.regions[key]
+        grid: Any = found.ranks
+        image = ax.pcolormesh(*grid.axes, grid.ranks.T, rasterized=True, **colours)
+        _outline(ax, found.fine, color="black", linewidth=0.7)
+        _mark_truth_in(ax, done.box)
+        ax.set_title(f"({letter}) {title}")
+    bar = figure.colorbar(image, ax=axes, location="top", aspect=45, shrink=0.96, pad=0.015)
+    _label_ranks(bar, round(found.coverage * done.m), done.m)
 
 
 def save(figure: Figure, file: BinaryIO, kind: str) -> None:
@@ -121,8 +164,8 @@ def _mark_truth_in(ax: Axes, box: FloatArray) -> None:
 def _label_ranks(bar: Any, q: int, m: int) -> None:
     regular = {1, *range(m // 5, m, m // 5), m} if m >= 10 else {1, m}
     bar.set_ticks(sorted({tick for tick in regular if abs(tick - q) > m / 20} | {q}))
-    bar.set_label(f"rank among {m}; white line: the region, rank ≤ {q}")
-    bar.ax.axvline(q + 0.5, color="white", linewidth=0.9)
+    bar.set_label(f"rank among {m}; black line: the region, rank ≤ {q}")
+    bar.ax.axvline(q + 0.5, color="black", linewidth=0.9)
     bar.ax.tick_params(pad=1)
 
 

@@ -74,6 +74,8 @@ STATISTICS = [
     statistics.Discrepancy(kernels.Precomputed(GRAM.tolist())),
     statistics.Embedding(kernels.Matern(nu=2.5)),
     statistics.Embedding(kernels.Poisson(0.3)),
+    statistics.Embedding(kernels.Polynomial(3, 0.5)),
+    statistics.Neighborhood(k=3, measure="monte_carlo", nodes=40, seed=5),
     statistics.Embedding(kernels.Gaussian()),
     statistics.Neighborhood(k=np.int64(4)),
     statistics.Neighborhood(
