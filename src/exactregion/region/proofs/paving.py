@@ -449,6 +449,7 @@ def _classify(
                 part = boxes[chunk]
                 lowest, highest = rule.ranks(part, index, complete=complete)
                 boxes.verdicts[index][chunk] = part.verdicts[index]
+                boxes.cells[index][chunk] = part.cells[index]
                 accepted = rule.accepted
                 is_inside[chunk] &= (accepted.low <= lowest) & (highest <= accepted.high)
                 is_open[chunk] &= (lowest <= accepted.high) & (highest >= accepted.low)
