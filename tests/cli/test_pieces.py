@@ -75,7 +75,7 @@ def test_several_csv_files(run, parts, tmp_path):
 
 
 def test_nobody_answers(run, parts, monkeypatch):
-    monkeypatch.setattr("exactregion.cli.calibrate.CLUSTER_TIMEOUT", "1s")
+    monkeypatch.setattr("exactregion.cli.data.CLUSTER_TIMEOUT", "1s")
     done = run("calibrate", parts[0], *COLUMNS, "--cluster", "tcp://127.0.0.1:1")
     assert done.code == 2
     assert "Nobody answers at 'tcp://127.0.0.1:1'" in done.err

@@ -15,6 +15,7 @@ import typer
 
 from exactregion._version import __version__
 from exactregion.cli import calibrate, examples, fit, segments, test
+from exactregion.cli.options import check_repeated
 from exactregion.cli.output import COMMAND, plain_streams, printable
 from exactregion.errors import ArgumentError, ExactRegionError
 
@@ -27,26 +28,23 @@ PIPE_CLOSED = 141
 OPTIONS = {
     "X": "--inputs",
     "at": "--ed",
-    "by": "--by",
     "candidate": "--probability",
     "y_prob": "--probability",
     "y_true": "--outcome",
     "confidence_level": "--confidence",
     "input": "--ed",
-    "min_rows": "--min-rows",
     "n_jobs": "--jobs",
     "n_resamples": "--resamples",
     "pos_label": "--positive",
     "probability": "--ed",
-    "relative_to": "--relative-to",
     "rng": "--seed",
     "theta": "--parameters",
     "y": "--outcome",
     **{
-        name: f"--{name}"
+        name: f"--{name.replace('_', '-')}"
         for name in (
-            *("bins", "depth", "formula", "guess", "lapse", "locations", "model", "segments"),
-            "statistic",
+            *("bins", "by", "depth", "formula", "guess", "lapse", "locations", "min_rows"),
+            *("model", "relative_to", "segments", "statistic"),
         )
     },
 }
@@ -115,11 +113,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
     COMMAND.set(shlex.join(["exactregion", *words]))
     try:
         plain_streams()
-        code = command.main(
-            args=words,
-            prog_name="exactregion",
-            standalone_mode=False,
-        )
+        chosen = command.commands.get(words[0]) if words else None  # type: ignore[attr-defined]
+        check_repeated(words[1:], () if chosen is None else chosen.params)
+        code = command.main(args=words, prog_name="exactregion", standalone_mode=False)
         sys.stdout.flush()
     except SystemExit as end:
         # Typer and Rich exit with 1 when nobody reads the pipe; our commands never do

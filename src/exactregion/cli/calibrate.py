@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 import exactregion as er
 from exactregion.cli import options as opt
@@ -15,13 +15,13 @@ from exactregion.cli.data import (
     check_outcome,
     check_probabilities,
     facts_of,
+    head_of_pieces,
+    pieces,
     read_data,
     split_names,
 )
-from exactregion.cli.guards import Guard, guard_text, read_guards
-from exactregion.cli.output import Page, Results, facts_of_test, settings_record, shorten
-from exactregion.cli.tables import group_records, kinds_of_groups, show_groups, show_models
-from exactregion.data.table import check_file
+from exactregion.cli.output import Page, Results, facts_of_test, settings_record
+from exactregion.cli.test import decision, kinds_of_misfit, show_models
 from exactregion.engine.progress import showing
 from exactregion.errors import InvalidValueError, optional_module
 from exactregion.plotting import wording
@@ -39,7 +39,8 @@ Examples:
 MANY_GROUPS = 50
 """More groups than this, most of them with one row, are no groups."""
 
-CLUSTER_TIMEOUT = "20s"
+LIMITS = ("lower", "upper", "mean-lower", "mean-upper")
+"""What --fail-above may name: limits of the largest deviation, and of the mean one."""
 
 
 @dataclass(frozen=True)
@@ -71,14 +72,6 @@ class Found:
     groups: pd.DataFrame | None = None
     files: int = 1
 
-    @property
-    def facts(self) -> dict[str, str]:
-        """Describe the data for people."""
-        facts = facts_of(self.head)
-        if self.files > 1:
-            facts["rows"] += f" in {self.files:,} files"
-        return facts
-
     def record(self, name: str, *, grid: bool) -> dict[str, Any]:
         """Describe test and belt of one model for programs, but for what all models share."""
         test = self.tests[name]
@@ -87,23 +80,6 @@ class Found:
         else:
             described = self.belts[name].to_dict(grid=grid)
         return {key: value for key, value in described.items() if key not in settings_record(test)}
-
-    def model_records(self, table: pd.DataFrame, *, grid: bool) -> list[dict[str, Any]]:
-        """Describe each of several models."""
-        adjusted = table["pvalue_holm"]
-        return [
-            {"probability": name, "pvalue_holm": adjusted[name], **self.record(name, grid=grid)}
-            for name in self.tests
-        ]
-
-    def guarded(self, guards: list[Guard]) -> list[dict[str, Any]]:
-        """Say what each guard found, of each model where there are several."""
-        several = len(self.tests) > 1
-        return [
-            ({"probability": name} if several else {}) | guard.record(belt)
-            for name, belt in (self.belts or {}).items()
-            for guard in guards
-        ]
 
 
 @opt.with_options
@@ -159,34 +135,38 @@ def calibrate(
             file, predictions, search, output, reading, degree=None if test_only else degree
         )
     tests, belts, groups = found.tests, found.belts, found.groups
-    names, first = list(tests), next(iter(tests.values()))
-    one = len(tests) == 1
-    table = table_of(tests, "model")
+    names, one, table = list(tests), len(tests) == 1, table_of(tests, "model")
+    records = {name: found.record(name, grid=grid) for name in names}
+    guarded = [
+        ({} if one else {"probability": name}) | guard_record(belt, *guard)
+        for name, belt in (belts or {}).items()
+        for guard in guards
+    ]
     content: dict[str, Any] = {
         "command": "calibrate",
         "file": " ".join(files),
         **found.head,
         "probability": names[0] if one else names,
         "by": found.by[0] if len(found.by) == 1 else found.by or None,
-        **settings_record(first),
-        **(found.record(names[0], grid=grid) if one else {}),
-        "models": None if one else found.model_records(table, grid=grid),
+        **settings_record(tests[names[0]]),
+        **(records[names[0]] if one else {}),
+        "models": None,
         "groups": None if groups is None else group_records(groups),
-        "fail_above": found.guarded(guards) or None,
+        "fail_above": guarded or None,
     }
-    page = _page(found, table)
-    pvalue, decided = first.pvalue, "p ="
-    reason = "" if pvalue <= wording.SURPRISE else wording.misfit_text(first)
     if not one:
-        pvalue, decided = float(table["pvalue_holm"].min()), "the smallest adjusted p-value is"
-        reason = kinds_of_groups(table, results.alpha)
+        adjusted = table["pvalue_holm"]
+        content["models"] = [
+            {"probability": name, "pvalue_holm": adjusted[name], **records[name]} for name in names
+        ]
+    page = _page(found, table)
+    page.paragraph(*map(guard_text, guarded))
+    pvalue, decided, reason = decision(tests, table, results.alpha)
     if groups is not None:
         pvalue = float(groups["pvalue_holm"].min())
         decided = "the smallest adjusted p-value of a group is"
-        reason = kinds_of_groups(groups, results.alpha)
-    found_above = content["fail_above"] or []
-    page.paragraph(*(guard_text(record) for record in found_above))
-    failed = any(record["exceeded"] for record in found_above)
+        reason = kinds_of_misfit(groups, results.alpha)
+    failed = any(record["exceeded"] for record in guarded)
     result: Any = tests if belts is None else belts
     result = result[names[0]] if one else result
     results.finish(
@@ -199,7 +179,8 @@ def _page(found: Found, table: pd.DataFrame) -> Page:
     page, belts = Page("Are these predictions calibrated?"), found.belts
     name, first = next(iter(found.tests.items()))
     one = len(found.tests) == 1
-    facts = {**found.facts, "predictions": ", ".join(found.tests), **facts_of_test(first)}
+    facts = facts_of(found.head, files=found.files) | {"predictions": ", ".join(found.tests)}
+    facts |= facts_of_test(first)
     if one:
         facts |= wording.size_facts(first.size)
     else:
@@ -228,7 +209,7 @@ def _page(found: Found, table: pd.DataFrame) -> Page:
 
 
 def _check_belt_options(
-    guards: list[Guard], grid: bool, degree: int, output: opt.Output, *, belt: bool
+    guards: Sequence[Any], grid: bool, degree: int, output: opt.Output, *, belt: bool
 ) -> None:
     if guards and not belt:
         raise InvalidValueError(
@@ -260,43 +241,40 @@ def _test_file(
             "--statistic goes with --test-only: the belt comes with a test of its own."
         )
     level = opt.read_level(search.confidence)
-    columns = opt.Columns(predictions.outcome, predictions.trials, predictions.positive)
     named: dict[str, Any] = {"numbers": predictions.probability, "groups": predictions.by or ()}
-    data = read_data(file, columns, reading, **named, quiet=output.quiet)
+    data = read_data(file, predictions, reading, **named, quiet=output.quiet)
     for name in data.numbers:
         check_probabilities(data, name)
     y, models = data.y, {name: data.frame[name] for name in data.numbers}
     settings = search.settings | {"pos_label": data.positive}
-    n_groups = _number_of_groups(data)
-    output.alpha(search.resamples, len(models) * max(1, n_groups))
+    output.alpha(search.resamples, len(models) * max(1, _number_of_groups(data)))
     belts = groups = None
-    if not test_only:
+    if test_only:
+        settings["statistic"] = search.statistic
+        tests = _tests_of(models, y, settings)
+    else:
         for name, p in models.items():
             if p.isin([0, 1]).all():
                 raise InvalidValueError(
                     f"Column {name!r} holds only 0 and 1, which leave no room for a belt. "
                     "Add --test-only."
                 )
-        belts = er.CalibrationBelts()
-        searched = {"confidence_level": level, "n_jobs": search.jobs, "degree": degree, **settings}
-        for name, p in models.items():
-            what = "belt" if len(models) == 1 else f"belt of {shorten(name, 20)}"
-            with showing(what, show=output.progress):
-                belts[name] = er.calibration_belt(y, p, **searched)
-                _ = belts[name].intervals  # searched here, where progress is shown, and kept
-            # a seed that was made from the data of the first model is that of all
-            searched["rng"] = settings["rng"] = belts[name].test.question.seed
+        with showing("belt", show=output.progress):
+            searched = {
+                "confidence_level": level,
+                "n_jobs": search.jobs,
+                "degree": degree,
+                **settings,
+            }
+            belts = er.calibration_belt(y, models, **searched)
+            _ = belts.intervals  # searched here, where progress is shown, and kept
         tests = {name: belt.test for name, belt in belts.items()}
-    settings["statistic"] = search.statistic
-    if belts is None:
-        tests = _tests_of(models, y, settings)
+        settings["rng"] = tests[data.numbers[0]].question.seed
     if data.groups:
         by: Any = data.frame[data.groups if len(data.groups) > 1 else data.groups[0]]
         several: Any = models if len(models) > 1 else models[data.numbers[0]]
         groups = er.calibration_test(y, several, by=by, **settings)
-    head = data.to_dict()
-    del head["inputs"], head["formula"]
-    return Found(head, tests, data.groups, belts, groups)
+    return Found(data.head, tests, data.groups, belts, groups)
 
 
 def _tests_of(
@@ -347,44 +325,9 @@ def _test_pieces(
             settings["by"] = by if len(by) > 1 else by[0]
             groups = er.calibration_test(outcome, p, data=data, **settings)
     question = next(iter(tests.values())).question
-    trials = int(question.trials.sum())
-    head = {
-        "n": trials,
-        "dropped": 0,
-        "successes": int(question.successes.sum()),
-        "trials": trials,
-        "event": predictions.event,
-    }
+    successes, trials = int(question.successes.sum()), int(question.trials.sum())
+    head = head_of_pieces(successes, trials, predictions)
     return Found(head, tests, by, None, groups, len(files))
-
-
-@contextmanager
-def pieces(files: list[str], cluster: str | None, outcome: opt.Outcome) -> Iterator[Any]:
-    """Check Parquet files, and give them as data for a test, on a cluster if there is one."""
-    if outcome.trials is not None:
-        raise InvalidValueError("--trials goes with one file that is read as a whole.")
-    for file in files:
-        check_file(Path(file))
-        if Path(file).suffix not in (".parquet", ".pq"):
-            raise InvalidValueError(
-                f"Several files, or a cluster, must be Parquet files. Got {file!r}: turn it into "
-                "Parquet, or give one CSV file alone."
-            )
-    if cluster is None:
-        yield sorted(files)
-        return
-    distributed = optional_module("distributed", "--cluster", "dask")
-    try:
-        client = distributed.Client(cluster, timeout=CLUSTER_TIMEOUT)
-    except (OSError, ValueError) as error:
-        raise InvalidValueError(
-            "--cluster must be the address of a Dask scheduler, such as tcp://host:8786. "
-            f"Nobody answers at {cluster!r}."
-        ) from error
-    import dask.dataframe as dd
-
-    with client:
-        yield dd.read_parquet(sorted(files))
 
 
 def _show_numbers(belt: er.CalibrationBelt, page: Page) -> None:
@@ -406,3 +349,65 @@ def _show_numbers(belt: er.CalibrationBelt, page: Page) -> None:
         ["as probabilities", "estimate", f"{level} limits", "if calibrated"],
         wording.deviation_rows(belt),
     )
+
+
+def group_records(groups: pd.DataFrame) -> list[dict[str, Any]]:
+    """Describe groups for programs."""
+    names = [*list(groups.index.names)[:-1], "group"]
+    table = groups.rename(columns={"statistic": "z"}).rename_axis(names).reset_index()
+    records: list[Any] = table.to_dict("records")
+    return records
+
+
+def show_groups(groups: pd.DataFrame, page: Page) -> None:
+    """Put groups on the page: one table per model and column of groups."""
+    *outer, last = range(groups.index.nlevels)
+    parts: Any = groups.groupby(level=outer, sort=False) if outer else [((), groups)]
+    has_model, has_column = (level in groups.index.names for level in ("model", "by"))
+    for key, part in parts:
+        column = key[-1] if has_column else str(groups.index.names[last])
+        rows = zip(part.index.get_level_values(last), part.iterrows(), strict=True)
+        page.table(
+            [
+                f"{column} ({key[0]})" if has_model else column,
+                *("n", "observed", "predicted", "p-value", "adjusted"),
+            ],
+            [[str(group), *wording.group_cells(row)] for group, (_, row) in rows],
+        )
+    page.paragraph(
+        "Adjusted p-values (Holm) may be looked at together: if all groups are calibrated, one or "
+        "more is 0.05 or less at most 5 times in 100."
+    )
+    page.paragraph(*filter(None, [kinds_of_misfit(groups)]))
+
+
+def read_guards(texts: Sequence[str] | None) -> list[tuple[str, float]]:
+    """Read what --fail-above was given: ``0.05``, a lower limit, or ``upper=0.05`` and the like."""
+    guards = []
+    for text in texts or ():
+        limit, _, size = text.rpartition("=")
+        limit = limit.strip() or "lower"
+        opt.check_choice("--fail-above", limit, LIMITS)
+        guards.append((limit, opt.read_level(size, "--fail-above")))
+    return guards
+
+
+def guard_record(belt: er.CalibrationBelt, limit: str, size: float) -> dict[str, Any]:
+    """Say for programs what a limit is, and whether it is above the size.
+
+    A belt without any curve has no limits: nothing says that predictions are within them.
+    """
+    kind, _, end = limit.rpartition("-")
+    value = getattr(belt.mean_deviation if kind else belt.largest_deviation, end)
+    exceeded = bool(np.isnan(value) or value > size)
+    return {"limit": limit, "size": size, "value": value, "exceeded": exceeded}
+
+
+def guard_text(record: dict[str, Any]) -> str:
+    """Say the same for people."""
+    kind, _, end = record["limit"].rpartition("-")
+    name = f"{end} limit of the {kind or 'largest'} deviation"
+    word = "Above" if record["exceeded"] else "Not above"
+    value = "none" if np.isnan(record["value"]) else f"{record['value']:.4g}"
+    of_model = f" of {record['probability']}" if "probability" in record else ""
+    return f"{word} {record['size']:g} of --fail-above: the {name}{of_model} is {value}."

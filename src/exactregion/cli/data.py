@@ -8,24 +8,27 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from exactregion.cli.options import Columns, Outcome, Reading
-from exactregion.cli.output import note
+from exactregion.cli.output import note, rows_text
 from exactregion.data.design import Design
 from exactregion.data.formula import columns_of_terms, parse_formula
 from exactregion.data.reading import percent_hint, read_outcomes
-from exactregion.data.table import Column, Table, read_table
-from exactregion.errors import ArgumentError, InvalidValueError
+from exactregion.data.table import Column, Table, check_file, read_table
+from exactregion.errors import ArgumentError, InvalidValueError, optional_module
 
 if TYPE_CHECKING:
     import pandas as pd
 
 MAX_LEVELS = 20
 """A column with more different words is an input only if it is named."""
+
+CLUSTER_TIMEOUT = "20s"
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,17 +56,19 @@ class Data:
     successes: int
     trials: int
 
-    def to_dict(self) -> dict[str, Any]:
-        """Describe the data for programs."""
+    @property
+    def head(self) -> dict[str, Any]:
+        """Describe rows and outcomes for programs."""
         return {
             "n": len(self.frame),
             "dropped": len(self.table) - len(self.frame),
-            "successes": self.successes,
-            "trials": self.trials,
-            "event": self.event,
-            "inputs": self.inputs,
-            "formula": None if self.design is None else self.design.formula,
+            **{name: getattr(self, name) for name in ("successes", "trials", "event")},
         }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Describe rows, outcomes and inputs for programs."""
+        formula = None if self.design is None else self.design.formula
+        return {**self.head, "inputs": self.inputs, "formula": formula}
 
     def coded(self, outcome: Outcome) -> Design | None:
         """Return the design of the formula, or one that codes inputs which are words."""
@@ -74,7 +79,10 @@ class Data:
 
 
 def facts_of(
-    content: dict[str, Any], unused: Sequence[str] | None = None, predictions: Sequence[str] = ()
+    content: dict[str, Any],
+    unused: Sequence[str] | None = None,
+    predictions: Sequence[str] = (),
+    files: int = 1,
 ) -> dict[str, str]:
     """Describe data in words; `unused` are columns that cannot be inputs, where all others are.
 
@@ -82,11 +90,9 @@ def facts_of(
     """
     event = f"{content['event']} in " if "event" in content else ""
     facts = {
-        "rows": f"{content['n']:,}",
+        "rows": rows_text(content) + (f" in {files:,} files" if files > 1 else ""),
         "outcome": f"{event}{content['successes']:,} of {content['trials']:,}",
     }
-    if content.get("dropped"):
-        facts["rows"] += f" ({content['dropped']:,} with missing values left out)"
     if content.get("formula") is not None:
         facts["formula"] = content["formula"]
     elif content.get("inputs"):
@@ -102,7 +108,7 @@ def facts_of(
 
 def read_data(
     file: str,
-    columns: Columns,
+    columns: Outcome,
     reading: Reading,
     *,
     numbers: Sequence[str] = (),
@@ -117,10 +123,11 @@ def read_data(
     such that may miss values. All other columns are inputs if none are named and `all_inputs` is
     true.
     """
-    if columns.formula is None:
+    formula, named_inputs = getattr(columns, "formula", None), getattr(columns, "inputs", None)
+    if formula is None:
         check_outcome(columns, [*numbers, *groups])
     for name in ("outcome", "inputs", "trials"):
-        if columns.formula is not None and getattr(columns, name):
+        if formula is not None and getattr(columns, name):
             raise InvalidValueError(
                 f"--{name} must be left out where --formula names outcome and inputs."
             )
@@ -128,13 +135,13 @@ def read_data(
     numbers, groups = (split_names(texts, table.columns) for texts in (numbers, groups))
     sides = unused = None
     predictions: list[str] = []
-    if columns.formula is not None:
+    if formula is not None:
         names = list(dict.fromkeys(table.columns))
-        sides = parse_formula(columns.formula, names)
+        sides = parse_formula(formula, names)
         left, inputs = (columns_of_terms(side, names) for side in sides)
     else:
         left = [name for name in (columns.outcome, columns.trials) if name is not None]
-        inputs = split_names(columns.inputs or (), table.columns)
+        inputs = split_names(named_inputs or (), table.columns)
         if not inputs and all_inputs:
             inputs, unused, predictions = _possible_inputs(table, {*left, *numbers})
         check_outcome(columns, [*numbers, *groups, *inputs])
@@ -156,7 +163,7 @@ def read_data(
     design = None
     if sides is not None:
         with _rows_of(table, frame):
-            design = Design.from_formula(str(columns.formula), frame, sides)
+            design = Design.from_formula(str(formula), frame, sides)
     outcomes = _read_outcomes(table, frame, columns, design)
     found = (inputs, unused, predictions, numbers, groups, named, design)
     return Data(table, frame, *found, *outcomes)
@@ -205,6 +212,41 @@ def check_probabilities(data: Data, name: str) -> None:
     wrong = (values < 0) | (values > 1)
     hint = percent_hint(values.to_numpy())
     _refuse_first(data.table, values, wrong, "hold probabilities between 0 and 1", hint)
+
+
+@contextmanager
+def pieces(files: list[str], cluster: str | None, outcome: Outcome) -> Iterator[Any]:
+    """Check Parquet files, and give them as data for a test, on a cluster if there is one."""
+    if outcome.trials is not None:
+        raise InvalidValueError("--trials goes with one file that is read as a whole.")
+    for file in files:
+        check_file(Path(file))
+        if Path(file).suffix not in (".parquet", ".pq"):
+            raise InvalidValueError(
+                f"Several files, or a cluster, must be Parquet files. Got {file!r}: turn it into "
+                "Parquet, or give one CSV file alone."
+            )
+    if cluster is None:
+        yield sorted(files)
+        return
+    distributed = optional_module("distributed", "--cluster", "dask")
+    try:
+        client = distributed.Client(cluster, timeout=CLUSTER_TIMEOUT)
+    except (OSError, ValueError) as error:
+        raise InvalidValueError(
+            "--cluster must be the address of a Dask scheduler, such as tcp://host:8786. "
+            f"Nobody answers at {cluster!r}."
+        ) from error
+    import dask.dataframe as dd
+
+    with client:
+        yield dd.read_parquet(sorted(files))
+
+
+def head_of_pieces(successes: int, trials: int, outcome: Outcome) -> dict[str, Any]:
+    """Describe rows and outcomes of files that were not read as a whole, as `Data.head` does."""
+    counts = {"n": trials, "dropped": 0, "successes": successes, "trials": trials}
+    return {**counts, "event": outcome.event}
 
 
 def _open_table(file: str, reading: Reading) -> Table:
@@ -261,7 +303,7 @@ def _looks_predicted(column: Column) -> bool:
 
 
 def _read_outcomes(
-    table: Table, frame: pd.DataFrame, columns: Columns, design: Design | None
+    table: Table, frame: pd.DataFrame, columns: Outcome, design: Design | None
 ) -> tuple[Any, object, str, int, int]:
     """Read labels, counts, or what the left side of a formula computes: the last fields of Data."""
     y: Any

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +14,6 @@ from exactregion.cli.output import Page, check_target, make_folder, note, print_
 from exactregion.data.files import write_whole
 from exactregion.errors import MissingDependencyError, optional_module
 from exactregion.paper import paper as experiment
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 DATASETS_EXAMPLES = """
 Examples:
@@ -130,8 +127,13 @@ def story(folder: Path, *, progress: bool = True) -> Page:
             "intact, °F": ", ".join(map(str, sorted(flights["temp"][y == 0]))),
         }
     )
-
-    _show_candidates(page, X, y)
+    page.paragraph("Could these probabilities be true? (model_test, 999 resamples)")
+    candidates = {
+        "always 1 in 3": np.full(len(y), 1 / 3),
+        "coin toss below 65 °F, else 1 in 20": np.where(X["temp"] < 65, 0.5, 0.05),
+    }
+    pvalues = er.compare(candidates, X, y, rng=0)["pvalue"]
+    page.table(["P(damage)", "p-value"], [(str(name), f"{p:.3f}") for name, p in pvalues.items()])
     _show_curves(page, region)
     _show_bounds(page, region)
     try:
@@ -144,35 +146,22 @@ def story(folder: Path, *, progress: bool = True) -> Page:
     return page
 
 
-def _show_candidates(page: Page, X: pd.DataFrame, y: pd.Series) -> None:
-    """Test two candidates."""
-    page.paragraph("Could these probabilities be true? (model_test, 999 resamples)")
-    candidates = {
-        "always 1 in 3": np.full(len(y), 1 / 3),
-        "coin toss below 65 °F, else 1 in 20": np.where(X["temp"] < 65, 0.5, 0.05),
-    }
-    table = er.compare(candidates, X, y, rng=0)
-    page.table(
-        ["P(damage)", "p-value"], [(str(name), f"{p:.3f}") for name, p in table["pvalue"].items()]
-    )
-
-
 def _show_curves(page: Page, region: er.ConfidenceRegion) -> None:
     """Look up some curves in the region."""
     page.paragraph("Which curves fit? P(damage) = 1 / (1 + exp(-(a + b·temp)))")
     members = list(MEMBERS.values())
-    at_launch = region.model_.probabilities(members, [31.0])[:, 0]
+    found = zip(
+        MEMBERS.items(),
+        region.model_.probabilities(members, [31.0])[:, 0],
+        region.pvalue(members),
+        region.contains(members),
+        strict=True,
+    )
     page.table(
         ["curve", "a", "b", "P(31 °F)", "p-value", "region"],
         [
             (name, f"{a:.2f}", f"{b:.3f}", f"{risk:.3f}", f"{p:.3f}", "in" if inside else "outside")
-            for (name, (a, b)), risk, p, inside in zip(
-                MEMBERS.items(),
-                at_launch,
-                region.pvalue(members),
-                region.contains(members),
-                strict=True,
-            )
+            for (name, (a, b)), risk, p, inside in found
         ],
     )
     page.paragraph(

@@ -14,7 +14,6 @@ from exactregion.cli.data import Data, facts_of, read_data
 from exactregion.cli.output import (
     Page,
     Results,
-    interval_records,
     settings_record,
     settings_text,
 )
@@ -48,6 +47,9 @@ CENTRAL = 0.9
 
 UNRECORDED = {"coverage", "probes", "evaluations", "seconds", "data_range"}
 """What JSON leaves out of a threshold."""
+
+INTERVAL = ["estimate", "lower", "upper", "status", "gap", "certified"]
+"""What JSON has of an interval."""
 
 FIT_EXAMPLES = """
 Examples:
@@ -249,10 +251,14 @@ def _describe(
         "pvalue": pvalue,
         "estimate": dict(zip(region.parameter_names_, region.estimate_, strict=True)),
         "estimate_kind": region.estimate_kind_,
-        "intervals": interval_records(intervals),
+        "intervals": _interval_records(intervals),
         "tests": [test.to_dict() for test in tests if test is not None] or None,
-        "joint_intervals": None if joint is None else interval_records(joint),
-        "thresholds": [_threshold_record(found) for found in thresholds] or None,
+        "joint_intervals": _interval_records(joint),
+        "thresholds": [
+            {name: value for name, value in one.to_dict().items() if name not in UNRECORDED}
+            for one in thresholds
+        ]
+        or None,
         "band": at,
     }
     decided = "the largest p-value of a member is"
@@ -262,18 +268,17 @@ def _describe(
 def _plans(region: er.ConfidenceRegion, wanted: Wanted) -> list[ThresholdPlan]:
     """Read --ed and --relative-to: thresholds, their comparisons, and widths."""
     fitted = region.fitted_
+    psychometric = isinstance(region.model_, er.models.Psychometric)
     base = None if wanted.relative_to is None else read_level_of(region, wanted.relative_to)
     plans: list[ThresholdPlan] = []
     for text in wanted.ed or ():
-        asked = read_effective(region, text)
-        found = plans_for(fitted, asked.input, asked.levels, asked.at)
+        found = plans_for(fitted, *read_effective(region, text))
         plans += found
-        psychometric = isinstance(region.model_, er.models.Psychometric)
-        for plan in found if psychometric else ():
-            if plan.probability is None:
-                plans.append(
-                    ThresholdPlan.read(fitted, plan.input, None, plan.given, inner=CENTRAL)
-                )
+        plans += [
+            ThresholdPlan.read(fitted, plan.input, None, plan.given, inner=CENTRAL)
+            for plan in found
+            if psychometric and plan.probability is None
+        ]
         if base is None:
             continue
         compared = [
@@ -298,18 +303,13 @@ def _picture(
         if wanted.picture is not None:
             raise InvalidValueError("--picture goes with --plot only.")
         return None
-    kind = wanted.picture
-    numbers = [column for _, column in input_frame(region.fitted_).items() if is_number(column)]
-    if kind is None:
-        kind = (
-            "curve" if len(input_frame(region.fitted_).columns) == len(numbers) == 1 else "region"
-        )
-    if kind == "region":
+    kinds = [is_number(column) for _, column in input_frame(region.fitted_).items()]
+    if wanted.picture == "region" or (wanted.picture is None and kinds != [True]):
         return None
-    if len(numbers) != 1:
+    if kinds.count(True) != 1:
         raise InvalidValueError(
             "--picture curve needs one input that is a number. "
-            f"Got {len(numbers)} instead: use --report, which draws a curve along each."
+            f"Got {kinds.count(True)} instead: use --report, which draws a curve along each."
         )
     return lambda: region.plot("curve")
 
@@ -321,10 +321,12 @@ def _thresholds_table(thresholds: Sequence[Threshold], level: str) -> TextTable:
     return _with_warnings(names, rows, [one.extrapolates for one in thresholds])
 
 
-def _threshold_record(found: Threshold) -> dict[str, Any]:
-    """Return what JSON has of a threshold."""
-    record = found.to_dict()
-    return {name: record[name] for name in record if name not in UNRECORDED}
+def _interval_records(table: pd.DataFrame | None) -> list[dict[str, Any]] | None:
+    """Return what JSON has of the intervals of parameters."""
+    if table is None:
+        return None
+    rows = table[INTERVAL].to_dict("index")
+    return [{"parameter": name, **row} for name, row in rows.items()]
 
 
 def _prediction_records(
@@ -381,19 +383,19 @@ def _certified(
     band: Band | None,
     table: pd.DataFrame | None,
 ) -> dict[str, bool]:
-    """Return which results are proven, by name; intervals of which all or none are count as one."""
-    certified = {f"the interval of {name}": row["certified"] for name, row in intervals.iterrows()}
-    if len(set(certified.values())) == 1:
-        certified = {"the intervals": bool(intervals["certified"].all())}
+    """Return which results are proven, by name."""
+
+    def gathered(name: str, parts: dict[str, bool]) -> dict[str, bool]:
+        """Name them as one where all or none are proven."""
+        return {name: all(parts.values())} if len(set(parts.values())) == 1 else parts
+
+    each = {f"the interval of {name}": row["certified"] for name, row in intervals.iterrows()}
+    certified = gathered("the intervals", each)
     if joint is not None:
         certified["the intervals for all at once"] = bool(joint["certified"].all())
-    which = {one.name: one.certified for one in thresholds}
-    if which and len(set(which.values())) == 1:
-        which = {"the thresholds": all(which.values())}
-    certified |= which
-    if band is not None:
+    certified |= gathered("the thresholds", {one.name: one.certified for one in thresholds})
+    if band is not None and table is not None:
         certified["the limits for all places at once"] = band.certified
-    if table is not None:
         certified["the limits at each place"] = bool(table["certified"].all())
     return certified
 

@@ -16,11 +16,9 @@ from dataclasses import Field, dataclass, field, fields, is_dataclass
 from fractions import Fraction
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from types import GenericAlias, UnionType
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 import typer
-from typer.models import ArgumentInfo
 
 from exactregion.data.sources import check_n_jobs
 from exactregion.data.table import did_you_mean
@@ -284,24 +282,18 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
             hints |= get_type_hints(groups[name])
         else:
             made[name] = parameter.default
-    # Typer keeps the last value of an option that is repeated; a list keeps all, for an error
-    once = {name for name, one in made.items() if _takes_one_value(one, hints[name])}
     parameters = [
         Parameter(
             name,
             Parameter.KEYWORD_ONLY,
-            annotation=Annotated[
-                _listed(hints[name]) if name in once else hints[name], one.metadata["typer"]
-            ],
-            default=_default_of(one, name in once),
+            annotation=Annotated[hints[name], one.metadata["typer"]],
+            default=Parameter.empty if one.default is ... else one.default,
         )
         for name, one in made.items()
     ]
 
     @functools.wraps(command)
     def spread(**values: Any) -> None:
-        for name in once:
-            values[name] = _only_one(name, values[name], made[name].default)
         gathered = {
             name: group(**{one.name: values.pop(one.name) for one in fields(group)})
             for name, group in groups.items()
@@ -313,39 +305,23 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
     return spread
 
 
-def _takes_one_value(one: Field[Any], hint: Any) -> bool:
-    """Whether a field is an option with one value: no flag, no argument, no list."""
-    is_option = not isinstance(one.metadata["typer"], ArgumentInfo)
-    return is_option and hint is not bool and get_origin(_without_none(hint)) is not list
-
-
-def _without_none(hint: Any) -> Any:
-    """Return T of ``T | None``."""
-    return next((part for part in get_args(hint) if get_origin(hint) is UnionType), hint)
-
-
-def _listed(hint: Any) -> Any:
-    """Return ``list[T] | None`` for T and for ``T | None``."""
-    return GenericAlias(list, (_without_none(hint),)) | None
-
-
-def _default_of(one: Field[Any], listed: bool) -> Any:
-    if one.default is ...:
-        return Parameter.empty
-    return [one.default] if listed and one.default is not None else one.default
-
-
-def _only_one(name: str, values: list[Any] | None, default: Any) -> Any:
-    """Return the value of an option; an error if it was given more than once."""
-    if not values:
-        return None if default is ... else default
-    if len(values) > 1:
-        shown = " and ".join(shlex.quote(str(value)) for value in values)
-        raise InvalidValueError(
-            f"--{name.replace('_', '-')} must be given once. Got it {len(values)} times instead: "
-            f"{shown}."
-        )
-    return values[0]
+def check_repeated(words: Sequence[str], parameters: Iterable[Any]) -> None:
+    """Raise an error where an option with one value has several: Typer would keep the last."""
+    options = {name: one for one in parameters for name in one.opts if name.startswith("--")}
+    given: dict[str, list[str]] = {}
+    rest = iter(words)
+    for word in rest:
+        if word == "--":
+            break
+        name, equals, value = word.partition("=")
+        if name in options and not options[name].is_flag:
+            given.setdefault(name, []).append(value if equals else next(rest, ""))
+    for name, values in given.items():
+        if len(values) > 1 and not options[name].multiple:
+            raise InvalidValueError(
+                f"{name} must be given once. Got it {len(values)} times instead: "
+                f"{' and '.join(map(shlex.quote, values))}."
+            )
 
 
 def read_level(text: str, option: str = "--confidence") -> float:

@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 from rich import box
@@ -25,9 +25,6 @@ from exactregion.data.files import json_text, regular_file, write_whole
 from exactregion.engine.progress import showing
 from exactregion.errors import FileAccessError, InvalidValueError, optional_module
 from exactregion.testing.result import ExactTestResult
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 NARROWEST = 12
 """Names in a table keep this much room, however wide the numbers are."""
@@ -145,14 +142,11 @@ def print_json(content: Mapping[str, Any]) -> None:
     sys.stdout.write(json_text(content, ensure_ascii=not unicode))
 
 
-def interval_record(row: Any) -> dict[str, Any]:
-    """Return what JSON has of an interval."""
-    return {key: row[key] for key in ("estimate", "lower", "upper", "status", "gap", "certified")}
-
-
-def interval_records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Turn a table of intervals of parameters into records."""
-    return [{"parameter": name, **interval_record(row)} for name, row in table.iterrows()]
+def rows_text(content: Mapping[str, Any]) -> str:
+    """Say how many rows there are, and how many were left out."""
+    text = f"{content['n']:,}"
+    left_out = content.get("dropped")
+    return f"{text} ({left_out:,} with missing values left out)" if left_out else text
 
 
 def settings_record(tested: Any) -> dict[str, Any]:
@@ -217,9 +211,7 @@ def write_picture(path: Path, display: Any) -> None:
 
 def _about(content: Mapping[str, Any]) -> dict[str, str]:
     """Describe file and rows for the head of a report."""
-    about = {"File": str(content["file"]), "Rows": f"{content['n']:,}"}
-    if content.get("dropped"):
-        about["Rows"] += f" ({content['dropped']:,} with missing values left out)"
+    about = {"File": str(content["file"]), "Rows": rows_text(content)}
     if "event" in content:
         about["Outcome"] = str(content["event"])
     return about

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from exactregion.cli.data import read_value
@@ -18,15 +17,6 @@ if TYPE_CHECKING:
 
 HALF = "half"
 """What --ed is given for the level half way between the guess and lapse rates."""
-
-
-@dataclass(frozen=True, eq=False)
-class Effective:
-    """What --ed asks for: levels of one input, None for half way, where others are given."""
-
-    input: str
-    levels: list[float | None]
-    at: dict[str, Any]
 
 
 def read_places(
@@ -49,8 +39,13 @@ def read_places(
     return frame.astype(kinds), given, others
 
 
-def read_effective(region: ConfidenceRegion, text: str) -> Effective:
-    """Read what was given for --ed: "50,90" of the only number, or "dose=50,90,sex=male"."""
+def read_effective(
+    region: ConfidenceRegion, text: str
+) -> tuple[str, list[float | None], dict[str, Any]]:
+    """Read what was given for --ed: "50,90" of the only number, or "dose=50,90,sex=male".
+
+    Returns the input, its levels, None for half way, and where other inputs are.
+    """
     inputs = input_frame(region.fitted_)
     numbers = [str(name) for name in inputs.columns if is_number(inputs[name])]
     if "=" not in text:
@@ -59,22 +54,19 @@ def read_effective(region: ConfidenceRegion, text: str) -> Effective:
                 f"--ed must name the input, one of {shown_names(numbers)}: --ed "
                 f"{numbers[0] if numbers else 'dose'}={text}."
             )
-        return Effective(numbers[0], _levels(text), {})
-    values = _split(text, inputs, "--ed")
-    name = next(iter(values))
+        return numbers[0], _levels(text), {}
+    (name, levels), *others = _split(text, inputs, "--ed").items()
     if name not in numbers:
         raise InvalidValueError(
             f"--ed must be for an input that is a number. Got {name!r}, which has levels, instead."
         )
-    at = {}
-    for other, several in values.items():
-        if other != name:
-            if len(several) > 1:
-                raise InvalidValueError(
-                    f"--ed must have one value for {other!r}. Got {text!r} instead."
-                )
-            at[other] = _value(several[0], inputs[other], "--ed")
-    return Effective(name, _levels(",".join(values[name])), at)
+    for other, several in others:
+        if len(several) > 1:
+            raise InvalidValueError(
+                f"--ed must have one value for {other!r}. Got {text!r} instead."
+            )
+    at = {other: _value(several[0], inputs[other], "--ed") for other, several in others}
+    return name, _levels(",".join(levels)), at
 
 
 def read_level_of(region: ConfidenceRegion, text: str) -> dict[str, Any]:

@@ -7,11 +7,12 @@ from typing import Any
 
 import exactregion as er
 from exactregion.cli import options as opt
-from exactregion.cli.calibrate import pieces
 from exactregion.cli.data import (
     check_outcome,
     check_probabilities,
     facts_of,
+    head_of_pieces,
+    pieces,
     read_data,
     split_names,
 )
@@ -76,11 +77,10 @@ def segments(
     if more or cluster is not None:
         head, result = _of_pieces(files, cluster, predictions, settings)
     else:
-        columns = opt.Columns(predictions.outcome, predictions.trials, predictions.positive)
         check_outcome(predictions, [probability])
         data = read_data(
             file,
-            columns,
+            predictions,
             reading,
             numbers=[probability],
             segments=predictions.segments,
@@ -94,8 +94,7 @@ def segments(
             pos_label=data.positive,
             **settings,
         )
-        head = data.to_dict()
-        del head["inputs"], head["formula"]
+        head = data.head
     content: dict[str, Any] = {
         "command": "segments",
         "file": " ".join(files),
@@ -120,20 +119,10 @@ def _of_pieces(
             pos_label=predictions.positive,
             **settings,
         )
-    head = {
-        "n": result.trials,
-        "dropped": 0,
-        "successes": result.successes,
-        "trials": result.trials,
-        "event": predictions.event,
-    }
-    return head, result
+    return head_of_pieces(result.successes, result.trials, predictions), result
 
 
 def _page(head: dict[str, Any], probability: str, result: er.SegmentTestResult, files: int) -> Page:
-    facts = facts_of(head)
-    if files > 1:
-        facts["rows"] += f" in {files:,} files"
     combined = f", up to {result.depth} combined" if result.depth > 1 else ""
     fewer = f" ({result.left_out:,} with fewer left out)" if result.left_out else ""
     seed = "" if result.seed is None else f", seed {result.seed}"
@@ -141,7 +130,7 @@ def _page(head: dict[str, Any], probability: str, result: er.SegmentTestResult, 
     page = Page("For whom are these predictions off?")
     page.facts(
         {
-            **facts,
+            **facts_of(head, files=files),
             "predictions": probability,
             "columns": f"{', '.join(result.columns)}{combined}",
             "segments": f"{len(result.table):,} of {result.min_rows:,} outcomes or more{fewer}",

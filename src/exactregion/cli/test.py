@@ -9,7 +9,6 @@ from exactregion.cli import options as opt
 from exactregion.cli.data import Data, check_probabilities, facts_of, read_data
 from exactregion.cli.fit import fit_region
 from exactregion.cli.output import Page, Results, facts_of_test, settings_record
-from exactregion.cli.tables import kinds_of_groups, show_models
 from exactregion.errors import InvalidValueError
 from exactregion.plotting import wording
 from exactregion.testing.groups import table_of
@@ -75,33 +74,55 @@ def run_test(
         found = {n: er.model_test(data.frame[n], X, data.y, **settings) for n in names}
     first = next(iter(found.values()))
     table = table_of(found, "model")
-    content = {
-        "command": "test",
-        "file": file,
-        **data.to_dict(),
-        **settings_record(first),
-        "candidates": [
-            {
-                "name": name,
-                "pvalue_holm": table.loc[name, "pvalue_holm"],
-                **_own(one.to_dict(), settings_record(one)),
-            }
-            for name, one in found.items()
-        ],
-    }
-    one = len(found) == 1
-    decided = "p =" if one else "the smallest adjusted p-value is"
-    pvalue = float(table["pvalue_holm"].min())
-    reason = kinds_of_groups(table, results.alpha)
-    if one:
-        reason = "" if first.pvalue <= wording.SURPRISE else wording.misfit_text(first)
+    shared = settings_record(first)
+    content = {"command": "test", "file": file, **data.to_dict(), **shared}
+    content["candidates"] = [
+        {"name": name, "pvalue_holm": table.loc[name, "pvalue_holm"]}
+        | {key: value for key, value in one.to_dict().items() if key not in shared}
+        for name, one in found.items()
+    ]
+    pvalue, decided, reason = decision(found, table, results.alpha)
     page = _page(data, found, table)
-    results.finish(page, content, first if one else found, pvalue, decided, reason=reason)
+    result = first if len(found) == 1 else found
+    results.finish(page, content, result, pvalue, decided, reason=reason)
 
 
-def _own(record: dict[str, Any], shared: dict[str, Any]) -> dict[str, Any]:
-    """Leave out what all candidates share, which is on top."""
-    return {key: value for key, value in record.items() if key not in shared}
+def decision(
+    tests: dict[str, ExactTestResult], table: pd.DataFrame, alpha: float | None
+) -> tuple[float, str, str]:
+    """Return the p-value that --fail-below looks at, what it is, and what is off if it is small."""
+    pvalue = float(table["pvalue_holm"].min())
+    if len(tests) > 1:
+        return pvalue, "the smallest adjusted p-value is", kinds_of_misfit(table, alpha)
+    (test,) = tests.values()
+    # a smaller p-value has its misfit in the answer
+    return pvalue, "p =", wording.misfit_text(test) if pvalue > wording.SURPRISE else ""
+
+
+def show_models(table: pd.DataFrame, belts: er.CalibrationBelts | None, page: Page) -> None:
+    """Put the tests of several models on the page."""
+    names = ["model", "p-value", "adjusted"]
+    rows = [
+        [str(name), f"{row['pvalue']:.4g}", f"{row['pvalue_holm']:.4g}"]
+        for name, row in table.iterrows()
+    ]
+    if belts is not None:
+        names += next(iter(belts.values())).region.parameter_names_
+        for cells in rows:
+            found = belts[cells[0]].intervals.iterrows()
+            cells += [" ".join(wording.estimate_and_interval(row)) for _, row in found]
+    page.table(names, rows)
+    page.paragraph(*filter(None, [kinds_of_misfit(table)]))
+
+
+def kinds_of_misfit(table: pd.DataFrame, alpha: float | None = None) -> str:
+    """Name the kind of misfit of the groups, or models, that are rejected."""
+    rejected = table[table["pvalue_holm"] <= (wording.SURPRISE if alpha is None else alpha)]
+    kinds = [
+        f"{', '.join(map(str, key)) if isinstance(key, tuple) else key}: {kind}"
+        for key, kind in rejected["misfit"].items()
+    ]
+    return f"Kinds of misfit: {'; '.join(kinds)}." if kinds else ""
 
 
 def _check_candidates(names: list[str], parameters: str | None, family: opt.Family) -> None:

@@ -174,6 +174,13 @@ def answer_of_several(adjusted: Mapping[Any, float], *, calibration: bool) -> st
     )
 
 
+def group_cells(row: Any) -> list[str]:
+    """Write the test of a group of rows, or of a model: n, shares, p-value and adjusted p-value."""
+    shares = [probability(float(row[key]), 3) for key in ("observed", "predicted")]
+    pvalues = [f"{row[key]:.4g}" for key in ("pvalue", "pvalue_holm")]
+    return [f"{int(row['n']):,}", *shares, *pvalues]
+
+
 def guarantee_of_several(trials: int, coverage: float | None = None, degree: int = 1) -> str:
     """Say what is certain of the p-values of several models, and of their belts if they have some.
 

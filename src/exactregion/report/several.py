@@ -87,7 +87,7 @@ def _tables_of_models(
 ) -> list[Table]:
     rows = []
     for name, row in table.iterrows():
-        *_, predicted, pvalue, adjusted = _cells_of(row)
+        *_, predicted, pvalue, adjusted = wording.group_cells(row)
         rows.append([wording.shortened(str(name), 120), predicted, pvalue, adjusted])
     tables = [Table("Exact tests", ["Model", "Mean prediction", "p", "p, adjusted"], rows)]
     if belts is None:
@@ -106,19 +106,15 @@ def _tables_of_models(
 HEADS = ["Outcomes", "Observed", "Predicted", "p", "p, adjusted"]
 
 
-def _cells_of(row: Any) -> list[str]:
-    shares = [wording.probability(float(row[key]), 3) for key in ("observed", "predicted")]
-    pvalues = [f"{row[key]:.4g}" for key in ("pvalue", "pvalue_holm")]
-    return [f"{int(row['n']):,}", *shares, *pvalues]
-
-
 def section_of_groups(groups: pd.DataFrame) -> Section:
     """List what `calibration_test` found in groups of rows."""
     names = [str(name) for name in groups.index.names]
     rows = []
     for key, row in groups.iterrows():
         parts = key if isinstance(key, tuple) else (key,)
-        rows.append([*(wording.shortened(str(part), 60) for part in parts), *_cells_of(row)])
+        rows.append(
+            [*(wording.shortened(str(part), 60) for part in parts), *wording.group_cells(row)]
+        )
     off = groups[groups["pvalue_holm"] <= wording.SURPRISE]
     found = (
         f"Evidence of miscalibration, adjusted for all {len(groups):,} tests: {len(off):,} rows."

@@ -131,9 +131,7 @@ def sum_columns(columns: Any, changes: Any, sums: Any) -> None:
 
 
 @compiled
-def _count_free(
-    boxes: Any, cell: Any, verdicts: Any, uniforms: Any, rows: Any, cells: Any
-) -> Any:
+def _count_free(boxes: Any, cell: Any, verdicts: Any, uniforms: Any, rows: Any, cells: Any) -> Any:
     """Count the undecided alternatives of boxes, and their free labels in cell and box: (B, 3)."""
     counts = np.zeros((len(boxes), 3), dtype=np.int64)
     row, start, free, free_uniforms = cells.row, cells.start, cells.free, cells.uniforms

@@ -420,9 +420,7 @@ def judge(
             n_free, rest, move = 0, 0.0, 0.0
             if not is_settled:
                 if cell[b] == NO_CELL:
-                    n_free = _sum_all(
-                        b, i, uniforms, observed, rows, changes, by_column, x, free
-                    )
+                    n_free = _sum_all(b, i, uniforms, observed, rows, changes, by_column, x, free)
                     work += n
                 else:
                     row = cell_row[cell[b], i]
@@ -439,8 +437,12 @@ def judge(
                     b, x, rows, changes, matrix_columns, moved_columns, weighted, slopes, free,
                     n_free,
                 )  # fmt: skip
-            if not is_settled and numbers[b, ORIGINAL] > 0 and _is_below_by_size(
-                b, rows, numbers, forms, lines, columns, scalar_sizes, x, v, move, free, n_free
+            if (
+                not is_settled
+                and numbers[b, ORIGINAL] > 0
+                and _is_below_by_size(
+                    b, rows, numbers, forms, lines, columns, scalar_sizes, x, v, move, free, n_free
+                )
             ):
                 verdict, is_settled = BELOW, True
             is_settled |= numbers[b, IS_NEAR] == 0
