@@ -119,7 +119,7 @@ def joint_bounds(
     linear = numbers if isinstance(numbers, LinearRatios) else None
 
     def search(probes: int) -> Bounds:
-        if each or width > FEW:
+        if each or width > FEW or (fitted.has_many_data and linear is not None):
             found = search_each(fitted, g, width, probes=probes)
         else:
             found = search_joint(fitted, g, probes=probes)

@@ -17,6 +17,7 @@ from exactregion._typing import BoolArray, FloatArray
 from exactregion.ranking import AcceptedRanks
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.rays import Depth
+from exactregion.region.search.along_rays import RayEnds, ends_along_rays
 from exactregion.region.search.extremes import Functionals, largest
 from exactregion.region.search.outline import most_compatible, outline_of
 from exactregion.region.search.probes import draw_probes
@@ -40,6 +41,10 @@ random steps per round of each."""
 
 JOINT = {"ascents": 2, "proposals": 8}
 """The same over the joint region, whose ends more ascents move by one per cent."""
+
+FOCUSED_TILTS = (np.pi / 6, np.pi / 3)
+"""Angles of further rays where there are many data: the side of a focused set is flat, and these
+reach it at 0.6 and at 1.7 standard errors of other directions per one of its own."""
 
 NUISANCE = 0.005
 """β of focused intervals: they are taken over the members of the joint region at level 1 - β, and
@@ -94,6 +99,19 @@ class Bounds:
         nan = np.full(width, np.nan)
         yes = np.ones(width, dtype=np.bool_)
         return cls(nan, nan, np.stack([nan, nan]), yes & certified, yes, 0, 0, 0.0)
+
+    @classmethod
+    def of_rays(cls, ends: RayEnds, evaluations: int) -> Bounds:
+        """Return the bounds of G functionals, from the ends of these and of their negatives."""
+        upper, lower = np.split(ends.bound, 2)
+        with np.errstate(invalid="ignore"):
+            gaps = np.stack(np.split(ends.bound - ends.value, 2)[::-1])
+        gaps = np.where(np.isfinite(gaps), gaps, 0.0)
+        settled = np.logical_and(*np.split(ends.settled, 2))
+        no = np.zeros(len(upper), dtype=np.bool_)
+        return cls(
+            -lower, upper, gaps, no, settled, ends.probes, evaluations, ends.seconds
+        )
 
     @property
     def gap(self) -> FloatArray:
@@ -223,6 +241,18 @@ class FocusedSearch:
             if not kept.any():
                 return Bounds.empty(1)
             window = window_at(fitted.model, fitted.sample, tried[np.argmax(kept)])
+        if fitted.has_many_data:
+            before = self.ranks.evaluations + self.joint_ranks.evaluations
+            ends = ends_along_rays(
+                lambda theta: np.concatenate([g(theta), -g(theta)], axis=1),
+                self.inside,
+                window,
+                rng,
+                radius=self.depth.radius,
+                tilts=FOCUSED_TILTS,
+            )
+            after = self.ranks.evaluations + self.joint_ranks.evaluations
+            return Bounds.of_rays(ends, after - before)
         known = window.coordinates(outline.window.theta(outline.members()))
         options = {"radius": self.depth.radius, "members": known, **FOCUSED}
         counters = [self.ranks, self.joint_ranks]

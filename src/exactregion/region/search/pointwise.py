@@ -18,6 +18,7 @@ from exactregion.models.base import evaluated
 from exactregion.models.cover import rows_for
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.rays import Depth
+from exactregion.region.search.along_rays import ends_along_rays
 from exactregion.region.search.ends import AUDIT_SLACK, AUDITS, Bounds
 from exactregion.region.search.extremes import Functionals, largest
 from exactregion.region.search.outline import outline_of
@@ -44,6 +45,8 @@ def search_each(fitted: FittedRegion, g: Functionals, width: int, *, probes: int
     """Search for the ends of functionals, and audit each with random θ until none is beyond."""
     if outline_of(fitted).rays is None:
         return Bounds.empty(width)
+    if fitted.has_many_data:
+        return _search_along_rays(fitted, g)
     parts = []
     for start in range(0, width, GROUP):
         columns = slice(start, min(start + GROUP, width))
@@ -107,6 +110,20 @@ def _search_group(fitted: FittedRegion, g: Functionals, probes: int) -> Bounds:
     seconds = time.perf_counter() - started
     certified = np.zeros(len(upper), dtype=np.bool_)
     return Bounds(-lower, upper, gaps, certified, both, n_probes, ranks.evaluations, seconds)
+
+
+def _search_along_rays(fitted: FittedRegion, g: Functionals) -> Bounds:
+    """Search where a rank takes long: by rays alone, see `along_rays`."""
+    outline = outline_of(fitted)
+    ranks, depth = fitted.rank_function(), Depth(fitted.accepted, len(outline.estimate))
+    ends = ends_along_rays(
+        lambda theta: np.concatenate([g(theta), -g(theta)], axis=1),
+        lambda theta: depth(ranks(theta)[0]),
+        outline.window,
+        fitted.search_rng(),
+        radius=depth.radius,
+    )
+    return Bounds.of_rays(ends, ranks.evaluations)
 
 
 def _known_members(fitted: FittedRegion) -> FloatArray:
