@@ -6,11 +6,12 @@ from exactregion.engine.blocks import (
     statistics_of,
     statistics_with_parts,
 )
-from exactregion.engine.evaluate import Paths, SearchWindow, statistics_of_many
+from exactregion.engine.evaluate import MANY_LABELS, Paths, SearchWindow, statistics_of_many
 from exactregion.engine.terms import PreparedStatistic
 
 __all__ = [
     "DEFAULT_BATCH",
+    "MANY_LABELS",
     "Paths",
     "PreparedStatistic",
     "SearchWindow",

@@ -27,10 +27,14 @@ from exactregion.engine.terms import PreparedStatistic, StatisticAt
 from exactregion.resampling import Resampling
 from exactregion.statistics.base import Candidates
 
-__all__ = ["Paths", "SearchWindow", "path_order", "statistics_of_many"]
+__all__ = ["MANY_LABELS", "Paths", "SearchWindow", "path_order", "statistics_of_many"]
 
 WORTH_SORTING = 32
 """Sorting all uniforms costs about as much as this many θ by the block engine."""
+
+MANY_LABELS = 2**22
+"""Labels of all data sets from which on those of a window are listed, not all: at m = 1000, 4,194
+rows. Fewer are sorted in half a second, and no θ is outside then."""
 
 WORTH_A_PASS = 3
 """Listing the free labels of a window costs about as much as this many θ by the block engine."""
@@ -65,9 +69,10 @@ class Paths:
     """The paths of one analysis: a set for each worker, kept as it is for the next call."""
 
     evaluated: int = 0
-    _labels: FreeLabels | None = field(default=None, repr=False)
-    _known: list[tuple[PreparedStatistic, StatisticAt]] = field(default_factory=list, repr=False)
+    _everything: FreeLabels | None = field(default=None, repr=False)
+    _window: FreeLabels | None = field(default=None, repr=False)
     _in_window: list[tuple[PreparedStatistic, bool]] = field(default_factory=list, repr=False)
+    _known: list[tuple[PreparedStatistic, StatisticAt]] = field(default_factory=list, repr=False)
     _free: list[PathSet] = field(default_factory=list, repr=False)
     _lock: Lock = field(default_factory=Lock, repr=False)
 
@@ -80,47 +85,58 @@ class Paths:
         self.evaluated = max(self.evaluated, WORTH_A_PASS)
 
     @contextmanager
-    def borrow(self) -> Iterator[PathSet]:
+    def borrow(self, labels: FreeLabels) -> Iterator[PathSet]:
         """Take a set of paths that no other worker has, and put it back afterwards.
 
         One that was left in the middle of a step is not put back: its points are not those of its
         thresholds.
         """
         with self._lock:
-            assert self._labels is not None
-            paths = self._free.pop() if self._free else PathSet(self._labels)
+            unused = (paths for paths in self._free if paths.free is labels)
+            paths = next(unused, None) or PathSet(labels)
+            self._free[:] = [other for other in self._free if other is not paths]
         yield paths
         with self._lock:
             self._free.append(paths)
 
-    def can_follow(
+    def labels_for(
         self,
         statistic: PreparedStatistic,
         at: StatisticAt,
         resampling: Resampling,
         window: Callable[[], SearchWindow] | None,
         candidates_at: Callable[[FloatArray], Candidates],
-    ) -> bool:
-        """Return whether paths can be followed, and are worth it; list the free labels then."""
-        if is_possible(at, resampling):
-            if self.evaluated >= WORTH_SORTING and self._labels is None:
-                self._labels = FreeLabels(resampling)
-            return self.evaluated >= WORTH_SORTING
-        if window is None or self.evaluated < WORTH_A_PASS:
-            return False
-        for known, can in list(self._in_window):
-            if known is statistic:
-                return can
-        with self._lock:
-            within = window()
-            two = statistic.at(candidates_at(within.examples))
-            features = features_in_window(two, resampling)
-            if features is not None:
-                if self._labels is None:
-                    self._labels = FreeLabels(resampling, (within.low, within.high))
-                self._labels.sum_known(features)
-            self._in_window[:] = [*self._in_window[-1:], (statistic, features is not None)]
-        return features is not None
+    ) -> FreeLabels | None:
+        """Return the free labels that paths follow; None where paths are not possible or worth it.
+
+        Those of a window where there are many labels and features allow it, else all labels.
+        """
+        is_large = resampling.m * len(resampling.sample) > MANY_LABELS
+        if is_large and window is not None and self.evaluated >= WORTH_A_PASS:
+            if not any(known is statistic for known, _ in self._in_window):
+                self._prepare(statistic, resampling, window(), candidates_at)
+            if next(can for known, can in self._in_window if known is statistic):
+                return self._window
+        if self.evaluated < WORTH_SORTING or not is_possible(at, resampling):
+            return None
+        if self._everything is None:
+            self._everything = FreeLabels(resampling)
+        return self._everything
+
+    def _prepare(
+        self,
+        statistic: PreparedStatistic,
+        resampling: Resampling,
+        window: SearchWindow,
+        candidates_at: Callable[[FloatArray], Candidates],
+    ) -> None:
+        """Sum the features of a statistic over known labels, if all candidates share them."""
+        features = features_in_window(statistic.at(candidates_at(window.examples)), resampling)
+        if features is not None:
+            if self._window is None:
+                self._window = FreeLabels(resampling, (window.low, window.high))
+            self._window.sum_known(features)
+        self._in_window[:] = [*self._in_window[-1:], (statistic, features is not None)]
 
     def at_first(
         self, statistic: PreparedStatistic, candidates: Callable[[], Candidates]
@@ -176,7 +192,10 @@ def statistics_of_many(
     at = kept.at_first(statistic, lambda: candidates_at(theta[:1]))
     size = batch_size(at, n, d, m, batch)
     kept.evaluated += len(theta)
-    if paths is None or not paths.can_follow(statistic, at, resampling, window, candidates_at):
+    labels = None
+    if paths is not None:
+        labels = paths.labels_for(statistic, at, resampling, window, candidates_at)
+    if paths is None or labels is None:
 
         def by_blocks(start: int) -> FloatArray:
             return statistics_of(candidates_at(theta[start : start + size]), resampling, statistic)
@@ -189,7 +208,7 @@ def statistics_of_many(
 
     def along_paths(which: int) -> FloatArray:
         share = shares[which]
-        with paths.borrow() as borrowed:
+        with paths.borrow(labels) as borrowed:
             found = [
                 _followed(
                     borrowed, candidates_at(theta[share[i : i + size]]), resampling, statistic

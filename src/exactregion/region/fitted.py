@@ -22,6 +22,7 @@ from exactregion.data.reading import read_only
 from exactregion.data.sample import Sample
 from exactregion.data.sources import number_of_workers
 from exactregion.engine import (
+    MANY_LABELS,
     Paths,
     PreparedStatistic,
     SearchWindow,
@@ -34,7 +35,13 @@ from exactregion.models import Model, as_model
 from exactregion.models.base import check_probabilities, evaluated
 from exactregion.ranking import AcceptedRanks, pvalue_of, rank_of
 from exactregion.region.rays import radius_of
-from exactregion.region.window import RankFunction, lengths_of, likely_parameters, window_at
+from exactregion.region.window import (
+    RankFunction,
+    Window,
+    lengths_of,
+    likely_parameters,
+    window_at,
+)
 from exactregion.resampling import Resampling, blocks, check_n_resamples, integer_seed
 from exactregion.statistics import Candidates, Statistic, as_statistic
 
@@ -201,13 +208,31 @@ class FittedRegion:
 
     def _search_window(self) -> SearchWindow:
         """Bound the probabilities of all θ that a search looks at, by standard errors."""
-        window = window_at(self.model, self.sample, likely_parameters(self.model, self.sample))
+        window = self.start
         step = REACH * radius_of(self.accepted.high / (self.accepted.m + 1), len(window.origin))
         examples = window.theta(np.array([[-1.0], [1.0]]) * step * np.eye(len(window.origin))[0])
         at = self.candidates(window.origin[None])
         # logits move by at most this much within the ellipsoid, where they are linear in θ
         logits, spread = _logit(at.probabilities[0]), lengths_of(at.logit_gradient[0] @ window.axes)
         return SearchWindow(expit(logits - step * spread), expit(logits + step * spread), examples)
+
+    @property
+    def start(self) -> Window:
+        """Coordinates around the maximum of a penalised likelihood, found once per fit."""
+
+        def find() -> Window:
+            return window_at(self.model, self.sample, likely_parameters(self.model, self.sample))
+
+        return self.cached("start", find)
+
+    @property
+    def has_many_data(self) -> bool:
+        """Whether a rank takes so long that searches should ask for few, near the estimate alone.
+
+        A thorough search takes ten seconds from so many data on, and moves ends by less than another
+        seed does.
+        """
+        return self.resampling.m * len(self.sample) > MANY_LABELS
 
     def ranks(
         self, theta: FloatArray, prepared: PreparedStatistic | None = None

@@ -178,9 +178,11 @@ def likely_parameters(model: Model, sample: Sample) -> FloatArray:
     return min(likely, key=lambda theta: float(np.abs(theta).max()))
 
 
-def maximum_likelihood(model: Model, sample: Sample) -> FloatArray | None:
+def maximum_likelihood(
+    model: Model, sample: Sample, start: FloatArray | None = None
+) -> FloatArray | None:
     """Maximise the likelihood of the data alone; None where it seems to have no finite maximum."""
-    start = likely_parameters(model, sample)
+    start = likely_parameters(model, sample) if start is None else start
     value, theta = _maximise(model, sample, start, added=0, least_gain=LAST_GAIN)
     candidates = _candidates(model, sample, theta)
     gradient, information = _gradient_and_information(candidates, _units(model, sample))

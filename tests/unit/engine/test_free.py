@@ -5,7 +5,7 @@ import pytest
 from support.truths import STATISTICS
 
 import exactregion as er
-from exactregion.engine import PreparedStatistic, SearchWindow, evaluate, incremental, statistics_of
+from exactregion.engine import PreparedStatistic, SearchWindow, evaluate, statistics_of
 from exactregion.engine.free import FreeLabels
 from exactregion.statistics import Combined, Discrepancy, Embedding, Score
 from exactregion.statistics.focused import Focused
@@ -16,7 +16,7 @@ FOCUSED = Focused(lambda theta: np.eye(theta.shape[1])[1] + 0.1 * theta)
 @pytest.fixture
 def large(monkeypatch):
     """Take data of every size for too large to sort all uniforms."""
-    monkeypatch.setattr(incremental, "MOST_UNIFORMS", 0)
+    monkeypatch.setattr(evaluate, "MANY_LABELS", 0)
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def test_same_ranks_whichever_engine_runs(monkeypatch, name):
     region, again = (region_of(statistic=STATISTICS[name], n=80, m=40) for _ in range(2))
     theta = near(region, number=40)
     ranks = region.rank(theta)
-    monkeypatch.setattr(incremental, "MOST_UNIFORMS", 0)
+    monkeypatch.setattr(evaluate, "MANY_LABELS", 0)
     np.testing.assert_array_equal(again.rank(theta), ranks)
 
 
@@ -125,10 +125,10 @@ def test_certain_rows(drawn, monkeypatch, contradicted):
 @pytest.mark.parametrize(("below", "above"), [(0, 1), (1, 0)])
 def test_just_below_and_above_the_switch(monkeypatch, drawn, below, above):
     region = region_of(n=100, m=50)
-    monkeypatch.setattr(incremental, "MOST_UNIFORMS", 100 * 50 - above)
+    monkeypatch.setattr(evaluate, "MANY_LABELS", 100 * 50 - above)
     theta = near(region, number=40)
     np.testing.assert_array_equal(region.fitted_.statistics(theta), by_blocks(region, theta))
-    assert (region.fitted_._paths._labels.limits is None) == bool(below)
+    assert (region.fitted_._paths._window is None) == bool(below)
     assert not drawn
 
 
@@ -137,11 +137,11 @@ def test_a_second_statistic_takes_no_second_list():
     region = region_of(statistic="score")
     fitted, theta = region.fitted_, near(region)
     fitted.statistics(theta)
-    listed = fitted._paths._labels.arrays
+    listed = fitted._paths._window.arrays
     prepared = PreparedStatistic.of(Combined(), fitted.sample.inputs, fitted.resampling.m)
     found = fitted.statistics(theta, prepared)
     np.testing.assert_array_equal(found, by_blocks(region, theta, prepared))
-    assert fitted._paths._labels.arrays is listed
+    assert fitted._paths._window.arrays is listed
 
 
 @pytest.mark.parametrize("width", [0.0, 0.1, 1.0])
