@@ -18,7 +18,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from exactregion._typing import BoolArray, FloatArray
+from exactregion._typing import FloatArray
 from exactregion.errors import InvalidValueError
 from exactregion.ranking import AcceptedRanks
 from exactregion.region.fitted import FittedRegion
@@ -29,7 +29,7 @@ from exactregion.region.proofs.chart_bounds import (
     work_in_charts,
 )
 from exactregion.region.proofs.covering import covering_of
-from exactregion.region.proofs.enclosure import OVERHEAD, Enclosure
+from exactregion.region.proofs.enclosure import OVERHEAD
 from exactregion.region.proofs.inputs import can_enclose
 from exactregion.region.proofs.paving import (
     Domain,
@@ -39,13 +39,13 @@ from exactregion.region.proofs.paving import (
     domain_of,
     pave,
     proven_ends,
+    rule_over,
 )
 from exactregion.region.ratios import LinearRatios
 from exactregion.region.search.ends import Bounds, FocusedSearch, search_joint
 from exactregion.region.search.extremes import Functionals
 from exactregion.region.search.outline import joint_far_members, outline_of
 from exactregion.region.separation.far import FarMembers, far_members
-from exactregion.statistics.focused import Focused
 
 __all__ = [
     "affordable_work",
@@ -333,19 +333,8 @@ def _proven(
         # what a search calls open may have an end far out
         known[np.isposinf(known)] = -np.inf
 
-    def is_member(z: FloatArray) -> BoolArray:
-        theta, kept = window.theta(z), np.ones(len(z), dtype=np.bool_)
-        for accepted, ranks in ranked:
-            kept[kept] = accepted.holds(ranks(theta[kept])[0])
-        return kept
-
-    ranked = [
-        (accepted, fitted.rank_function(None if number is None else Focused(number.gradient)))
-        for accepted, number in rules
-    ]
     ends = proven_ends(
-        [Enclosure(fitted, window, *rule) for rule in rules],
-        is_member,
+        [rule_over(fitted, domain, *rule) for rule in rules],
         domain,
         numbers.in_window(window),
         known.ravel(),

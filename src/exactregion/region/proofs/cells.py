@@ -23,14 +23,19 @@ WORTH = 0.4
 """A box becomes a cell if it has at most this share of the free labels of the cell it is in. The
 labels to look at shrink by that with each cell, and cells are few: every other or third split."""
 
-LARGEST_STORE = 2**26
-"""Bytes that cells may take: then no more are made, and boxes stay in the ones they are in."""
+FEW = 32
+"""Free labels per alternative above which no cell is made: it would be large, and next to nothing
+is decided there."""
+
+LARGEST_STORE = 2**27
+"""Bytes that cells may take: then no more are made, and boxes stay in the ones they are in. Those
+that no box is in are dropped from half of it on."""
 
 
 class CellArrays(NamedTuple):
     """Cells as compiled loops see them: C cells, R pairs of a cell and an undecided alternative."""
 
-    row: Any  # (C, M): which of the R is that of the alternative
+    row: Any  # (C, M): which of the R is that of the alternative; -1 if it was decided
     sums: Any  # (R, s + r): columns of both parts, over known labels minus those of the original
     start: Any  # (R + 1,): where the free labels of each are
     free: Any  # (F,): labels that are free in the cell
@@ -71,7 +76,7 @@ class Cells:
         """Make cells of open boxes that are much smaller than theirs, and update `cell` (B,)."""
         boxes = np.flatnonzero(is_open)
         counts = _count_free(boxes, cell, verdicts, self.draws.uniforms, rows, self.arrays)
-        worth = (counts[:, 2] <= WORTH * counts[:, 1]) & (counts[:, 0] > 0)
+        worth = (counts[:, 2] <= WORTH * counts[:, 1]) & (counts[:, 2] <= FEW * counts[:, 0])
         boxes, counts = boxes[worth], counts[worth]
         sizes = 4 * verdicts.shape[1] + counts[:, 0] * 8 * self.width + counts[:, 2] * 12
         boxes = boxes[self._bytes() + np.cumsum(sizes) <= LARGEST_STORE]
@@ -87,6 +92,27 @@ class Cells:
         self.count += len(boxes)
         self.rows += int(counts[:, 0].sum())
         self.labels += int(counts[:, 2].sum())
+
+    def without_unused(self, cell: IntArray) -> IntArray | None:
+        """Drop cells that no box is in, if the store is large; return new numbers of old ones."""
+        if self._bytes() <= LARGEST_STORE / 2:
+            return None
+        used, arrays = np.unique(cell[cell != NO_CELL]), self.arrays
+        table = arrays.row[used]
+        is_kept = table >= 0
+        rows = table[is_kept]
+        first = arrays.start[rows]
+        lengths = arrays.start[rows + 1] - first
+        start = np.concatenate([[0], np.cumsum(lengths)])
+        labels = np.repeat(first - start[:-1], lengths) + np.arange(start[-1])
+        table[is_kept] = np.arange(len(rows))
+        kept = table, arrays.sums[rows], start, arrays.free[labels], arrays.uniforms[labels]
+        self.arrays = CellArrays(*kept)
+        # the last number stands for no cell, which it is
+        moved = np.full(self.count + 1, NO_CELL)
+        moved[used] = np.arange(len(used))
+        self.count, self.rows, self.labels = len(used), len(rows), len(labels)
+        return moved
 
     def _bytes(self) -> int:
         M = self.arrays.row.shape[1]
@@ -172,9 +198,9 @@ def _fill(
         b = boxes[at]
         low, high = rows[b, LOW], rows[b, HIGH]
         for i in range(verdicts.shape[1]):
+            rows_of[count + at, i] = row if verdicts[b, i] == 0 else -1
             if verdicts[b, i] != 0:
                 continue
-            rows_of[count + at, i] = row
             if cell[b] == NO_CELL:
                 compare_labels(uniforms[i], low, high, observed, changes)
                 sum_columns(by_column, changes, sums[row])

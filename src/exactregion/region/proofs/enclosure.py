@@ -25,6 +25,8 @@ number. Columns are those that the engines use, already rounded, so that equal p
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
@@ -86,6 +88,16 @@ class Boxes:
             [rule[which] for rule in self.cells],
         )
 
+    @classmethod
+    def joined(cls, parts: Sequence[Boxes]) -> Boxes:
+        """Put boxes together."""
+        return cls(
+            np.concatenate([part.centre for part in parts]),
+            np.concatenate([part.half for part in parts]),
+            [np.concatenate(each) for each in zip(*(p.verdicts for p in parts), strict=True)],
+            [np.concatenate(each) for each in zip(*(p.cells for p in parts), strict=True)],
+        )
+
     def halves(self, across: IntArray | None = None) -> Boxes:
         """Cut each box in two across one of its sides (B,), by default the longest."""
         rows = np.arange(len(self))
@@ -120,6 +132,9 @@ class RankBounds(Protocol):
     def widest(self, boxes: Boxes) -> IntArray | None:
         """Return across which sides boxes are best cut (B,); None for the longest."""
 
+    def without_unused(self, cell: IntArray) -> IntArray | None:
+        """Drop cells that no box is in (B,); return new numbers of old ones if any was."""
+
 
 class Enclosure:
     """Bounds of the rank by one statistic over boxes in the coordinates of a window.
@@ -146,6 +161,13 @@ class Enclosure:
         from exactregion.region.proofs.cells import Cells  # Numba is slow to import
 
         return Cells(self.inputs.draws)
+
+    def continued(self, accepted: AcceptedRanks) -> Enclosure:
+        """Return the same for other accepted ranks, with the cells and the order found so far."""
+        other = copy.copy(self)
+        other.accepted, other.work = accepted, 0
+        other.undecided, other.cells = self.undecided.copy(), self.cells.copy()
+        return other
 
     def ranks(
         self, boxes: Boxes, index: int, *, complete: bool = False
@@ -176,7 +198,8 @@ class Enclosure:
             self.cells.arrays,
         )
         is_open = (verdicts == BELOW).sum(axis=1) < self.accepted.high
-        self.cells.add(is_open & bounds.near, boxes.cells[index], verdicts, packed.rows)
+        has_width = boxes.half.any(axis=1)
+        self.cells.add(is_open & has_width, boxes.cells[index], verdicts, packed.rows)
         lowest, highest = 1 + (verdicts == BELOW).sum(axis=1), 1 + (verdicts != ABOVE).sum(axis=1)
         last = self.M + 1
         # such an outcome gives the last rank: all over a box, or in a part of it
@@ -187,6 +210,10 @@ class Enclosure:
     def widest(self, boxes: Boxes) -> IntArray | None:
         """Return across which sides boxes are best cut (B,); None for the longest."""
         return None
+
+    def without_unused(self, cell: IntArray) -> IntArray | None:
+        """Drop cells that no box is in (B,); return new numbers of old ones if any was."""
+        return self.cells.without_unused(cell)
 
     def _is_impossible(self, p: FloatArray, q: FloatArray, margin: float) -> BoolArray:
         """Return where an observed outcome is impossible for these p and 1 - p.

@@ -417,6 +417,8 @@ def judge(
             limit = numbers[b, LIMIT]
             if limit > 0 and _is_far_below(b, i, limit, uniforms, rows):
                 verdict, is_settled = BELOW, True
+            # in other boxes nothing could be decided
+            is_settled |= numbers[b, ORIGINAL] == 0 and numbers[b, IS_NEAR] == 0
             n_free, rest, move = 0, 0.0, 0.0
             if not is_settled:
                 if cell[b] == NO_CELL:
