@@ -82,7 +82,7 @@ def calibration_belt(
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> CalibrationBelt | CalibrationBelts:
-    """Bound the calibration curve of predicted probabilities, exactly at every sample size.
+    """Bound the calibration curve of predicted probabilities, with at least q/m at every n.
 
     The belt contains all curves expit(a + b logit p) that fit the outcomes. If the true calibration
     curve has this form, all of it is in the belt with probability `confidence_level` at least,
