@@ -176,7 +176,7 @@ def guarantee_of_several(trials: int, coverage: float | None = None) -> str:
     belts = ""
     if coverage is not None:
         belts = (
-            f" Each belt contains its model's whole true curve with probability "
+            f" Each belt contains its model's whole true curve with probability at least "
             f"{percent(coverage)} if that curve is a {RECALIBRATION} of the predictions."
         )
     return (
@@ -305,8 +305,8 @@ def guarantee_of_belt(belt: CalibrationBelt) -> str:
     """Say what is certain of a calibration belt."""
     return (
         f"{_exact_pvalue(int(belt.trials.sum()))}. The belt is simultaneous: it contains the whole "
-        f"true curve, and the limits of deviations hold, with probability {percent(belt.coverage)} "
-        f"if that curve is a {RECALIBRATION} of the predictions. All assume independent rows, and "
+        f"true curve, and the limits of deviations hold, with probability at least "
+        f"{percent(belt.coverage)} if that curve is a {RECALIBRATION} of the predictions. All assume independent rows, and "
         "that nothing was fitted to these outcomes."
     )
 
