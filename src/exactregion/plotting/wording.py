@@ -306,8 +306,8 @@ def guarantee_of_belt(belt: CalibrationBelt) -> str:
     return (
         f"{_exact_pvalue(int(belt.trials.sum()))}. The belt is simultaneous: it contains the whole "
         f"true curve, and the limits of deviations hold, with probability at least "
-        f"{percent(belt.coverage)} if that curve is a {RECALIBRATION} of the predictions. All assume independent rows, and "
-        "that nothing was fitted to these outcomes."
+        f"{percent(belt.coverage)} if that curve is a {RECALIBRATION} of the predictions. All "
+        "assume independent rows, and that nothing was fitted to these outcomes."
     )
 
 
