@@ -180,8 +180,8 @@ class CalibrationBelt:
     def within(self, tolerance: float, *, mean: bool = False) -> bool | None:
         """Say whether the predictions are calibrated to within ±tolerance everywhere.
 
-        True if `largest_deviation` is at most that for certain, False if it is certainly more, each
-        with the coverage of the belt; None if the outcomes do not decide.
+        True if `largest_deviation` is shown to be at most that, False if it is shown to be more,
+        each with the coverage of the belt; None if the outcomes do not decide.
 
         Parameters
         ----------

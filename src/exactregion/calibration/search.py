@@ -89,7 +89,7 @@ def calibration_belt(
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> CalibrationBelt | CalibrationBelts:
-    """Bound the calibration curve of predicted probabilities, exactly at every sample size.
+    """Bound the calibration curve of predicted probabilities, with at least q/m at every n.
 
     The belt contains all curves expit(a + b logit p) that fit the outcomes, or with a `degree` of 2
     or 3 all that can bend: expit(a + b s + c s² + d s³), s = logit p. If the true calibration curve

@@ -112,7 +112,7 @@ def calibrate(
     fail_above: list[str] | None = opt.option(
         opt.RESULTS,
         "SIZE",
-        "Exit with code 1 if the predictions are off by more than SIZE somewhere, for certain. "
+        "Exit with code 1 if the belt shows the predictions to be off by more than SIZE somewhere. "
         "Or name the limit: lower=SIZE, upper=SIZE, mean-lower=SIZE or mean-upper=SIZE.",
     ),
     grid: bool = opt.flag("--grid", "With --json: the curves of the belt too.", opt.RESULTS),

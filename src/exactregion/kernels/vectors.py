@@ -232,6 +232,7 @@ class Poisson(NumericKernel):
 
     k(x, x') = (1 - ρ²) / (1 - 2ρ cos(x - x') + ρ²)
 
+    It is characteristic on the circle; on the line, angles that differ by 2π are the same to it.
     Angles are never standardised. Labelled data are compared where labels agree (K_diff = 0).
 
     Parameters

@@ -102,7 +102,7 @@ class _LocationMixture(_TwoDensities):
     @property
     def width(self) -> int:
         """One column per coordinate of the locations."""
-        return self._pair.shape[1]
+        return int(self._pair.shape[1])
 
     @abstractmethod
     def advantages(self, X: FloatArray) -> FloatArray:

@@ -189,7 +189,7 @@ def guarantee_of_several(trials: int, coverage: float | None = None, degree: int
     belts = ""
     if coverage is not None:
         belts = (
-            f" Each belt contains its model's whole true curve with probability "
+            f" Each belt contains its model's whole true curve with probability at least "
             f"{percent(coverage)} if that curve is a {RECALIBRATION[degree]} of the predictions."
         )
     return (
@@ -318,10 +318,9 @@ def guarantee_of_belt(belt: CalibrationBelt) -> str:
     """Say what is certain of a calibration belt."""
     return (
         f"{_exact_pvalue(int(belt.trials.sum()))}. The belt is simultaneous: it contains the whole "
-        f"true curve, and the limits of deviations hold, with probability {percent(belt.coverage)} "
-        f"if that curve is a {RECALIBRATION[belt.degree]} of the predictions. All assume "
-        "independent rows, and "
-        "that nothing was fitted to these outcomes."
+        f"true curve, and the limits of deviations hold, with probability at least "
+        f"{percent(belt.coverage)} if that curve is a {RECALIBRATION[belt.degree]} of the "
+        "predictions. All assume independent rows, and that nothing was fitted to these outcomes."
     )
 
 

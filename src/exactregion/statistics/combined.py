@@ -136,10 +136,10 @@ class Combined(_Sum, name="combined"):
     """Σ_k weight_k · Z⁽ᵏ⁾ / E_θ[Z⁽ᵏ⁾], each part at mean one under the candidate.
 
     By default score/d + 0.3 · discrepancy / E_θ[discrepancy]: near the power of the score, and
-    consistent against every false f. The expectations are known: d for the score, and
-    (4/n²) Σ_j k(x_j, x_j) p_j (1 - p_j) for the discrepancy, so that Z of a data set depends on
-    nothing but its own labels and θ. A part whose expectation is not known is divided by its mean
-    over the m data sets.
+    consistent against every false f that the features of the discrepancy see. The expectations are
+    known: d for the score, and (4/n²) Σ_j k(x_j, x_j) p_j (1 - p_j) for the discrepancy, so that Z
+    of a data set depends on nothing but its own labels and θ. A part whose expectation is not known
+    is divided by its mean over the m data sets.
 
     Regions are searched by it, so kernels with many features leave out those that weigh less than
     one row of data: Z changes a little, ranks stay exact, and searches take a fraction of the time.
