@@ -68,7 +68,7 @@ def save(tmp_path):
 
 @pytest.fixture(scope="session")
 def data(tmp_path_factory):
-    """A folder with the data sets that come along, as `exactregion datasets` writes them."""
+    """A folder with the bundled data sets, as `exactregion datasets` writes them."""
     folder: Path = tmp_path_factory.mktemp("data")
     for name in er.datasets.__all__:
         assert main(["datasets", name, "--out", str(folder / f"{name}.csv"), "--quiet"]) == 0

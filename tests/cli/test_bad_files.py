@@ -238,7 +238,7 @@ def test_columns_that_cannot_be_inputs_are_left_out_and_named(run, save):
 def test_dropped_rows_are_counted(run, save):
     done = run("test", save(GOOD + "NA,0.5,2\n1,,2\n"), *ASK, "--drop-missing")
     assert done.code == 0
-    assert "Left out 2 rows with missing values; 4 rows stay." in done.err
+    assert "Left out 2 rows with missing values; 4 rows remain." in done.err
     assert "4 (2 with missing values left out)" in done.out
     quiet = run("test", save(GOOD + "NA,0.5,2\n"), *ASK, "--drop-missing", "--quiet")
     assert (quiet.code, quiet.err) == (0, "")

@@ -74,8 +74,8 @@ def test_several_csv_files(run, parts, tmp_path):
     assert "must be Parquet files" in done.err
 
 
-def test_nobody_answers(run, parts, monkeypatch):
+def test_no_scheduler_answers(run, parts, monkeypatch):
     monkeypatch.setattr("exactregion.cli.data.CLUSTER_TIMEOUT", "1s")
     done = run("calibrate", parts[0], *COLUMNS, "--cluster", "tcp://127.0.0.1:1")
     assert done.code == 2
-    assert "Nobody answers at 'tcp://127.0.0.1:1'" in done.err
+    assert "No scheduler answers at 'tcp://127.0.0.1:1'" in done.err

@@ -102,7 +102,7 @@ def test_files_and_a_cluster_have_the_result_of_one_file(run, rows, expected, tm
         (("--bins", "1"), "--bins must be 2 or more. Got 1"),
         (("--min-rows", "900"), "--min-rows must leave at least one segment"),
         (("--statistic", "score"), "--statistic must be one of shift, recalibration"),
-        (("--fail-below", "0.001"), "can never happen"),
+        (("--fail-below", "0.001"), "cannot be reached"),
         (("--confidence", "0.999"), "--resamples must be at least 999"),
     ],
 )

@@ -61,7 +61,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Exact tests and confidence regions for the probability of a binary outcome: valid at "
     "every sample size.",
-    epilog="\nA first look, with data that come along:\n"
+    epilog="\nA first example, with bundled data:\n"
     "  exactregion datasets oring --out oring.csv\n"
     "  exactregion fit oring.csv --outcome y --inputs temp --at temp=31\n\n"
     "Exit codes: 0 done, 1 rejected (only with --fail-below), 2 bad input.",

@@ -120,8 +120,8 @@ def read_data(
     """Read the file, and take the columns that the options name.
 
     `numbers` are further columns that must hold numbers, `groups` columns of any kind, `segments`
-    such that may miss values. All other columns are inputs if none are named and `all_inputs` is
-    true.
+    columns that may have missing values. With `all_inputs`, all other columns are inputs where none
+    are named.
     """
     formula, named_inputs = getattr(columns, "formula", None), getattr(columns, "inputs", None)
     if formula is None:
@@ -159,7 +159,7 @@ def read_data(
         dropped, kept = (
             f"{n:,} row{'' if n == 1 else 's'}" for n in (len(table) - len(frame), len(frame))
         )
-        note(f"Left out {dropped} with missing values; {kept} stay.", quiet=quiet)
+        note(f"Left out {dropped} with missing values; {kept} remain.", quiet=quiet)
     design = None
     if sides is not None:
         with _rows_of(table, frame):
@@ -235,7 +235,7 @@ def pieces(files: list[str], cluster: str | None, outcome: Outcome) -> Iterator[
     except (OSError, ValueError) as error:
         raise InvalidValueError(
             "--cluster must be the address of a Dask scheduler, such as tcp://host:8786. "
-            f"Nobody answers at {cluster!r}."
+            f"No scheduler answers at {cluster!r}."
         ) from error
     import dask.dataframe as dd
 

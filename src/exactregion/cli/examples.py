@@ -49,7 +49,7 @@ def datasets(
     json: bool = opt.flag("--json", "List them as one JSON object."),
     quiet: bool = QUIET,
 ) -> None:
-    """List the data sets that come along, or print one as CSV."""
+    """List the bundled data sets, or print one as CSV."""
     if name is None:
         _list_datasets(json=json)
         return
@@ -77,7 +77,7 @@ def _list_datasets(*, json: bool) -> None:
     if json:
         print_json({"datasets": found})
         return
-    page = Page("Data sets that come along")
+    page = Page("Bundled data sets")
     page.facts(facts)
     page.paragraph("exactregion datasets NAME prints one as CSV.")
     page.show()

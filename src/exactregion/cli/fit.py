@@ -116,7 +116,7 @@ def fit(
     search: opt.Search,
     wanted: Wanted,
     save: Path | None = opt.option(
-        opt.RESULTS, "FILE", "Keep the region for exactregion show, or for Python: .npz."
+        opt.RESULTS, "FILE", "Save the region for exactregion show, or for Python: .npz."
     ),
     output: opt.Output,
     reading: opt.Reading,
@@ -145,9 +145,9 @@ def show(
     wanted: Wanted,
     output: opt.Output,
 ) -> None:
-    """Look again at a region that fit --save kept.
+    """Show a region that fit --save wrote.
 
-    It gives the same answers as before, and new ones: other places, a picture, a report.
+    It gives the same answers as fit, and new ones: other inputs, a picture, a report.
     """
     check_file(file)
     check_n_jobs(jobs)

@@ -234,7 +234,7 @@ class Output:
     )
     json: bool = flag("--json", "Print one JSON object.", RESULTS)
     plot: Path | None = option(RESULTS, "FILE", "Draw a picture: .png, .pdf or .svg.")
-    report: Path | None = option(RESULTS, "FILE", "Write a page to look at in a browser: .html.")
+    report: Path | None = option(RESULTS, "FILE", "Write a report for the browser: .html.")
     force: bool = flag("--force", "Replace files that exist.", RESULTS)
     quiet: bool = flag("--quiet", "No progress and no notes on stderr.", RESULTS)
 
@@ -252,7 +252,7 @@ class Output:
         if alpha < smallest * (1 - 1e-9):
             needed = int(-(-n_tests // alpha)) - 1
             raise InvalidValueError(
-                f"--fail-below {alpha:g} can never happen: the smallest p-value with --resamples "
+                f"--fail-below {alpha:g} cannot be reached: the smallest p-value with --resamples "
                 f"{resamples} is {smallest:g}. Use --resamples {needed} or more."
             )
         return alpha

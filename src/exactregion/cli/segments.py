@@ -27,7 +27,7 @@ Examples:
       --segments p --fail-below 1% --report segments.html"""
 
 FEWEST, MOST = 10, 30
-"""Segments that are printed, so many of them as are off."""
+"""Segments printed, at least and at most; in between, those that are off."""
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,10 @@
 
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.models.base import Model
-from exactregion.models.check import check_model
 from exactregion.models.fixed import fixed_probabilities, needs_evaluation
-from exactregion.models.function import Function
 from exactregion.models.linear import CLogLog, LinearModel, Logistic, Probit, Recalibration
 from exactregion.models.mixture import GaussianMixture, LaplaceMixture, Mixture
+from exactregion.models.own import Function, check_model
 from exactregion.models.psychometric import Psychometric
 
 __all__ = [

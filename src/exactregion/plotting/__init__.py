@@ -11,13 +11,11 @@ from typing import Any
 
 from exactregion.errors import InvalidValueError
 from exactregion.plotting.bands import BandDisplay
-from exactregion.plotting.belt import BeltDisplay
-from exactregion.plotting.belts import BeltsDisplay
+from exactregion.plotting.belt import BeltDisplay, BeltsDisplay
 from exactregion.plotting.corner import CornerDisplay
 from exactregion.plotting.curve import CurveDisplay
 from exactregion.plotting.null import NullDisplay, NullsDisplay
-from exactregion.plotting.pvalues import PValueDisplay
-from exactregion.plotting.ranks import RankDisplay
+from exactregion.plotting.pvalues import PValueDisplay, RankDisplay
 from exactregion.plotting.reliability import reliability
 from exactregion.plotting.segments import SegmentDisplay
 from exactregion.region import ConfidenceRegion

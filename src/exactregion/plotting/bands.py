@@ -167,16 +167,16 @@ class BandDisplay(canvas.Display):
         self._draw_undecided()
         self._draw_data()
         ax.margins(x=0.02)
+        self._draw_frame(ax)
+
+    def _draw_frame(self, ax: Axes) -> None:
+        """Label the axes, and add legend and note."""
         ax.set(xlabel=canvas.as_text(self.name), ylabel="P(Y = 1 | x)", ylim=(-0.08, 1.08))
         ax.set_yticks(np.linspace(0, 1, 6))
         canvas.remove_spines(ax)
         canvas.add_legend(ax)
         if self.status != "bounded":
-            canvas.add_note(ax, "", self._note)
-
-    @property
-    def _note(self) -> str:
-        return _NOTES[self.status]
+            canvas.add_note(ax, "", _NOTES[self.status])
 
     @property
     def _estimate_label(self) -> str:

@@ -170,13 +170,8 @@ class CurveDisplay(BandDisplay):
         ax.margins(x=0.02)
         left, right = ax.get_xlim()
         self._draw_threshold(left, right)
-        ax.set(xlabel=canvas.as_text(self.name), ylabel="P(Y = 1 | x)")
-        ax.set(xlim=(left, right), ylim=(-0.08, 1.08))
-        ax.set_yticks(np.linspace(0, 1, 6))
-        canvas.remove_spines(ax)
-        canvas.add_legend(ax)
-        if self.status != "bounded":
-            canvas.add_note(ax, "", self._note)
+        ax.set(xlim=(left, right))
+        self._draw_frame(ax)
 
     def _draw_threshold(self, left: float, right: float) -> None:
         """Mark the threshold on the curve, with its interval; an arrow where it has no end."""

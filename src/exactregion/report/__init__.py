@@ -86,12 +86,11 @@ def write_report(
         )
     for package in ("bokeh", "jinja2"):
         optional_module(package, "A report", "report")
-    from exactregion.report.belts import page_of_belt
+    from exactregion.report.belts import page_of_belt, page_of_several
     from exactregion.report.page import Section, Table, render
     from exactregion.report.regions import page_of_region
     from exactregion.report.segments import page_of_segments
-    from exactregion.report.several import page_of_several, section_of_groups
-    from exactregion.report.tests import page_of_test
+    from exactregion.report.tests import page_of_test, section_of_groups
 
     if isinstance(result, ExactTestResult):
         page = page_of_test(result, title)

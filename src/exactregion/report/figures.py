@@ -174,6 +174,21 @@ def name_ticks(drawn: Any, axis: ProbabilityAxis) -> None:
         drawn.major_label_overrides = dict(zip(places, labels, strict=True))
 
 
+def probability_figure(
+    name: str,
+    across: ProbabilityAxis,
+    up: ProbabilityAxis,
+    labels: tuple[str, str],
+    **settings: Any,
+) -> Any:
+    """Make an empty figure of probabilities over predicted ones, as `new_figure` does."""
+    x, y = ((label, limits_of(axis)) for label, axis in zip(labels, (across, up), strict=True))
+    plot = new_figure(name, x=x, y=y, **settings)
+    name_ticks(plot.xaxis[0], across)
+    name_ticks(plot.yaxis[0], up)
+    return plot
+
+
 def add_diagonal(plot: Any, across: ProbabilityAxis, up: ProbabilityAxis) -> None:
     """Draw the dashed line on which outcomes are as frequent as predicted."""
     ends = [max(across.low, up.low), min(across.high, up.high)]

@@ -1,4 +1,4 @@
-"""Bands along the inputs of a region as its user knows them: columns that vary one at a time."""
+"""Bands along the inputs of a region, as columns that vary one at a time, and their figures."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from bokeh.models import ColumnDataSource, PlainText
 
 from exactregion._typing import FloatArray
 from exactregion.data.reading import numeric
 from exactregion.plotting import BandDisplay, wording
 from exactregion.region import ConfidenceRegion
+from exactregion.report.figures import add_glyph, add_line, limits_around, new_figure
+from exactregion.report.page import Figure, Key
 
 MOST_INPUTS = 6
 """Bands are computed along this many inputs at most."""
@@ -29,6 +32,18 @@ MOST_LEVELS = 12
 
 MOST_HELD = 8
 """More inputs than this that are held are not all named."""
+
+HEIGHT = 400
+"""Of the figures that stand beside each other."""
+
+STEPS = 65_535
+"""Probabilities are stored in the page as whole numbers of this many steps: uint16."""
+
+MOST_ROWS = 2_000
+"""More rows of data than this are not all drawn."""
+
+NOWHERE: dict[str, Any] = {"x": [], "y": []}
+POINTED = {"line_color": "paper", "fill_color": "vermilion"}
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -178,3 +193,85 @@ def _rows_along(
     except Exception:  # whatever a function or a formula of the user's may raise
         return None
     return X
+
+
+def band_figure(
+    region: ConfidenceRegion, display: InputBand, theta: FloatArray, number: int
+) -> Figure:
+    """Draw the band along one input, with room for the curve that is pointed at."""
+    few = display.levels is not None
+    plot = new_figure(
+        f"band{number}",
+        x=(display.name, limits_around(display.x, 0.15 if few else 0.03)),
+        y=("probability of the outcome", (-0.1, 1.1)),
+        height=HEIGHT,
+        pointed=False,
+    )
+    plot.yaxis[0].ticker = [0, 0.2, 0.4, 0.6, 0.8, 1]
+    if display.levels is not None:
+        plot.xaxis[0].ticker = display.x.tolist()
+        texts = zip(display.x.tolist(), display.levels, strict=True)
+        plot.xaxis[0].major_label_overrides = {x: PlainText(text=text) for x, text in texts}
+    keys = _draw_band(plot, display)
+    P = region.model_.probabilities(theta, display.X)
+    steps = ColumnDataSource({"steps": np.rint(STEPS * P).astype(np.uint16).ravel()}, name="steps")
+    plot.tags = [*plot.tags, steps, ColumnDataSource({"x": display.x}, name="grid")]
+    if few:
+        add_glyph(plot, "scatter", NOWHERE, POINTED, name="curve", size=13, line_width=2)
+    else:
+        add_line(plot, [], [], "vermilion", name="curve", line_width=3)
+    keys.append(Key("dot-vermilion" if few else "line-vermilion", "pointed at"))
+    reading = (
+        "No curve of the family fits; the dashed one is the estimate."
+        if display.status == "empty"
+        else "If the family is right, the whole true curve lies within the band with a probability "
+        f"of at least {wording.percent(display.coverage)}."
+    )
+    return Figure(
+        f"band{number}",
+        f"Probability of the outcome along {wording.shortened(display.name)}: the band, the data, "
+        "and the curve of the parameters that are pointed at.",
+        plot,
+        keys,
+        reading + (f" The other inputs are held at {display.held}." if display.held else ""),
+    )
+
+
+def _draw_band(plot: Any, display: InputBand) -> list[Key]:
+    """Draw the band, the data and the curve of the estimate."""
+    is_empty, few, keys = display.status == "empty", display.levels is not None, []
+    roles = {"fill_color": "blue"}
+    if not is_empty:
+        if few:
+            bars = {"x": display.x, "bottom": display.lower, "top": display.upper}
+            width = 0.06 * (plot.x_range.end - plot.x_range.start)
+            add_glyph(plot, "vbar", bars, roles, width=width, fill_alpha=0.25, line_color=None)
+        else:
+            area = {"x": display.x, "y1": display.lower, "y2": display.upper}
+            add_glyph(plot, "varea", area, roles, fill_alpha=0.25)
+        keys.append(Key("area-blue", f"{wording.percent(display.coverage)} simultaneous band"))
+    keys.append(_draw_data(plot, display))
+    if few:
+        best = {"x": display.x, "y": display.estimate}
+        add_glyph(plot, "scatter", best, roles | {"line_color": "paper"}, size=11)
+    else:
+        dash = "dashed" if is_empty else "solid"
+        add_line(plot, display.x, display.estimate, "blue", line_width=2, line_dash=dash)
+    look = "dot-solid" if few else "dash-blue" if is_empty else "line-blue"
+    return [*keys, Key(look, wording.estimate_name(is_empty))]
+
+
+def _draw_data(plot: Any, display: InputBand) -> Key:
+    spread = 0.0 if display.levels is None else 0.025 * float(np.ptp(display.x))
+    x, y, trials = display.marks(MOST_ROWS, spread)
+    rows = 0 if display.trials is None else int((display.trials > 0).sum())
+    part = "" if len(x) == rows else f", {len(x):,} of {rows:,} rows"
+    if display.is_labels:
+        style: dict[str, Any] = {"marker": "dash", "angle": np.pi / 2, "size": 10}
+        style["line_alpha"] = 0.8 if len(x) < 300 else 0.4
+        add_glyph(plot, "scatter", {"x": x, "y": y}, {"line_color": "ink"}, **style)
+        return Key("tick", f"outcomes: top happened, bottom did not{part}")
+    shares = {"x": x, "y": y, "size": 6 + 9 * np.sqrt(trials / trials.max(initial=1))}
+    roles = {"line_color": "ink", "fill_color": "paper"}
+    add_glyph(plot, "scatter", shares, roles, line_width=1.3)
+    return Key("dot", f"observed shares{part}")

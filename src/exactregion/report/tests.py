@@ -23,8 +23,8 @@ from exactregion.report.figures import (
     add_points,
     limits_around,
     limits_of,
-    name_ticks,
     new_figure,
+    probability_figure,
 )
 from exactregion.report.page import Figure, Key, Page, Pointer, Section, Table, Words
 from exactregion.testing.result import ExactTestResult
@@ -35,6 +35,13 @@ ASSUMPTIONS = [
     "or from rows that were held out.",
     "The statistic was chosen before the outcomes were seen.",
 ]
+
+
+ADJUSTED = (
+    "Each p-value is exact on its own. The adjusted ones (Holm) may be looked at together: one or "
+    "more of those that are right is 0.05 or less with a probability of at most 5%, although all "
+    "are tested on the same outcomes."
+)
 
 
 def page_of_test(result: ExactTestResult, title: str | None = None) -> Page:
@@ -82,7 +89,7 @@ def _table(result: ExactTestResult) -> Table:
 
 
 def misfit_section(result: ExactTestResult) -> Section:
-    """Say which kind of misfit is clearest, what each part thought, and how much is off."""
+    """Say which kind of misfit is clearest, what each part found, and how much is off."""
     surprising = result.pvalue <= wording.SURPRISE
     words = [wording.misfit_text(result)] if surprising else []
     words.append(
@@ -177,14 +184,8 @@ def _groups_figure(groups: pd.DataFrame, probabilities: FloatArray, id: str) -> 
     """Draw observed shares against mean predictions, with the diagonal."""
     ends = groups[["observed", "lower", "upper"]].to_numpy().ravel()
     across, up = axes_for(probabilities, [], ends)
-    plot = new_figure(
-        id,
-        x=("mean predicted probability", limits_of(across)),
-        y=("observed share", limits_of(up)),
-        height=420,
-    )
-    name_ticks(plot.xaxis[0], across)
-    name_ticks(plot.yaxis[0], up)
+    labels = ("mean predicted probability", "observed share")
+    plot = probability_figure(id, across, up, labels, height=420)
     add_diagonal(plot, across, up)
     add_points(plot, groups, across, up, "blue")
     return Figure(
@@ -244,3 +245,25 @@ def _share(value: float) -> str:
 def _between(low: float, high: float) -> str:
     ends = [wording.probability(end, 3) for end in (low, high)]
     return ends[0] if low == high else "–".join(ends)
+
+
+HEADS = ["Outcomes", "Observed", "Predicted", "p", "p, adjusted"]
+
+
+def section_of_groups(groups: pd.DataFrame) -> Section:
+    """List what `calibration_test` found in groups of rows."""
+    names = [str(name) for name in groups.index.names]
+    rows = []
+    for key, row in groups.iterrows():
+        parts = key if isinstance(key, tuple) else (key,)
+        rows.append(
+            [*(wording.shortened(str(part), 60) for part in parts), *wording.group_cells(row)]
+        )
+    off = groups[groups["pvalue_holm"] <= wording.SURPRISE]
+    found = (
+        f"Evidence of miscalibration, adjusted for all {len(groups):,} tests: {len(off):,} rows."
+    )
+    if not len(off):
+        found = f"No evidence of miscalibration, adjusted for all {len(groups):,} tests."
+    table = Table("Subgroups in numbers", [*names, *HEADS], rows)
+    return Section("Subgroups", [Words([found]), table, Words([ADJUSTED])])

@@ -1,4 +1,4 @@
-"""Which kind of misfit a test saw: what each part of its statistic thought, and in which direction.
+"""Which kind of misfit a test found: the parts of its statistic, and the direction of residuals.
 
 All of this describes. The p-value of the test decides; that of a part is exact on its own, but the
 smallest of several is not.
@@ -38,7 +38,7 @@ the predictions: between the two kernels of `Omnibus`."""
 
 @dataclass(frozen=True, eq=False)
 class Part(Record):
-    """What one part of a statistic thought of the outcomes: a description.
+    """What one part of a statistic found in the outcomes: a description.
 
     Attributes
     ----------

@@ -73,7 +73,7 @@ class ExactTestResult:
     question : Question
         What was tested, by what.
     parts : tuple of Part
-        What each part of the statistic thought, if it has parts: ranks and p-values on the same
+        What each part of the statistic found, if it has parts: ranks and p-values on the same
         data sets. They describe; `pvalue` decides.
     """
 

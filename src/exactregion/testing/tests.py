@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 from exactregion.data.digest import seed_of
 from exactregion.data.frames import encode_text
@@ -257,65 +257,53 @@ def compare(
     return table.rename_axis("candidate")
 
 
+class CalibrationSettings(TypedDict, total=False):
+    """What `calibration_test` takes besides rows, groups and classes."""
+
+    data: Any
+    statistic: str | Statistic | Any | None
+    n_resamples: int
+    rng: RNGLike
+    pos_label: object
+    n_jobs: int | None
+    progress: bool
+
+
 @overload
 def calibration_test(
     y_true: Any,
     y_prob: Mapping[str, Any] | pd.DataFrame,
     *,
-    data: Any = None,
     by: Any = None,
-    statistic: str | Statistic | Any | None = None,
-    n_resamples: int = 999,
-    rng: RNGLike = None,
-    pos_label: object = None,
     classes: Sequence[object] | None = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
+    **settings: Unpack[CalibrationSettings],
 ) -> pd.DataFrame: ...
 @overload
 def calibration_test(
     y_true: Any,
     y_prob: Any,
     *,
-    data: Any = None,
     by: None = None,
-    statistic: str | Statistic | Any | None = None,
-    n_resamples: int = 999,
-    rng: RNGLike = None,
-    pos_label: object = None,
     classes: None = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
+    **settings: Unpack[CalibrationSettings],
 ) -> ExactTestResult: ...
 @overload
 def calibration_test(
     y_true: Any,
     y_prob: Any,
     *,
-    data: Any = None,
     by: None = None,
-    statistic: str | Statistic | Any | None = None,
-    n_resamples: int = 999,
-    rng: RNGLike = None,
-    pos_label: object = None,
     classes: Sequence[object],
-    n_jobs: int | None = None,
-    progress: bool = False,
+    **settings: Unpack[CalibrationSettings],
 ) -> ClassTestResult | ExactTestResult: ...
 @overload
 def calibration_test(
     y_true: Any,
     y_prob: Any,
     *,
-    data: Any = None,
     by: Any,
-    statistic: str | Statistic | Any | None = None,
-    n_resamples: int = 999,
-    rng: RNGLike = None,
-    pos_label: object = None,
     classes: Sequence[object] | None = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
+    **settings: Unpack[CalibrationSettings],
 ) -> pd.DataFrame: ...
 @with_named_seed
 def calibration_test(

@@ -78,8 +78,8 @@ def cloud():
 
 @pytest.fixture(scope="session")
 def separated():
-    x = np.arange(10.0)
-    return er.ConfidenceRegion("logistic", n_resamples=39, rng=0).fit(x, x > 4)
+    x = np.arange(6.0)
+    return er.ConfidenceRegion("logistic", n_resamples=19, rng=0).fit(x, x > 2)
 
 
 @pytest.fixture(scope="session")

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 
 import exactregion as er
-from exactregion.report.explorer import explore
 from exactregion.report.inputs import bands_along_inputs
+from exactregion.report.regions import explore
 
 
 def test_inputs_with_few_values_are_shown_at_these_only(cloud):

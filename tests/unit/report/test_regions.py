@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import exactregion as er
-from exactregion.report.explorer import STEPS
+from exactregion.report.inputs import STEPS
 from exactregion.report.page import Explorer, Table, Words
 from exactregion.report.regions import page_of_region
 

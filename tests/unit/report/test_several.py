@@ -7,7 +7,8 @@ import pytest
 
 import exactregion as er
 from exactregion.report import write_report
-from exactregion.report.several import page_of_several, section_of_groups
+from exactregion.report.belts import page_of_several
+from exactregion.report.tests import section_of_groups
 
 RNG = np.random.default_rng(1)
 P = RNG.uniform(0.05, 0.95, size=50)
