@@ -19,5 +19,7 @@ PARTS = (
     "consistency",
     "references",
     "proven",
+    "searched",
+    "searched_coverage",
     "costs",
 )
