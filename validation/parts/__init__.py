@@ -20,5 +20,7 @@ PARTS = (
     "consistency",
     "references",
     "proven",
+    "searched",
+    "searched_coverage",
     "costs",
 )

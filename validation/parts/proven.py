@@ -1,4 +1,4 @@
-"""Members outside what is reported, for certified and for searched results.
+"""Members outside results that are proven: there must be none.
 
 Data of known families, joint and focused intervals, simultaneous bands and the ED50, and three
 cases where an earlier search was far off. Each result is attacked with θ that lie outside it
@@ -57,7 +57,10 @@ class WithImmunes(er.models.Model):
         return np.asarray((1 - immune) * expit(intercept + slope * np.ravel(X)))
 
 
-def _weibull(theta: np.ndarray, x: np.ndarray) -> np.ndarray:
+WEIBULL_BOUNDS = [(0.0005, 0.05), (0.2, 15), (0, 0.2)]
+
+
+def weibull(theta: np.ndarray, x: np.ndarray) -> np.ndarray:
     scale, shape, lapse = theta
     return np.asarray(0.5 + (0.5 - lapse) * -np.expm1(-((x / scale) ** shape)))
 
@@ -68,9 +71,9 @@ def named(name: str) -> tuple[Any, np.ndarray, np.ndarray, Any]:
         answers = er.datasets.two_afc()
         correct = answers["n_correct"].to_numpy()
         family = er.models.Function(
-            _weibull,
+            weibull,
             names=("scale", "shape", "lapse"),
-            bounds=[(0.0005, 0.05), (0.2, 15), (0, 0.2)],
+            bounds=WEIBULL_BOUNDS,
         )
         y = np.column_stack([correct, answers["n_total"] - correct])
         return family, answers["level"].to_numpy(float), y, _of_weibull

@@ -103,7 +103,7 @@ class Window:
         return np.asarray(z, dtype=np.float64)
 
     def scaled(self, z: FloatArray, factors: FloatArray) -> FloatArray:
-        """Return the coordinates of multiples of θ, but for parameters between two bounds.
+        """Return the coordinates of θ times factors (T, d), but for parameters between two bounds.
 
         Predictors that are a multiple of another have the same zeros: sets of steep curves, which
         have no end, are cones of such multiples.

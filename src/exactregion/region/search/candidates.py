@@ -9,13 +9,15 @@ ranks are evaluated, never which θ are members.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from exactregion._typing import BoolArray, FloatArray
 from exactregion.models.base import evaluated
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.rays import radius_of
-from exactregion.region.search.extremes import Plausible
+from exactregion.region.search.extremes import random_factors
 from exactregion.region.search.outline import outline_of
 from exactregion.region.window import Window, lengths_of
 
@@ -43,10 +45,17 @@ Members were seen at up to 2.5 times these; twice the multiple leaves in 10 % mo
 WIDEST = 0.995
 """Level of the joint region that focused sets lie in."""
 
+REGARDLESS = 3
+"""One probe in so many is ranked however implausible: where curves are flat a score says nothing,
+and a θ that fits badly may be a member."""
+
 KNOWN, WALK = 100, 8
-"""Plausible θ per parameter that are ranked once per fit, besides the outline, for searches to start
-from; and random steps of each that keep it plausible, which spread them over sets of steep curves
-that probes seldom meet."""
+"""Plausible θ per parameter that are ranked once per fit, besides the outline, for searches to
+start from; and random steps of each that keep it plausible, which spread them over sets of steep
+curves that probes seldom meet."""
+
+Plausible = Callable[[FloatArray], BoolArray]
+"""θ (T, d) to which of them are worth a rank."""
 
 AT_ONCE = 4_000_000
 """Probabilities held in memory at once."""
@@ -100,7 +109,7 @@ def known_members(fitted: FittedRegion, turn: int = 0) -> FloatArray:
         for _ in range(WALK if len(z) else 0):
             one, other = z[rng.integers(len(z), size=(2, len(z)))]
             tried = z + 10.0 ** rng.uniform(-1.5, 0.0, size=(len(z), 1)) * (one - other)
-            factors = 10.0 ** rng.uniform(-1.0, 1.5, size=(len(z[::4]), 1))
+            factors = random_factors(rng, len(z[::4]), z.shape[1], (-1.0, 1.5))
             tried[::4] = window.scaled(z[::4], factors)
             kept = is_plausible(window.theta(tried))
             z[kept] = tried[kept]
@@ -119,7 +128,9 @@ def plausible_probes(fitted: FittedRegion, number: int, turn: int) -> FloatArray
         seed = np.random.SeedSequence(fitted.resampling.entropy, spawn_key=(3, turn))
         rng, known = np.random.default_rng(seed), outline.members()
         theta = rng.permutation(draw_probes(outline.window, known, known, number, rng))
-        return theta[plausible_to(fitted)(theta)]
+        kept = plausible_to(fitted)(theta)
+        kept[::REGARDLESS] = fitted.is_defined(theta[::REGARDLESS])
+        return theta[kept]
 
     return fitted.cached(("probes", number, turn), draw)
 
@@ -164,7 +175,8 @@ def _beyond(
     steps = share * (first - second) + spread * rng.standard_normal(first.shape)
     theta = window.theta(second + steps)
     steeper = np.flatnonzero(far)[::2]
-    theta[steeper] = window.theta(window.scaled(second[steeper], power[steeper]))
+    factors = random_factors(rng, len(steeper), members.shape[1], (0.0, FAR_BEYOND))
+    theta[steeper] = window.theta(window.scaled(second[steeper], factors))
     return theta
 
 
@@ -182,4 +194,8 @@ def _over_range(window: Window, number: int, rng: np.random.Generator) -> FloatA
             scale = 10.0 ** rng.uniform(*SCALES, size=number)
             column = estimate + own_error * scale * rng.standard_normal(number)
         columns.append(column)
-    return np.stack(columns, axis=-1)
+    theta = np.stack(columns, axis=-1)
+    # steps at any place, and curves that are flat over all inputs
+    factors = random_factors(rng, len(theta[::4]), theta.shape[1], (0.0, FAR_BEYOND))
+    theta[::4] = window.theta(window.scaled(window.coordinates(theta[::4]), factors))
+    return theta

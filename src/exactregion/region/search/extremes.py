@@ -17,13 +17,10 @@ from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.region.rays import FAR, TOLERANCE, trace
 from exactregion.region.window import Membership, Window, lengths_of
 
-__all__ = ["NO_END", "Extremes", "Functionals", "Plausible", "largest"]
+__all__ = ["NO_END", "Extremes", "Functionals", "largest", "random_factors"]
 
 Functionals = Callable[[FloatArray], FloatArray]
 """θ (T, d) to values (T, G)."""
-
-Plausible = Callable[[FloatArray], BoolArray]
-"""θ (T, d) to which of them are worth a rank."""
 
 RAYS = 4
 """Rays per functional, all but the first off the efficient direction by about 45 degrees."""
@@ -70,7 +67,7 @@ def largest(
     radius: float,
     members: FloatArray | None = None,
     also: FloatArray | None = None,
-    is_plausible: Plausible | None = None,
+    is_defined: Callable[[FloatArray], BoolArray],
     margin: float = 0.0,
     rounds: int = ROUNDS,
 ) -> Extremes:
@@ -85,7 +82,7 @@ def largest(
     for one does not depend on which others there are. `radius` is the expected distance of the
     boundary.
     """
-    search = _Climbs(functionals, inside, window, radius, is_plausible)
+    search = _Climbs(functionals, inside, window, radius, is_defined)
     search.start(members, rng)
     if also is not None:
         search.add(also[:, None], search.index, np.ones((len(also), 1), dtype=np.bool_))
@@ -94,6 +91,15 @@ def largest(
             break
     bound = search.find_bounds(margin)
     return Extremes(search.value, bound, search.best)
+
+
+def random_factors(
+    rng: np.random.Generator, number: int, d: int, powers: tuple[float, float]
+) -> FloatArray:
+    """Draw a factor for all parameters, or for some of them: powers of ten, shape (number, d)."""
+    factors = 10.0 ** rng.uniform(*powers, size=(number, 1))
+    some = (rng.random((number, d)) < 0.5) | (np.arange(number) % 2 == 0)[:, None]
+    return np.where(some, factors, 1.0)
 
 
 class _Climbs:
@@ -108,10 +114,10 @@ class _Climbs:
         inside: Membership,
         window: Window,
         radius: float,
-        is_plausible: Plausible | None,
+        is_defined: Callable[[FloatArray], BoolArray],
     ) -> None:
         self.functionals, self.inside, self.window = functionals, inside, window
-        self.radius, self.is_plausible = radius, is_plausible
+        self.radius, self.is_defined = radius, is_defined
         d = len(window.origin)
         # differences of two must span all directions, also when half of them are left
         self.size = 12 + 4 * d
@@ -156,13 +162,10 @@ class _Climbs:
         return np.asarray(values.reshape(len(groups), -1, len(groups))[each, :, each])
 
     def contains(self, z: FloatArray) -> BoolArray:
-        """Return which points are members, where they are plausible: ranks cost far more."""
+        """Return which points are members; far out a family may have no probabilities."""
         theta = self.window.theta(z)
-        kept = np.ones(len(z), dtype=np.bool_)
-        if self.is_plausible is not None:
-            kept = self.is_plausible(theta)
-        if kept.any():
-            kept[kept] = self.inside(theta[kept]) > 0
+        kept = self.is_defined(theta)
+        kept[kept] = self.inside(theta[kept]) > 0
         return kept
 
     def gradient(self, z: FloatArray) -> FloatArray:
@@ -225,6 +228,7 @@ class _Climbs:
         power[::LONG_STEPS] = rng.uniform(0.0, 3.0, size=len(power[::LONG_STEPS]))
         noise = rng.standard_normal((number, d)) / np.sqrt(d)
         noise *= self.radius * 10.0 ** rng.uniform(-3.5, -1.0, size=(number, 1))
+        factors = random_factors(rng, len(power[1::LONG_STEPS]), d, (0.0, 3.0))
         towards = rng.random(number) * (rng.random(number) < 0.3)
 
         count = np.maximum(np.isfinite(self.heights).sum(axis=1), 1)
@@ -239,10 +243,9 @@ class _Climbs:
         start, one, other = members[np.arange(len(active))[:, None], which]
         z = start + 10.0 ** power[:, None] * (one - other) + noise
         z += towards[:, None] * (members[:, :1] - start)
-        steeper, factors = start[:, 1::LONG_STEPS], 10.0 ** power[::LONG_STEPS, None]
-        z[:, 1::LONG_STEPS] = self.window.scaled(
-            steeper.reshape(-1, d), np.tile(factors, (len(active), 1))
-        ).reshape(steeper.shape)
+        multiples = np.tile(factors, (len(active), 1)).reshape(-1, d)
+        scaled = self.window.scaled(start[:, 1::LONG_STEPS].reshape(-1, d), multiples)
+        z[:, 1::LONG_STEPS] = scaled.reshape(len(active), -1, d)
         # membership costs far more than a value: only what is above the middle is evaluated
         middle = np.where(count == self.size, self.heights[:, self.size // 2], -np.inf)
         kept = np.asarray(self.own_values(z, active) > middle[active, None])
