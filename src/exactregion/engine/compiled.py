@@ -28,10 +28,12 @@ __all__ = [
     "centres",
     "draw_known",
     "draw_labels",
+    "flip_free",
     "follow_dense",
     "follow_labels",
     "follow_sparse",
     "largest",
+    "measure_steps",
     "room_for",
     "sorted_by_row",
     "thresholds_of",
@@ -383,6 +385,52 @@ def follow_dense(
                 for a in range(r):
                     points[i, a] += sign * features[row, a]
             _settle(uniforms, start, stop, new, c, place, above, below)
+        _measure(how, points, centre[t], W[t], scale, mean, out[t])
+
+
+@compiled
+def flip_free(
+    thresholds: Any,
+    rows: Any,
+    first: Any,
+    uniforms: Any,
+    owner: Any,
+    place: Any,
+    features: Any,
+    steps: Any,
+) -> None:
+    """Follow T candidates of a window, row by row: steps (T, m, r) from each to the next.
+
+    All candidates are done with a row before the next row is read: there may be very many.
+    """
+    r = features.shape[1]
+    for c in range(len(rows)):
+        row = rows[c]
+        start, stop = first[row], first[row + 1]
+        old = place[c]
+        for t in range(len(thresholds)):
+            new = _moved(uniforms, start, stop, old, thresholds[t, c])
+            if new == old:
+                continue
+            sign = 1.0 if new > old else -1.0
+            for flip in range(min(old, new), max(old, new)):
+                i = owner[flip]
+                for a in range(r):
+                    steps[t, i, a] += sign * features[row, a]
+            old = new
+        place[c] = old
+
+
+@compiled
+def measure_steps(
+    points: Any, steps: Any, how: int, centre: Any, W: Any, scale: float, out: Any
+) -> None:
+    """Add steps (T, m, r) to points (m, r) one after the other, and measure after each."""
+    mean = np.empty(points.shape[1])
+    for t in range(len(steps)):
+        for i in range(points.shape[0]):
+            for a in range(points.shape[1]):
+                points[i, a] += steps[t, i, a]
         _measure(how, points, centre[t], W[t], scale, mean, out[t])
 
 

@@ -43,6 +43,10 @@ CACHED_NUMBERS = 2**20
 """Numbers that the candidates handed to the compiled loops at once may take: 8 MiB stay in the
 cache."""
 
+MOST_IN_WINDOW, WINDOW_NUMBERS = 8, 2**23
+"""Candidates of a window that are followed at once, so that rows are read once for all of them, and
+the probabilities that they may take: 64 MiB."""
+
 FULL_GRID = 4
 """θ are sorted as a grid if the grid of their values has at most this many times as many points."""
 
@@ -203,7 +207,10 @@ def statistics_of_many(
         return np.concatenate(_work(by_blocks, range(0, len(theta), size), n_jobs))
     order = path_order(theta)
     numbers = n * (3 + 4 * d) + m * len(at.terms)
-    size = max(1, min(size, CACHED_NUMBERS // numbers))
+    if labels.limits is None:
+        size = max(1, min(size, CACHED_NUMBERS // numbers))
+    else:
+        size = max(1, min(MOST_IN_WINDOW, WINDOW_NUMBERS // n))
     shares = np.array_split(order, min(number_of_workers(n_jobs), max(1, len(order) // size)))
 
     def along_paths(which: int) -> FloatArray:

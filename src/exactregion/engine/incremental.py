@@ -37,9 +37,6 @@ MOST_SUCCESSES = 255
 EVERY = 8
 """Flips are estimated from every eighth row: the estimate then costs far less than the flips."""
 
-MOST_COMPARED = 2048
-"""Rows that flips are estimated from, where there are very many."""
-
 MOST_PATHS = 128
 MOST_BYTES = 2**25
 """Paths that are kept, and the memory that they may take: 32 MiB stay in a shared cache."""
@@ -206,9 +203,9 @@ class Path:
         """Go along the candidates start..stop - 1, and measure one term at each."""
         from exactregion.engine import compiled  # Numba is slow to import
 
-        shared = loop.constant is not None
-        if loop.of_one and self.free.limits is None:
-            shared = shared and self._known(loop.constant) is not None
+        shared = loop.constant is not None and not (
+            loop.of_one and self._known(loop.constant) is None
+        )
         state = self._state(loop if shared else None)
         begin = (
             thresholds[start:stop],
@@ -258,11 +255,44 @@ class Path:
 
 
 @dataclass(eq=False)
+class _WindowState:
+    """The points of all terms of a statistic at some candidate of a window.
+
+    `place` says where the free labels of each column end that are successes, and `together` are the
+    features (n, r) of all terms side by side.
+    """
+
+    features: Sequence[FloatArray]
+    together: FloatArray
+    place: IntArray
+    points: list[FloatArray]
+
+    @classmethod
+    def at_start(cls, free: FreeLabels, features: Sequence[FloatArray]) -> _WindowState:
+        """Begin where no free label is a success."""
+        points = [free.known(each).copy() for each in features]
+        place = free.arrays[0][free.columns[0]]
+        return cls(features, np.concatenate(features, axis=1), place, points)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of data sets, and of features."""
+        return len(self.points[0]), self.together.shape[1]
+
+    def is_of(self, features: Sequence[FloatArray]) -> bool:
+        """Return whether these are the features."""
+        pairs = zip(self.features, features, strict=False)
+        same = len(self.features) == len(features)
+        return same and all(same_features(one, other) for one, other in pairs)
+
+
+@dataclass(eq=False)
 class PathSet:
     """The paths of one worker."""
 
     free: FreeLabels
     paths: list[Path] = field(default_factory=list)
+    states: list[_WindowState] = field(default_factory=list, repr=False)
 
     def statistics_of(self, candidates: Candidates, at: StatisticAt) -> FloatArray | None:
         """Compute Z of the m data sets of each of T candidates: shape (T, m).
@@ -270,27 +300,49 @@ class PathSet:
         Runs of candidates near each other continue the path that ends nearest; None where drawing
         all labels anew would cost less, or where candidates or features leave the window.
         """
-        some = np.ascontiguousarray(candidates.probabilities[:, :: self._every])
+        if self.free.limits is not None:
+            return self._in_window(candidates, at)
+        some = np.ascontiguousarray(candidates.probabilities[:, ::EVERY])
         runs = (np.flatnonzero(self._flips(some[1:], some[:-1]) > self.jump) + 1).tolist()
         starts, stops = [0, *runs], [*runs, len(some)]
         thresholds = self.free.thresholds(candidates.probabilities)
-        if self.free.limits is None:
-            followed, drawn = self.cost(candidates.probabilities, at, starts)
-            if followed > drawn:
-                return None
-        elif not self.free.holds(thresholds).all():
+        followed, drawn = self.cost(candidates.probabilities, at, starts)
+        if followed > drawn:
             return None
         m = self.free.resampling.m
         loops = [_Loop.of(term, m) for term in at.terms]
-        if self.free.limits is not None and not all(
-            loop.constant is not None and self.free.is_known(loop.constant) for loop in loops
-        ):
-            return None
         for start, stop in zip(starts, stops, strict=True):
             nearest = self._nearest(some[start])
             for loop in loops:
                 self.paths[nearest].follow(thresholds, loop, start, stop)
             self._places[nearest] = some[stop - 1]
+        return at.combine([loop.out for loop in loops])[0]
+
+    def _in_window(self, candidates: Candidates, at: StatisticAt) -> FloatArray | None:
+        """Follow candidates of a window, all terms at once."""
+        from exactregion.engine import compiled  # Numba is slow to import
+
+        thresholds = self.free.thresholds(candidates.probabilities)
+        if not self.free.holds(thresholds).all():
+            return None
+        loops = [_Loop.of(term, self.free.resampling.m) for term in at.terms]
+        features = [loop.constant for loop in loops]
+        if not all(each is not None and self.free.is_known(each) for each in features):
+            return None
+        state = next((s for s in self.states if s.is_of(features)), None)
+        if state is None:
+            state = _WindowState.at_start(self.free, features)
+            self.states[:] = [*self.states[-1:], state]  # a search uses two statistics in turn
+        steps = np.zeros((len(candidates), *state.shape))
+        rows = self.free.columns[0]
+        compiled.flip_free(
+            thresholds, rows, *self.free.arrays, state.place, state.together, steps
+        )
+        first = 0
+        for loop, points in zip(loops, state.points, strict=True):
+            part = np.ascontiguousarray(steps[:, :, first : first + points.shape[1]])
+            compiled.measure_steps(points, part, *loop.between(0, len(candidates)))
+            first += points.shape[1]
         return at.combine([loop.out for loop in loops])[0]
 
     def cost(
@@ -302,7 +354,7 @@ class PathSet:
         about four additions at once, but has to draw every label first.
         """
         m, (T, n) = self.free.resampling.m, probabilities.shape
-        some = probabilities[:, :: self._every]
+        some = probabilities[:, ::EVERY]
         flips = self._flips(some, np.concatenate([some[:1], some[:-1]]))
         if self.paths:
             for start in starts:
@@ -325,15 +377,11 @@ class PathSet:
     @cached_property
     def _places(self) -> FloatArray:
         """Some probabilities at the end of each path, to estimate how far others are."""
-        return np.zeros((MOST_PATHS, len(range(0, len(self.free.resampling.sample), self._every))))
-
-    @property
-    def _every(self) -> int:
-        return max(EVERY, len(self.free.resampling.sample) // MOST_COMPARED)
+        return np.zeros((MOST_PATHS, len(range(0, len(self.free.resampling.sample), EVERY))))
 
     def _flips(self, here: FloatArray, there: FloatArray) -> FloatArray:
         """Estimate the labels that flip between probabilities: one number per row."""
-        flips: FloatArray = self.free.resampling.m * self._every * np.abs(here - there).sum(axis=-1)
+        flips: FloatArray = self.free.resampling.m * EVERY * np.abs(here - there).sum(axis=-1)
         return flips
 
     def _nearest(self, here: FloatArray) -> int:

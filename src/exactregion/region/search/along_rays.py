@@ -20,8 +20,9 @@ from exactregion.region.window import Membership, RankFunction, Window, lengths_
 
 __all__ = ["QUICK_TOLERANCE", "RayEnds", "ends_along_rays"]
 
-QUICK_TOLERANCE = 0.01
-"""Relative width of the bracket of a boundary point: half of what an audit moves an end out by."""
+QUICK_TOLERANCE = 0.02
+"""Relative width of the bracket of a boundary point, and what an audit moves an end out by: one per
+cent of an interval around it."""
 
 PROBES, AUDITS = 24, 3
 """θ drawn at random per audit, and audits before a search gives up and says so."""
