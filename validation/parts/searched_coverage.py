@@ -17,7 +17,7 @@ import pandas as pd
 from scipy.special import expit
 
 import exactregion as er
-from validation.parts.proven import WEIBULL_BOUNDS, weibull
+from validation.parts.searched import WEIBULL_BOUNDS, weibull
 from validation.rates import rate_table
 from validation.study import Case, generator
 
