@@ -12,6 +12,7 @@ PARTS = (
     "hypotheses",
     "coefficients",
     "segments",
+    "classes",
     "defaults",
     "seeds",
     "fixed_seeds",
