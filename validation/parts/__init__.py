@@ -13,6 +13,7 @@ PARTS = (
     "hypotheses",
     "coefficients",
     "segments",
+    "classes",
     "defaults",
     "seeds",
     "fixed_seeds",

@@ -20,8 +20,6 @@ from exactregion.testing.misfit import Part
 if TYPE_CHECKING:
     import pandas as pd
 
-    from exactregion.plotting import NullDisplay
-
 __all__ = ["TOP_LABEL", "ClassTestResult", "class_result"]
 
 TOP_LABEL = "top label"
@@ -124,30 +122,13 @@ class ClassTestResult:
         )
         return found
 
-    def plot(self, **kwargs: Any) -> NullDisplay:
-        """Draw the null distribution: needs matplotlib, ``pip install exactregion[plot]``.
-
-        Parameters
-        ----------
-        **kwargs
-            For `NullDisplay.from_result`: ``ax`` and others.
-
-        Returns
-        -------
-        NullDisplay
-            With ``ax_`` and ``figure_``.
-        """
-        from exactregion.plotting import NullDisplay
-
-        return NullDisplay.from_result(self, **kwargs)  # type: ignore[arg-type]
-
     def _head(self) -> str:
         rows = f"{self.n:,} rows, {len(self.classes)} classes"
         return f"{rows}: p = {self.pvalue:.4g} (rank {self.rank} of {self.n_resamples + 1})"
 
     def _cells(self) -> tuple[list[str], list[list[str]]]:
         """Write the numbers of the table, column after column."""
-        names = list(self.table)
+        names = [str(name) for name in self.table]
         formats = {"difference": "+.4f", "pvalue": ".4g", "pvalue_adjusted": ".4g"}
         rows = [
             [str(label), *(format(row[name], formats.get(name, ".4f")) for name in names)]

@@ -25,8 +25,8 @@ from exactregion.data.classes import (
     read_class_probabilities,
 )
 from exactregion.data.frames import encode_text
-from exactregion.data.reading import numeric, read_inputs
-from exactregion.data.sample import CHUNK_ROWS, Extent, Inputs, canonical_order
+from exactregion.data.reading import Values, numeric, read_inputs
+from exactregion.data.sample import CHUNK_ROWS, Extent, Inputs, Shared, canonical_order
 from exactregion.data.sources import Rows, Source, map_in_order, number_of_workers
 from exactregion.engine.chunks import ChunkPlan
 from exactregion.engine.classes import (
@@ -197,7 +197,9 @@ class ClassTest:
         P = np.ascontiguousarray(P[:, list(matched.columns)])
         codes = matched.codes(rows.y, self.names.y)
         trials = np.ones(len(P), dtype=np.int64)
-        values, columns, shared = P, tuple(map(str, matched.labels)), ()
+        values: Values = P
+        columns: tuple[str, ...] = tuple(map(str, matched.labels))
+        shared: Shared = ()
         if not self.calibration:
             numbers, shared = encode_text(rows.X)
             values, columns = read_inputs(numbers, self.names.X)
@@ -273,10 +275,10 @@ class ClassTest:
         look = reduce(add, looks)
         plans = []
         for view, binary in views:
-            plan = ChunkPlan.of(binary, look.of(view), self.draws, *family_of(view))
-            if plan is None:
+            one = ChunkPlan.of(binary, look.of(view), self.draws, *family_of(view))
+            if one is None:
                 return None
-            plans.append((view, plan))
+            plans.append((view, one))
         extent = Extent.together(
             Extent.of(np.ones(min(CHUNK_ROWS, n - start), dtype=np.int64))
             for start in range(0, n, CHUNK_ROWS)
@@ -340,9 +342,9 @@ def has_classes(candidate: Any, y: Any, data: Any, classes: Any) -> bool:
     """
     if not needs_evaluation(candidate):
         return are_classes(candidate, y, data, classes)
-    known = getattr(candidate, "classes_", None)
-    if classes is not None or known is not None:
-        return len(known if classes is None else classes) > 2
+    known: Any = getattr(candidate, "classes_", None) if classes is None else classes
+    if known is not None:
+        return len(known) > 2
     return data is None and has_several_labels(y)
 
 

@@ -424,8 +424,9 @@ def calibration_test(
                 "rows of each group by themselves.",
                 parameter="by",
             )
-        models = y_prob if isinstance(y_prob, Mapping) else {"": y_prob}
-        every = {name: open_rows(Rows(None, y_true, P), data, names) for name, P in models.items()}
+        is_one = not isinstance(y_prob, Mapping)
+        each = {"": y_prob} if is_one else y_prob
+        every = {name: open_rows(Rows(None, y_true, P), data, names) for name, P in each.items()}
         rng = seeded(rng, lambda: seed_of(next(iter(every.values()))))
         class_test = ClassTest(
             as_class_statistic("omnibus" if statistic is None else statistic, calibration=True),
@@ -441,7 +442,6 @@ def calibration_test(
         for name, rows in every.items():
             with of_model(name):
                 of_classes[name] = class_test.run(rows)
-        is_one = not isinstance(y_prob, Mapping)
         return of_classes[""] if is_one else table_of_classes(of_classes, "model")
     models, groupings = models_of(y_prob, data), groupings_of(by, data)
     first = y_prob if models is None else next(iter(models.values()))  # all have the same draws
