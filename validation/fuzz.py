@@ -108,6 +108,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "--by": ("s", "x"),
     "--model": ("logistic", "probit", "cloglog", "psychometric", "laplace", "recalibration"),
     "--statistic": ("score", "combined", "likelihood", "neighborhood", "omnibus", "spiegelhalter"),
+    "--degree": ("1", "2", "3", "4", "x"),
     "--resamples": ("19", "1", "0", "-5", "99999999999"),
     "--seed": ("0", "7", "-1", "99999999999999999999999"),
     "--confidence": ("0.5", "50%", "95", "0", "1", "1e-300"),

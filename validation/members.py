@@ -1,14 +1,15 @@
 """Members outside what is reported: intervals, bands and ED50s, probed with θ of all kinds.
 
 Only a θ outside a reported set can show that it is wrong, so that is where most probes go: on a
-grid, around the estimate at many scales, and around the members that reach farthest, in rounds that
-start from what the round before has found.
+grid, around the estimate at many scales, and beyond the ends, by populations of members that climb
+towards each of them (`climb`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -18,13 +19,16 @@ from exactregion.region.intervals import _differences, functional_interval
 from exactregion.region.natural import natural_region
 from exactregion.region.proofs.inputs import can_enclose
 from exactregion.region.ratios import LinearRatios
+from exactregion.region.search.candidates import draw_probes
 from exactregion.region.search.ends import FocusedSearch
-from exactregion.region.search.probes import draw_probes
 
 __all__ = ["Attack", "Reported", "attacked", "reported_by"]
 
-ROUNDS = 3
-"""Rounds of probes around the members that reach farthest."""
+POPULATION, ROUNDS = 40, 30
+"""Members kept per end that is attacked, and rounds of two steps from each: some 2,000 θ."""
+
+CLIMBED = 6
+"""Ends of one result that are climbed to, drawn at random where there are more."""
 
 ROUNDING = 1e-9
 """Share of the length that a value may lie outside by rounding alone."""
@@ -34,12 +38,14 @@ ROUNDING = 1e-9
 class Reported:
     """Ends of G numbers over a set of θ, as a person reads them.
 
-    `values` are the numbers (T, G) at θ (T, d), and `inside` says which θ belong to the set.
+    `values` are the numbers (T, G) at θ (T, d), and `inside` says which θ belong to the set;
+    `middle` are the numbers at the estimate.
     """
 
     kind: str
     values: Callable[[np.ndarray], np.ndarray]
     inside: Callable[[np.ndarray], np.ndarray]
+    middle: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
     gap: np.ndarray
@@ -57,17 +63,17 @@ class Reported:
 
     @property
     def length(self) -> np.ndarray:
-        """Lengths, by which distances are measured; infinite where an end is open."""
-        return np.asarray(self.upper - self.lower)
+        """Lengths, by which distances are measured: twice the half that has an end, if one has."""
+        length = self.upper - self.lower
+        half = np.where(np.isfinite(self.upper), self.upper, self.lower) - self.middle
+        return np.asarray(np.where(np.isfinite(length), length, 2 * np.abs(half)))
 
     def excess(self, theta: np.ndarray) -> np.ndarray:
         """How far θ lie outside, as a share of the length: shape (T,), at most zero inside."""
         with np.errstate(all="ignore"):
             values = self.values(theta)
             beyond = np.maximum(self.lower - values, values - self.upper)
-            # one end open: relative to the distance of the other from the values of members
-            size = np.where(np.isfinite(self.length), self.length, np.abs(values) + 1.0)
-            share = beyond / np.maximum(size, 1e-300)
+            share = beyond / np.maximum(self.length, 1e-300)
         return np.asarray(np.nan_to_num(share, nan=-1.0, posinf=1e12, neginf=-1.0).max(axis=1))
 
 
@@ -107,24 +113,45 @@ def reported_by(
             found.append(_of_table("focused interval", row, values, inside))
     if "band" in kinds and at is not None:
         band = region.band(at, certify=certify)
-        found.append(
-            Reported(
-                "band",
-                lambda theta: region.model_.probabilities(theta, at),
-                region.contains,
-                band.lower,
-                band.upper,
-                np.full(len(band.lower), band.gap),
-                np.array([band.certified]),
-                band.status,
-                band.evaluations,
-                band.seconds,
-            )
-        )
+        found.append(_of_band("band", region, band, region.contains))
+    if "pointwise band" in kinds and at is not None:
+        for one in at[:: max(1, len(at) // 2)]:
+            band = region.band(one[None], joint=False, certify=certify)
+            inside = _focused(fitted, _gradient_at(fitted, band.X), alone=can_enclose(fitted))
+            found.append(_of_band("pointwise band", region, band, inside))
     if ed50 is not None:
         for joint in (True, False):
             found.append(_of_functional(region, ed50, joint=joint, certify=certify))
     return found
+
+
+def _gradient_at(fitted: Any, X: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """The gradient of what a pointwise band bounds: the linear predictor, else the logit."""
+    design = fitted.model.linear_design(X)
+    if design is not None:
+        return lambda theta: np.broadcast_to(design[0], theta.shape)
+
+    def gradient(theta: np.ndarray) -> np.ndarray:
+        slope = fitted.model.logit_gradient(theta, X)[:, 0]
+        return np.where(np.isfinite(slope), slope, 0.0)
+
+    return gradient
+
+
+def _of_band(kind: str, region: er.ConfidenceRegion, band: er.Band, inside: Any) -> Reported:
+    return Reported(
+        kind,
+        lambda theta: region.model_.probabilities(theta, band.X),
+        inside,
+        band.estimate,
+        band.lower,
+        band.upper,
+        np.full(len(band.lower), band.gap),
+        np.array([band.certified]),
+        band.status,
+        band.evaluations,
+        band.seconds,
+    )
 
 
 def _of_functional(
@@ -146,7 +173,8 @@ def _of_functional(
     if joint:
         inside = region.contains
     elif isinstance(ed50, LinearRatios):
-        inside = _focused(fitted, ed50.gradient, alone=can_enclose(fitted))
+        # as for functionals: ratios are ranked by both statistics unless they are to be proven
+        inside = _focused(fitted, ed50.gradient, alone=bool(certify) and can_enclose(fitted))
     else:
         inside = _focused(fitted, lambda theta: _differences(values, theta), alone=False)
     ends = (np.array([end]) for end in (interval.lower, interval.upper, interval.gap))
@@ -154,6 +182,7 @@ def _of_functional(
         "ED50, joint" if joint else "ED50, focused",
         values,
         inside,
+        np.array([interval.estimate]),
         *ends,
         np.array([interval.certified]),
         interval.status,
@@ -179,6 +208,7 @@ def _of_table(kind: str, table: Any, values: Any, inside: Any) -> Reported:
         kind,
         values,
         inside,
+        table["estimate"].to_numpy(dtype=float),
         *ends,
         table["certified"].to_numpy(),
         ", ".join(sorted(set(table["status"]))),
@@ -215,41 +245,64 @@ def _grid(region: er.ConfidenceRegion, members: np.ndarray, number: int) -> np.n
 def _attack(
     window: Any, reported: Reported, base: np.ndarray, number: int, rng: np.random.Generator
 ) -> Attack:
-    outside = base[reported.excess(base) > ROUNDING]
+    beyond = reported.excess(base)
+    outside, within = base[beyond > ROUNDING], base[beyond <= ROUNDING]
     members = outside[reported.inside(outside)] if len(outside) else outside
-    farthest = float(reported.excess(members).max(initial=0.0))
-    probes, n_members = len(base), len(members)
-    # the members that reach farthest so far, on either side of each number
-    within = base[reported.excess(base) <= ROUNDING]
     within = within[rng.permutation(len(within))[: number // 4]]
     known = np.concatenate([within[reported.inside(within)], members]) if len(within) else members
+    probes = len(base)
     if not len(known):
         return Attack(probes, 0, 0.0)
-    for _ in range(ROUNDS):
-        drawn = _around_the_farthest(window, reported, known, number // ROUNDS, rng)
-        drawn = drawn[np.isfinite(drawn).all(axis=1)]
-        probes += len(drawn)
-        beyond = reported.excess(drawn)
-        # a few that are not outside keep the next round close to the boundary
-        tried = drawn[(beyond > ROUNDING) | (rng.random(len(drawn)) < 0.2)]
-        tried = tried[reported.inside(tried)] if len(tried) else tried
-        known = np.concatenate([known, tried])
-        beyond = reported.excess(tried)
-        n_members += int((beyond > ROUNDING).sum())
-        farthest = max(farthest, float(beyond[beyond > ROUNDING].max(initial=0.0)))
-    return Attack(probes, n_members, farthest)
-
-
-def _around_the_farthest(
-    window: Any, reported: Reported, known: np.ndarray, number: int, rng: np.random.Generator
-) -> np.ndarray:
-    with np.errstate(all="ignore"):
-        values = np.nan_to_num(reported.values(known))
-    order = np.argsort(values, axis=0)
-    best = np.unique(np.concatenate([order[:8].ravel(), order[-8:].ravel()]))
     z = window.coordinates(known)
-    z = z[np.isfinite(z).all(axis=1)] if not np.isfinite(z).all() else z
-    spread = np.clip(np.percentile(z, 90, axis=0) - np.percentile(z, 10, axis=0), 1e-9, 1e9)
-    start = z[rng.choice(best[best < len(z)], size=number)]
-    scale = 10.0 ** rng.uniform(-4, 0, size=(number, 1))
-    return np.asarray(window.theta(start + scale * spread * rng.standard_normal(start.shape)))
+    z = z[np.isfinite(z).all(axis=1)]
+    ends = [*zip(np.flatnonzero(np.isfinite(reported.upper)), repeat(1.0))]
+    ends += [*zip(np.flatnonzero(np.isfinite(reported.lower)), repeat(-1.0))]
+    for end in rng.permutation(len(ends))[:CLIMBED]:
+        which, sign = ends[end]
+
+        def height(z: np.ndarray, which: int = which, sign: float = sign) -> np.ndarray:
+            with np.errstate(all="ignore"):
+                values = sign * reported.values(window.theta(z))[:, which]
+            return np.nan_to_num(values, nan=-np.inf, posinf=-np.inf)
+
+        found, tried = climb(height, lambda z: reported.inside(window.theta(z)), z, rng)
+        members = np.concatenate([members, window.theta(found)])
+        probes += tried
+    beyond = reported.excess(members)
+    return Attack(probes, int((beyond > ROUNDING).sum()), float(beyond.max(initial=0.0)))
+
+
+def climb(
+    height: Callable[[np.ndarray], np.ndarray],
+    inside: Callable[[np.ndarray], np.ndarray],
+    members: np.ndarray,
+    rng: np.random.Generator,
+) -> tuple[np.ndarray, int]:
+    """Look for members with a large height, from members (k, d): a population, and probes.
+
+    The members that are highest stay, and steps from them are differences of two of them: these
+    follow sets that are long and bent, and become shorter as the population gathers. Half of it
+    starts at random, since the way to an end need not lead from what is highest at first.
+    """
+    heights = height(members)
+    first = np.argsort(-heights)[: POPULATION // 2]
+    chosen = np.concatenate([first, rng.integers(len(members), size=POPULATION // 2)])
+    z, heights, probes = members[chosen], heights[chosen], 0
+    spread = np.percentile(members, 90, axis=0) - np.percentile(members, 10, axis=0)
+    for _ in range(ROUNDS):
+        start, one, other = rng.integers(len(z), size=(3, 2 * len(z)))
+        factor = rng.choice([0.3, 1.0, 2.0], size=(len(start), 1))
+        jitter = 10.0 ** rng.uniform(-4, -1, size=(len(start), 1)) * np.maximum(spread, 1e-9)
+        steps = factor * (z[one] - z[other]) + jitter * rng.standard_normal(
+            (len(start), z.shape[1])
+        )
+        tried = z[start] + steps
+        tried_heights = height(tried)
+        worthwhile = tried_heights > np.median(heights)
+        tried, tried_heights = tried[worthwhile], tried_heights[worthwhile]
+        probes += len(tried)
+        accepted = inside(tried) if len(tried) else np.zeros(0, dtype=bool)
+        z, heights = np.vstack([z, tried[accepted]]), np.append(heights, tried_heights[accepted])
+        best = np.argsort(-heights, kind="stable")[:POPULATION]
+        z, heights = z[best], heights[best]
+    return z, probes

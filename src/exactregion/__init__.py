@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from exactregion.save import load
     from exactregion.testing import (
         CalibrationSize,
+        ClassTestResult,
         ExactTestResult,
         SegmentTestResult,
         calibration_size,
@@ -38,6 +39,7 @@ __all__ = [
     "CalibrationBelt",
     "CalibrationBelts",
     "CalibrationSize",
+    "ClassTestResult",
     "ConfidenceRegion",
     "Evaluation",
     "ExactRegionError",
@@ -78,7 +80,13 @@ _PUBLIC = {
     ),
     "save": ("load",),
     "testing": (
-        *("CalibrationSize", "ExactTestResult", "SegmentTestResult", "calibration_size"),
+        *(
+            "CalibrationSize",
+            "ClassTestResult",
+            "ExactTestResult",
+            "SegmentTestResult",
+            "calibration_size",
+        ),
         *("calibration_test", "compare", "model_test", "segment_test"),
     ),
 }

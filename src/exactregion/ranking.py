@@ -1,4 +1,4 @@
-"""From Z and the seat to rank, p-value and coverage (Theorem 1 of the paper)."""
+"""From Z and the seat to rank, p-value and coverage (Lemma 1 and Theorem 1 of the paper)."""
 
 from __future__ import annotations
 

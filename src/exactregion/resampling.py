@@ -156,7 +156,7 @@ class Resampling:
     sample: Sample
     n_resamples: int
     entropy: int
-    cache_bytes: int = 2**30
+    cache_bytes: int = 2**27
     _cache: dict[int, FloatArray] = field(default_factory=dict, repr=False)
 
     @property

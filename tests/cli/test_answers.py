@@ -198,6 +198,23 @@ def test_calibrate_says_how_far_off_at_most(run, save, sites):
     assert max(map(len, done.out.split("\n"))) <= 80
 
 
+def test_calibrate_with_a_belt_that_bends(run, save, sites):
+    sites = sites[:30]
+    path = save(sites.to_csv(index=False))
+    ask = ("calibrate", path, "--outcome", "y", "--probability", "q", *FEW, "--degree", "2")
+    belt = er.calibration_belt(sites["y"], sites["q"], degree=2, n_resamples=39, rng=0)
+    done = run(*ask, "--json")
+    assert done.code == 0, done.err
+    found = json.loads(done.out)["belt"]
+    assert found["degree"] == 2
+    assert [one["parameter"] for one in found["intervals"]] == ["intercept", "slope", "square"]
+    assert found["largest_deviation"] == belt.largest_deviation.to_dict()
+    assert found["mean_deviation"] == belt.mean_deviation.to_dict()
+    words = run(*ask).out
+    assert " quadratic recalibration " in words
+    assert max(map(len, words.split("\n"))) <= 80
+
+
 def test_test_only_is_the_same_test(run, data):
     ask = ("calibrate", data / "pima_predictions.csv", "--outcome", "y", "--probability", "p")
     found = parsed(run(*ask, *FEW, "--test-only", "--json"))

@@ -56,6 +56,11 @@ LINES = {
         (*CALIBRATE, "--grid", "--json", "--test-only"),
         "--grid goes with --json, and with a belt.",
     ),
+    "a degree that is none": ((*CALIBRATE, "--degree", "4"), "--degree must be 1, 2 or 3. Got 4"),
+    "a degree without a belt": (
+        (*CALIBRATE, "--degree", "2", "--test-only"),
+        "--degree is that of the belt",
+    ),
     "no such command": (("tset",), "No such command 'tset'."),
     "no such option": ((*FIT, "--modle", "probit"), "No such option: --modle"),
     "no file": (("fit",), "Missing argument 'FILE'"),

@@ -103,6 +103,8 @@ EDGE_CASES = {
 STATISTICS = {
     "neighborhood": er.statistics.Neighborhood(),
     "neighborhood, uniform": er.statistics.Neighborhood(measure="uniform", nodes=64),
+    "neighborhood, Monte Carlo": er.statistics.Neighborhood(measure="monte_carlo", nodes=64),
+    "polynomial": er.statistics.Discrepancy("polynomial"),
     "smoother": er.statistics.Neighborhood(kernel="gaussian"),
     "embedding": er.statistics.Embedding(),
     "discrepancy": er.statistics.Discrepancy(),
@@ -135,7 +137,7 @@ def ranks_under(truth, n, statistic, repetitions, first_seed=0):
 
 
 def many_ranks_under(truth, n, statistic, repetitions, first_seed=0):
-    """The same for many repetitions: what depends on the inputs alone is prepared once.
+    """The same ranks several times faster: what depends on the inputs alone is prepared once.
 
     The inputs are fixed, so features, probabilities and their checks are the same each time; only
     outcomes, uniforms and seat are new, and they go through the same engine.
@@ -150,9 +152,9 @@ def many_ranks_under(truth, n, statistic, repetitions, first_seed=0):
     candidates = state.candidates(state.model.as_batch(truth.theta)[0])
     ranks = []
     for repetition in range(first_seed, first_seed + repetitions):
-        rng = np.random.default_rng([repetition, n])
-        successes = rng.binomial(inputs.trials, candidates.probabilities[0])
-        sample = replace(state.sample, successes=successes)
+        y = truth.draw(X, np.random.default_rng([repetition, n]))
+        successes = (y > 0).astype(np.int64) if truth.trials is None else y[:, 0]
+        sample = replace(state.sample, successes=successes[inputs.order])
         resampling = Resampling(sample, M - 1, fresh_entropy(repetition))
         Z = statistics_of(candidates, resampling, state.prepared)
         ranks.append(int(rank_of(Z, resampling.seat)[0]))

@@ -178,7 +178,7 @@ def test_memory_maps_of_many_rows_are_not_summarised(tmp_path, monkeypatch):
     """The test of very many rows remembers bins; the belt must still see every row."""
     searched = []
 
-    def not_searched(region, p):
+    def not_searched(region, p, certify):
         searched.append(len(region.fitted_.sample))
         raise InterruptedError
 
@@ -248,8 +248,89 @@ def test_the_dictionary_of_a_belt(calibrated):
     content = json.loads(json.dumps(calibrated.to_dict(), allow_nan=False))
     assert content["pvalue"] == calibrated.pvalue
     assert content["coverage"] == 0.95
-    keys = "status contradicted gap certified intervals departures largest_deviation mean_deviation"
-    assert list(content["belt"]) == keys.split()
+    keys = "degree status contradicted gap certified intervals departures"
+    assert list(content["belt"]) == [*keys.split(), "largest_deviation", "mean_deviation"]
     assert content["belt"]["largest_deviation"]["upper"] == calibrated.largest_deviation.upper
     assert [row["parameter"] for row in content["belt"]["intervals"]] == ["intercept", "slope"]
     assert len(calibrated.to_dict(grid=True)["belt"]["lower"]) == 201
+
+
+# --- curves that bend --------------------------------------------------------------------------
+
+TOO_HIGH_AT_BOTH_ENDS = np.random.default_rng(4).random(120) < expit(logit(P) - 0.6 * logit(P) ** 2)
+
+
+@pytest.fixture(scope="module", params=[2, 3])
+def bent(request):
+    return belt_of(TOO_HIGH_AT_BOTH_ENDS, degree=request.param, n_resamples=39)
+
+
+def members_of(belt, scale):
+    region = belt.region
+    z = np.random.default_rng(1).normal(size=(1500, belt.degree + 1)) * scale
+    theta = region.outline().window.theta(z)
+    return theta[region.contains(theta)]
+
+
+def test_a_belt_that_bends_contains_the_curves_of_its_region(bent):
+    members = members_of(bent, 1.5)
+    curves = bent.region.model_.probabilities(members, bent.grid)
+    assert len(members) > 50
+    # searched: a corner of the ragged set may be missed
+    inside = (curves >= bent.lower - 1e-9) & (curves <= bent.upper + 1e-9)
+    assert inside.mean() > 0.999
+    assert (curves <= bent.upper + 0.02).all()
+    assert (curves >= bent.lower - 0.02).all()
+    assert not bent.certified
+
+
+def test_deviations_of_curves_that_bend(bent):
+    members = members_of(bent, 1.5)
+    probabilities = bent.region.model_.probabilities
+    far = np.abs(probabilities(members, bent.grid) - bent.grid).max(axis=1)
+    average = np.abs(probabilities(members, P) - P).mean(axis=1)
+    largest, mean = bent.largest_deviation, bent.mean_deviation
+    assert largest.lower <= far.min() <= far.max() <= largest.upper + 0.02
+    assert mean.lower <= average.min() + 0.01
+    assert average.max() <= mean.upper + 0.01
+    assert mean.upper < 1.5 * average.max()
+    assert 0 < mean.lower < mean.estimate < mean.upper < largest.upper
+    assert not mean.certified
+
+
+def test_what_a_straight_belt_cannot_show():
+    straight = belt_of(TOO_HIGH_AT_BOTH_ENDS, n_resamples=39)
+    bends = belt_of(TOO_HIGH_AT_BOTH_ENDS, degree=2, n_resamples=39)
+    assert straight.pvalue == bends.pvalue == 0.025
+    assert straight.degree == 1
+    assert {part.side for part in bends.departures} == {"below"}
+    assert bends.departures[-1].stop > 0.8
+    assert list(bends.intervals.index) == ["intercept", "slope", "square"]
+    assert bends.intervals.loc["square", "estimate"] < -0.2
+    assert bends.to_dict()["belt"]["degree"] == 2
+    assert "quadratic recalibration" not in str(straight)
+
+
+def test_the_degree_of_several_belts():
+    belts = belt_of(p={"a": P, "b": P**2}, degree=2, n_resamples=19, certify=False)
+    assert [belt.degree for belt in belts.values()] == [2, 2]
+
+
+@pytest.mark.parametrize("degree", [0, 4, 2.5, "2", None, True])
+def test_bad_degrees(degree):
+    with pytest.raises(InvalidValueError, match=r"'degree' .*must be 1, 2 or 3.* Got"):
+        belt_of(degree=degree)
+
+
+@pytest.mark.parametrize("degree", [2, 3])
+def test_a_bend_takes_more_predictions_than_its_degree(degree):
+    few = np.tile([0.2, 0.7], 30)
+    with pytest.raises(InvalidValueError, match=r"less than the number of different .*, 2: .* Got"):
+        belt_of(np.arange(60) % 3 == 0, few, degree=degree)
+
+
+def test_extreme_predictions_and_a_bend():
+    p = np.append(P, [1e-16, 5e-324, 1 - 1e-16])
+    belt = belt_of(np.append(Y, [False, False, True]), p, degree=2, n_resamples=19)
+    assert ((belt.lower >= 0) & (belt.upper <= 1) & (belt.lower <= belt.upper)).all()
+    assert 0 <= belt.mean_deviation.lower <= belt.mean_deviation.upper <= 1

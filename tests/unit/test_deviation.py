@@ -2,34 +2,82 @@
 
 import numpy as np
 import pytest
+from numpy.polynomial.polynomial import polyval, polyvander
 from scipy.special import expit, logit
 
 from exactregion.calibration.deviation import LARGEST_GROUPS, CurveBounds
+from exactregion.calibration.search import knots_between
 
 CENTRES = [(0.0, 1.0), (0.4, 0.9), (0.0, 0.5), (1.0, 1.0), (-0.5, 2.0)]
+BENT = [(0.0, 1.0, 0.0), (-0.5, 1.0, 0.3), (0.0, 1.0, 0.0, 0.0), (0.3, 0.5, -0.2, 0.1)]
 
 
 def ellipse(n, centre, seed=0):
-    """Return bounds over an ellipse of (a, b), and members of it."""
+    """Return bounds over an ellipsoid of coefficients, and members of it."""
     rng = np.random.default_rng(seed)
     scores = logit(rng.beta(1.0, 2.0, size=n).clip(1e-4, 1 - 1e-4))
-    X = np.column_stack([np.ones(n), scores])
+    d = len(centre)
+    X = polyvander(scores, d - 1)
     weight = expit(scores) * expit(-scores)
     C = 6 * np.linalg.inv((X * weight[:, None]).T @ X)
-    knots = np.quantile(scores, np.linspace(0, 1, 15))
-    K = np.column_stack([np.ones(15), knots])
+    knots = logit(knots_between(*expit([scores.min(), scores.max()]), np.linalg.cholesky(C)))
+    K = polyvander(knots, d - 1)
     half = np.sqrt(np.einsum("ij,jk,ik->i", K, C, K))
     middle = K @ centre
-    bounds = CurveBounds(knots, middle - half, middle + half, scores, np.full(n, 1 / n))
-    angle, radius = rng.uniform(0, 2 * np.pi, 1500), np.sqrt(rng.random(1500))
-    radius[:700] = 1
-    directions = np.stack([np.cos(angle), np.sin(angle)]) * radius
+    ends = middle - half, middle + half
+    bounds = CurveBounds(knots, *ends, scores, np.full(n, 1 / n), d - 1)
+    directions = rng.normal(size=(d, 1500))
+    directions /= np.linalg.norm(directions, axis=0)
+    directions[:, 700:] *= rng.random(800) ** (1 / d)
     return bounds, np.array(centre) + (np.linalg.cholesky(C) @ directions).T
 
 
 def deviations(theta, scores):
-    a, b = theta[:, :1], theta[:, 1:]
-    return np.abs(expit(a + b * scores) - expit(scores))
+    return np.abs(expit(polyval(scores, theta.T)) - expit(scores))
+
+
+@pytest.mark.parametrize("centre", BENT)
+@pytest.mark.parametrize("n", [60, 600])
+def test_no_curve_that_bends_is_outside(n, centre):
+    bounds, members = ellipse(n, centre)
+    grid = np.linspace(*bounds.knots[[0, -1]], 5001)
+    lower, upper = bounds.at(grid)
+    curves = polyval(grid, members.T)
+    assert (curves >= lower - 1e-9).all()
+    assert (curves <= upper + 1e-9).all()
+    straight = [np.interp(grid, bounds.knots, ends) for ends in (bounds.lower, bounds.upper)]
+    added = straight[0] - lower + upper - straight[1]
+    assert (added < 0.2 * (straight[1] - straight[0])).all()
+    lowest, highest, at = bounds.largest()
+    largest = deviations(members, grid).max(axis=1)
+    assert lowest <= largest.min() + 1e-4
+    assert largest.max() <= highest <= 1.1 * largest.max()
+    assert expit(bounds.knots[0]) <= at <= expit(bounds.knots[-1])
+    mean = deviations(members, bounds.scores).mean(axis=1)
+    low, high = bounds.mean()
+    assert low <= mean.min()
+    assert mean.max() <= high
+
+
+@pytest.mark.parametrize("theta", [(-0.5, 1.0, 0.3), (0.3, 0.5, -0.2, 0.1)])
+def test_one_curve_that_bends_stays_within_its_own_bounds(theta):
+    """Straight lines between knots would cut it off, on one side where it bends up or down."""
+    knots, grid = np.linspace(-3, 3, 7), np.linspace(-3, 3, 601)
+    ends = polyval(knots, theta)
+    bounds = CurveBounds(knots, ends, ends, grid, np.full(601, 1 / 601), len(theta) - 1)
+    lower, upper = bounds.at(grid)
+    curve = polyval(grid, theta)
+    assert (lower - 1e-5 <= curve).all()
+    assert (curve <= upper + 1e-5).all()
+    # a parabola is one of its two bounds, the chord the other
+    assert np.minimum(upper - curve, curve - lower).max() < 0.1
+    assert np.maximum(upper - curve, curve - lower).max() > 0.03
+    true = deviations(np.array([theta]), grid)
+    lowest, highest, _ = bounds.largest()
+    assert lowest - 1e-3 <= true.max() <= highest + 1e-3
+    low, high = bounds.mean()
+    assert low - 1e-3 <= true.mean() <= high + 1e-3
+    assert high - low < 0.02
 
 
 @pytest.mark.parametrize("centre", CENTRES)
@@ -82,8 +130,7 @@ def test_a_curve_without_an_end_can_be_anywhere():
 
 
 def test_one_prediction():
-    one = CurveBounds.of(
-        np.array([0.3]), np.array([0.4]), np.array([0.6]), np.full(5, 0.3), np.ones(5, dtype=int)
-    )
+    ends = logit([0.3]), logit([0.4]), logit([0.6])
+    one = CurveBounds(*ends, np.full(5, logit(0.3)), np.full(5, 0.2))
     assert one.largest() == pytest.approx((0.1, 0.3, 0.3))
     assert one.mean() == pytest.approx((0.1, 0.3))

@@ -13,6 +13,7 @@ from exactregion.kernels import (
     Laplacian,
     Matern,
     Poisson,
+    Polynomial,
     Precomputed,
     as_kernel,
     scales_of,
@@ -145,6 +146,7 @@ def test_other_kernels_compare_where_labels_agree(kernel):
     [
         *VECTOR_KERNELS,
         Poisson(),
+        Polynomial(3, 0.5),
         CallableKernel(lambda a, b: float(a @ b)),
         Precomputed(POINTS @ POINTS.T),
     ],
@@ -379,6 +381,7 @@ def test_a_callable_that_gives_no_numbers(value):
         ("laplacian_euclidean", Laplacian(norm=2)),
         ("matern", Matern()),
         ("poisson", Poisson()),
+        ("polynomial", Polynomial()),
     ],
 )
 def test_kernels_by_name(name, kernel):
@@ -417,7 +420,9 @@ def test_bandwidth_must_be_positive(bandwidth):
         as_kernel("gaussian", bandwidth)
 
 
-@pytest.mark.parametrize("kernel", ["poisson", lambda a, b: 1.0, Precomputed(np.eye(2))])
+@pytest.mark.parametrize(
+    "kernel", ["poisson", "polynomial", lambda a, b: 1.0, Precomputed(np.eye(2))]
+)
 def test_bandwidth_for_a_kernel_without(kernel):
     with pytest.raises(InvalidValueError, match=r"'bandwidth'.*left out for \w+.*Got 1.5"):
         as_kernel(kernel, 1.5)
@@ -450,3 +455,21 @@ def test_a_kernel_without_bandwidth_must_be_tied_to_inputs_first():
 def test_objects_need_a_kernel_from_outside(kernel):
     with pytest.raises(InvalidTypeError, match=r"must be numeric.*sequence of str"):
         gram_of(kernel, ["a", "b"])
+
+
+@pytest.mark.parametrize("settings", [{"degree": 0}, {"degree": 2.0}, {"degree": True}, {"c": -1}])
+def test_settings_of_a_polynomial(settings):
+    (name,) = settings
+    with pytest.raises(InvalidValueError, match=f"'{name}' parameter of Polynomial"):
+        Polynomial(**settings)
+
+
+def test_a_polynomial_that_overflows_is_told():
+    with pytest.raises(InvalidValueError, match=r"'X' parameter.*small enough.*degree 4"):
+        gram_of(Polynomial(4), 1e90 * POINTS)
+
+
+def test_a_polynomial_is_one_of_scaled_inputs():
+    scaled = sorted_rows((POINTS - POINTS.mean(axis=0)) / POINTS.std(axis=0))
+    found = gram_of(Polynomial(2), POINTS, standardize=True)
+    np.testing.assert_allclose(found, (scaled @ scaled.T + 1) ** 2, rtol=1e-9)

@@ -103,6 +103,7 @@ QUICK = {
     "hypotheses": {"n": 20, "inputs": "binary"},
     "coefficients": {"data": "6 of 20, 0 of 20"},
     "segments": {"n": 200, "columns": 3},
+    "classes": {"classes": 3, "n": 100},
     "defaults": {"n": 50},
     "seeds": {"resamples": 99},
     "fixed_seeds": {"n": 1, "resamples": 49},

@@ -16,7 +16,7 @@ from support.truths import (
 
 import exactregion as er
 
-QUICK, LONG = 500, 20_000
+FITTED, QUICK, LONG = 10, 500, 20_000
 SIZES = (1, 5, 20, 100)
 
 grid = pytest.mark.parametrize(
@@ -27,15 +27,22 @@ edges = pytest.mark.parametrize(
 )
 
 
+def assert_ranks_are_uniform(truth, n, statistic):
+    """Ranks are uniform, and those of fitted regions are the same."""
+    ranks = many_ranks_under(truth, n, statistic, QUICK)
+    assert_uniform(ranks)
+    assert ranks_under(truth, n, statistic, FITTED) == ranks[:FITTED]
+
+
 @grid
 def test_ranks_are_uniform(family, n, statistic):
-    assert_uniform(ranks_under(TRUTHS[family], n, STATISTICS[statistic], QUICK))
+    assert_ranks_are_uniform(TRUTHS[family], n, STATISTICS[statistic])
 
 
 @edges
 def test_ranks_are_uniform_in_edge_cases(case, statistic):
     truth, n = EDGE_CASES[case]
-    assert_uniform(ranks_under(truth, n, STATISTICS[statistic], QUICK))
+    assert_ranks_are_uniform(truth, n, STATISTICS[statistic])
 
 
 @pytest.mark.audit

@@ -82,7 +82,7 @@ def _distances(wald: float, deviance: float, *, exists: bool) -> dict[str, float
 
 def _laplace(truth: Truth, X: np.ndarray, y: np.ndarray) -> dict[str, float]:
     """The mixture is logistic in its log density ratio at scale 1, with slope 1 / scale ≥ 0."""
-    ratio = truth.model.advantage(X[:, 0])[:, None]
+    ratio = truth.model.advantage(X)[:, None]
     p, scale = truth.theta
     linear = Linear("logistic", ratio, y)
     there = np.array([np.log(p / (1 - p)), 1 / scale])

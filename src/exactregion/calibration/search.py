@@ -7,11 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
+from numpy.polynomial.polynomial import polyvander
 from scipy.special import logit
 
 from exactregion._typing import FloatArray
 from exactregion.calibration.belt import CalibrationBelt, CalibrationBelts
-from exactregion.calibration.deviation import interpolated_bounds
+from exactregion.calibration.deviation import CurveBounds
 from exactregion.data.digest import seed_of
 from exactregion.data.reading import read_outcomes, read_predictions
 from exactregion.data.sources import Rows
@@ -19,7 +20,6 @@ from exactregion.errors import InvalidValueError, with_named_seed
 from exactregion.models import Recalibration
 from exactregion.region import Band, ConfidenceRegion
 from exactregion.region.bands import probability_at
-from exactregion.region.window import Window
 from exactregion.resampling import RNGLike, fresh_entropy, integer_seed, seeded
 from exactregion.statistics import Statistic
 from exactregion.testing import calibration_test
@@ -31,10 +31,11 @@ if TYPE_CHECKING:
 
 __all__ = ["calibration_belt"]
 
-KNOTS = 15
-"""Predictions at which the belt is searched. Seen from the region they span 180 degrees at most, 13
-between two: over a disc, straight lines between bounds δ apart are too wide by 1/cos(δ/2) - 1, here
-0.6 %."""
+KNOTS = 14
+"""Predictions at which the belt is searched, for each degree, and one more. Seen from the region
+those of a straight line span 180 degrees at most, 13 between two: over a disc, straight lines
+between bounds δ apart are too wide by 1/cos(δ/2) - 1, here 0.6 %. A curve that bends turns about as
+far again with each degree."""
 
 RARE = 14.0
 """Logits beyond which a picture shows nothing: one in a million."""
@@ -48,11 +49,13 @@ def calibration_belt(
     y_true: Any,
     y_prob: Mapping[str, Any] | pd.DataFrame,
     *,
+    degree: int = 1,
     confidence_level: float = 0.95,
     statistic: str | Statistic | Any = "combined",
     n_resamples: int = 999,
     rng: RNGLike = None,
     pos_label: object = None,
+    certify: bool | None = None,
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> CalibrationBelts: ...
@@ -61,11 +64,13 @@ def calibration_belt(
     y_true: Any,
     y_prob: Any,
     *,
+    degree: int = 1,
     confidence_level: float = 0.95,
     statistic: str | Statistic | Any = "combined",
     n_resamples: int = 999,
     rng: RNGLike = None,
     pos_label: object = None,
+    certify: bool | None = None,
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> CalibrationBelt: ...
@@ -74,19 +79,22 @@ def calibration_belt(
     y_true: Any,
     y_prob: Any,
     *,
+    degree: int = 1,
     confidence_level: float = 0.95,
     statistic: str | Statistic | Any = "combined",
     n_resamples: int = 999,
     rng: RNGLike = None,
     pos_label: object = None,
+    certify: bool | None = None,
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> CalibrationBelt | CalibrationBelts:
-    """Bound the calibration curve of predicted probabilities, exactly at every sample size.
+    """Bound the calibration curve of predicted probabilities, with at least q/m at every n.
 
-    The belt contains all curves expit(a + b logit p) that fit the outcomes. If the true calibration
-    curve has this form, all of it is in the belt with probability `confidence_level` at least,
-    whatever n is. Calibration itself, the diagonal, is a = 0, b = 1.
+    The belt contains all curves expit(a + b logit p) that fit the outcomes, or with a `degree` of 2
+    or 3 all that can bend: expit(a + b s + c s² + d s³), s = logit p. If the true calibration curve
+    has this form, all of it is in the belt with probability `confidence_level` at least, whatever n
+    is. Calibration itself, the diagonal, is a = 0, b = 1, c = d = 0.
 
     The p-value is that of `calibration_test`, which finds miscalibration of any form; the belt
     shows where predictions are off. Near the limit the two can differ: the p-value decides.
@@ -100,12 +108,20 @@ def calibration_belt(
         test, not in the belt: no recalibration changes a certainty. A mapping of names to such
         arrays, or a frame with one column per model, gives `CalibrationBelts`: one belt per model,
         each with the coverage on its own, made with the same draws.
+    degree : {1, 2, 3}
+        Highest power of the logit. A higher one sees more forms of miscalibration, such as outcomes
+        that are too rare at both ends, in a wider belt. Choose it before looking at the outcomes:
+        the best of several belts does not have the coverage.
     confidence_level : float
         Level of the belt and of the intervals.
     statistic : str, Statistic or callable
         Of the belt, as for `ConfidenceRegion`.
     pos_label : object, optional
         The positive class of y_true.
+    certify : bool, optional
+        Whether to prove that no curve leaves the belt, as for `ConfidenceRegion.band`: by default
+        for degree 1, with a limited amount of work; if True for degree 2 too, which can take a
+        quarter of an hour. A belt of degree 3 is searched.
     n_resamples, n_jobs : int
         Number of alternatives, and of joblib workers.
     rng : int, "data", Generator, SeedSequence or None
@@ -130,7 +146,16 @@ def calibration_belt(
     0.01
     >>> [departure.side for departure in belt.departures]
     ['above']
+
+    Outcomes that are too rare at both ends take a curve that bends:
+
+    >>> rare_at_both_ends = p * (1 - 0.8 * (2 * p - 1) ** 2)
+    >>> y = rng.uniform(size=100) < rare_at_both_ends
+    >>> bent = er.calibration_belt(y, p, degree=2, n_resamples=199, rng=0)
+    >>> [departure.side for departure in bent.departures]
+    ['below']
     """
+    family = Recalibration(degree)  # an error for a bad degree before any work
     models = models_of(y_prob)
     first = y_prob if models is None else next(iter(models.values()))  # all have the same draws
     rng = seeded(rng, lambda: seed_of(Rows(None, y_true, first)))
@@ -140,6 +165,7 @@ def calibration_belt(
     settings: dict[str, Any] = {"n_resamples": n_resamples, "rng": rng}
     if models is not None:
         settings |= {"confidence_level": confidence_level, "statistic": statistic}
+        settings |= {"degree": degree, "certify": certify}
         settings |= {"pos_label": pos_label, "n_jobs": n_jobs, "progress": progress}
         for name, p in models.items():
             with of_model(name):
@@ -159,8 +185,15 @@ def calibration_belt(
             "Got only 0 and 1 instead: use calibration_test.",
             parameter="y_prob",
         )
+    different = len(np.unique(p[uncertain & (trials > 0)]))
+    if 1 < degree >= different:
+        raise InvalidValueError(
+            f"must be less than the number of different predictions, {different}: no curve that "
+            f"bends is known from so few. Got {degree} instead.",
+            parameter="degree",
+        )
     region = ConfidenceRegion(
-        Recalibration(),
+        family,
         statistic=statistic,
         confidence_level=confidence_level,
         n_jobs=n_jobs,
@@ -170,7 +203,7 @@ def calibration_belt(
     counts = np.column_stack([successes, failures])[uncertain]
     labels = np.where(successes > 0, 1, -1)[uncertain]
     region.fit(p[uncertain], counts if outcomes.is_counts else labels)
-    at_knots, band = _belt(region, p[uncertain & (trials > 0)])
+    at_knots, band = _belt(region, p[uncertain & (trials > 0)], certify)
     return CalibrationBelt(
         band.X,
         band.lower,
@@ -191,41 +224,37 @@ def calibration_belt(
     )
 
 
-def _belt(region: ConfidenceRegion, p: FloatArray) -> tuple[Band, Band]:
-    """Find the band at knots, and return it there and on a fine grid.
-
-    At logits between two knots the curve a + b·logit is a mean of its values there, so that its
-    bounds are within the same mean of the bounds: straight lines between knots are outside, if the
-    search found the bounds at the knots. Next to a knot without a bound there is none.
-    """
+def _belt(region: ConfidenceRegion, p: FloatArray, certify: bool | None) -> tuple[Band, Band]:
+    """Find the band at knots, and return it there and on a fine grid."""
     low, high = float(p.min()), float(p.max())
-    band = region.band(_knots(region.outline().window, low, high))
+    degree = len(region.parameter_names_) - 1
+    band = region.band(knots_between(low, high, region.outline().window.axes), certify=certify)
     grid = np.array([low])
     if high > low:
         # half of them evenly on the logit scale, for axes that are
         first, last = np.clip(logit([low, high]), -RARE, RARE).tolist()
         even = probability_at(np.linspace(first, last, POINTS // 2 + 2)[1:-1])
         grid = np.sort(np.concatenate([np.linspace(low, high, POINTS - len(even)), even]))
-    with np.errstate(divide="ignore"):
-        ends = logit(band.lower), logit(band.upper)
-    lower, upper = (
-        probability_at(interpolated_bounds(logit(grid), logit(band.X), end)) for end in ends
-    )
+    ends = CurveBounds.of(band, p, np.ones_like(p), degree).at(logit(grid))
+    lower, upper = map(probability_at, ends)
     estimate = np.clip(region.model_.probabilities(region.estimate_, grid), lower, upper)
     return band, replace(band, X=grid, lower=lower, upper=upper, estimate=estimate)
 
 
-def _knots(window: Window, low: float, high: float) -> FloatArray:
+def knots_between(low: float, high: float, axes: FloatArray) -> FloatArray:
     """Return predictions from low to high at equal angles, as seen from the region.
 
-    In the coordinates of the window, where the region is about a disc, a + b·logit p increases
-    along axesᵀ(1, logit p).
+    In the coordinates whose axes these are, the region is about a ball, and the curve at a logit s
+    increases along axesᵀ(1, s, s², …).
     """
     if low == high:
         return np.array([low])
     scores = np.linspace(logit(low), logit(high), 2001)
-    across, along = window.axes.T @ np.stack([np.ones_like(scores), scores])
-    angles = np.unwrap(np.arctan2(along, across))
-    angles *= np.sign(angles[-1] - angles[0])
-    inner = np.interp(np.linspace(angles[0], angles[-1], KNOTS)[1:-1], angles, scores)
+    directions = polyvander(scores, len(axes) - 1) @ axes
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    # twice the arc sine of half the distance: exact for directions that are all but the same
+    steps = np.linalg.norm(np.diff(directions, axis=0), axis=1)
+    angles = np.concatenate([[0.0], np.cumsum(2 * np.arcsin(steps / 2))])
+    places = np.linspace(0.0, angles[-1], KNOTS * (len(axes) - 1) + 1)[1:-1]
+    inner = np.interp(places, angles, scores)
     return np.unique(np.concatenate([[low], probability_at(inner), [high]]))

@@ -92,13 +92,20 @@ def calibrate(
     file: str = opt.FILE,
     more: list[str] | None = opt.MORE,
     cluster: str | None = opt.CLUSTER,
+    degree: int = opt.option(
+        opt.METHOD,
+        "1, 2 or 3",
+        "Highest power of the logit in the curves of the belt: 1 is straight on the logit scale, "
+        "2 and 3 can bend.",
+        1,
+    ),
     test_only: bool = opt.flag(
         "--test-only", "The p-value without the belt: quick for large files.", opt.METHOD
     ),
     fail_above: list[str] | None = opt.option(
         opt.RESULTS,
         "SIZE",
-        "Exit with code 1 if the predictions are off by more than SIZE somewhere, for certain. "
+        "Exit with code 1 if the belt shows the predictions to be off by more than SIZE somewhere. "
         "Or name the limit: lower=SIZE, upper=SIZE, mean-lower=SIZE or mean-upper=SIZE.",
     ),
     grid: bool = opt.flag("--grid", "With --json: the curves of the belt too.", opt.RESULTS),
@@ -111,14 +118,16 @@ def calibrate(
     files, or a cluster, are tested piece by piece, without a belt.
     """
     guards = read_guards(fail_above)
-    _check_belt_options(guards, grid, output, belt=not (test_only or more or cluster))
+    _check_belt_options(guards, grid, degree, output, belt=not (test_only or more or cluster))
     check_outcome(predictions, [*predictions.probability, *(predictions.by or ())])
     results = Results(output, output.alpha(search.resamples))
     files = [file, *(more or ())]
     if more or cluster is not None:
         found = _test_pieces(files, cluster, predictions, search, output)
     else:
-        found = _test_file(file, predictions, search, output, reading, test_only=test_only)
+        found = _test_file(
+            file, predictions, search, output, reading, degree=None if test_only else degree
+        )
     tests, belts, groups = found.tests, found.belts, found.groups
     names, one, table = list(tests), len(tests) == 1, table_of(tests, "model")
     records = {name: found.record(name, grid=grid) for name in names}
@@ -180,8 +189,8 @@ def _page(found: Found, table: pd.DataFrame) -> Page:
     if not one:
         total = int(first.question.trials.sum())
         page.paragraph(wording.answer_of_several(table["pvalue_holm"].to_dict(), calibration=True))
-        coverage = None if belts is None else belts[name].coverage
-        page.paragraph(wording.guarantee_of_several(total, coverage))
+        of_belts = () if belts is None else (belts[name].coverage, belts[name].degree)
+        page.paragraph(wording.guarantee_of_several(total, *of_belts))
     elif belts is None:
         page.paragraph(wording.answer_of_test(first), wording.guarantee_of_test(first))
     else:
@@ -194,7 +203,7 @@ def _page(found: Found, table: pd.DataFrame) -> Page:
 
 
 def _check_belt_options(
-    guards: Sequence[Any], grid: bool, output: opt.Output, *, belt: bool
+    guards: Sequence[Any], grid: bool, degree: int, output: opt.Output, *, belt: bool
 ) -> None:
     if guards and not belt:
         raise InvalidValueError(
@@ -202,6 +211,12 @@ def _check_belt_options(
         )
     if grid and not (belt and output.json):
         raise InvalidValueError("--grid goes with --json, and with a belt.")
+    if degree != 1 and not belt:
+        raise InvalidValueError(
+            "--degree is that of the belt: leave out --test-only, --cluster and further files."
+        )
+    if degree not in wording.RECALIBRATION:
+        raise InvalidValueError(f"--degree must be 1, 2 or 3. Got {degree} instead.")
 
 
 def _test_file(
@@ -211,9 +226,10 @@ def _test_file(
     output: opt.Output,
     reading: opt.Reading,
     *,
-    test_only: bool,
+    degree: int | None,
 ) -> Found:
-    """Test one file that is read as a whole."""
+    """Test one file that is read as a whole, with a belt of this degree or with none."""
+    test_only = degree is None
     if search.statistic is not None and not test_only:
         raise InvalidValueError(
             "--statistic goes with --test-only: the belt comes with a test of its own."
@@ -238,7 +254,12 @@ def _test_file(
                     "Add --test-only."
                 )
         with showing("belt", show=output.progress):
-            searched = {"confidence_level": level, "n_jobs": search.jobs, **settings}
+            searched = {
+                "confidence_level": level,
+                "n_jobs": search.jobs,
+                "degree": degree,
+                **settings,
+            }
             belts = er.calibration_belt(y, models, **searched)
             _ = belts.intervals  # searched here, where progress is shown, and kept
         tests = {name: belt.test for name, belt in belts.items()}
@@ -307,7 +328,12 @@ def _show_numbers(belt: er.CalibrationBelt, page: Page) -> None:
     """Put the recalibration and the deviations of one belt on the page."""
     level = wording.percent(belt.coverage)
     page.table(
-        [wording.RECALIBRATION, "estimate", f"{level} interval, individual", "if calibrated"],
+        [
+            wording.RECALIBRATION[belt.degree],
+            "estimate",
+            f"{level} interval, individual",
+            "if calibrated",
+        ],
         [
             (str(name), *wording.estimate_and_interval(row), wording.CALIBRATED[str(name)])
             for name, row in belt.intervals.iterrows()

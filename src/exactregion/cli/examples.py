@@ -90,9 +90,9 @@ def paper(
     force: bool = FORCE,
     quiet: bool = QUIET,
 ) -> None:
-    """Repeat the experiment of the paper: its figure and its numbers.
+    """Repeat the experiment of the paper: its figure, one with more regions, and numbers.
 
-    Writes paper.png, paper.pdf and paper.json.
+    Writes paper.png and paper.pdf, extended.png and extended.pdf, and paper.json.
     """
     opt.Draws(seed=seed)  # checks the seed
     optional_module("matplotlib", "The figure", "plot")

@@ -107,7 +107,7 @@ def show_models(table: pd.DataFrame, belts: er.CalibrationBelts | None, page: Pa
         for name, row in table.iterrows()
     ]
     if belts is not None:
-        names += ["intercept", "slope"]
+        names += next(iter(belts.values())).region.parameter_names_
         for cells in rows:
             found = belts[cells[0]].intervals.iterrows()
             cells += [" ".join(wording.estimate_and_interval(row)) for _, row in found]

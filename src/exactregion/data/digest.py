@@ -13,8 +13,8 @@ from exactregion.data.sources import Rows, Source
 
 __all__ = ["seed_of", "seed_of_columns"]
 
-MOST = 10
-"""Labels that are looked at: two are right, and with more the data are refused."""
+MOST = 10_000
+"""Labels that are looked at: with more of them outcomes are numbers, and are refused."""
 
 
 def seed_of(rows: Rows | Source) -> int:
@@ -43,7 +43,9 @@ def digest(index: int, rows: Rows) -> Counter[str]:
     if len(outcomes) != 1:
         return Counter({"counts": _sum(_hashes(inputs, *outcomes))})
     hashes, (labels, codes) = _hashes(inputs), np.unique(outcomes[0], return_inverse=True)
-    return Counter({str(label): _sum(hashes[codes == k]) for k, label in enumerate(labels[:MOST])})
+    sums = np.zeros(len(labels), dtype=np.uint64)
+    np.add.at(sums, codes.ravel(), hashes)
+    return Counter({str(label): int(sums[k]) for k, label in enumerate(labels[:MOST])})
 
 
 def _as_seed(sums: list[int]) -> int:

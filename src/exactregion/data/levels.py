@@ -186,7 +186,10 @@ def _values_of(column: pd.Series[Any]) -> tuple[Any, Any]:
     if column.dtype.kind in "iuf":
         return "numbers", column.to_numpy(dtype=np.float64) + 0.0  # -0.0 and 0.0 are the same
     values = column.astype(object)
-    present = values.dropna().unique()
+    try:
+        present = values.dropna().unique()
+    except TypeError:  # lists and the like, which an error below names
+        present = values.dropna().to_numpy()
     if all(isinstance(value, str) for value in present) or all(
         isinstance(value, (bool, np.bool_)) for value in present
     ):

@@ -6,13 +6,15 @@ from exactregion.engine.blocks import (
     statistics_of,
     statistics_with_parts,
 )
-from exactregion.engine.evaluate import Paths, statistics_of_many
+from exactregion.engine.evaluate import MANY_LABELS, Paths, SearchWindow, statistics_of_many
 from exactregion.engine.terms import PreparedStatistic
 
 __all__ = [
     "DEFAULT_BATCH",
+    "MANY_LABELS",
     "Paths",
     "PreparedStatistic",
+    "SearchWindow",
     "check_batch",
     "statistics_of",
     "statistics_of_many",

@@ -29,7 +29,7 @@ __all__ = [
 DEFAULT_BATCH = 2**28
 """Bytes that the candidates worked on at once may take: 256 MiB."""
 
-MOST_LABELS = 2**24
+MOST_LABELS = 2**18
 """Labels that are drawn at once, 128 MiB: data sets come in parts where there are many of them,
 except for measures that look at all of them together."""
 

@@ -7,9 +7,9 @@ chunk, so that results do not depend on who worked on which chunk, or when.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -46,7 +46,7 @@ from exactregion.statistics.base import (
 )
 from exactregion.statistics.measures import Largest, OfLabels, Whitened
 
-__all__ = ["BINS", "Chunk", "ChunkPlan", "ChunkSums", "sums_of_chunk"]
+__all__ = ["BINS", "Chunk", "ChunkPlan", "ChunkSums", "LabelsOfBlock", "sums_of_chunk"]
 
 GROUP = 64
 """Data sets whose labels are made at once: 64 × 4096 labels in single precision are 1 MiB, which
@@ -240,8 +240,13 @@ class ChunkSums:
         )
 
 
-def sums_of_chunk(chunk: Chunk, plan: ChunkPlan) -> ChunkSums:
-    """Sum over one chunk, block after block."""
+LabelsOfBlock: TypeAlias = Callable[[slice, FloatArray], Iterator[tuple[int, FloatArray]]]
+"""From a block of rows, and room for labels, to the labels of one group of data sets after the
+other with the number of its first."""
+
+
+def sums_of_chunk(chunk: Chunk, plan: ChunkPlan, labels: LabelsOfBlock | None = None) -> ChunkSums:
+    """Sum over one chunk, block after block; `labels` are drawn here unless they are given."""
     from exactregion.engine import compiled  # Numba is slow to import
 
     width = plan.ends[-1]
@@ -264,7 +269,8 @@ def sums_of_chunk(chunk: Chunk, plan: ChunkPlan) -> ChunkSums:
             number = chunk.index * (CHUNK_ROWS // BLOCK_ROWS) + rows.start // BLOCK_ROWS
             block = _Block(number, p, trials, chunk.successes[rows])
             draw = _labels_drawn if buffers.U is None else _counts_drawn
-            for first, K in draw(block, plan.draws, buffers):
+            drawn = labels(rows, buffers.K) if labels else draw(block, plan.draws, buffers)
+            for first, K in drawn:
                 add_products(points[first : first + len(K)], K, Phi)
     certain = int(chunk.trials[chunk.p == 1].sum())
     bins = _bins_of(chunk, plan.extent)

@@ -1,12 +1,13 @@
 """Compiled loops of the engines.
 
-`draw_labels` draws the labels of alternatives, and `add_runs` sums them over segments of rows. The
+`draw_labels` draws the labels of alternatives, `draw_known` those that all candidates of a window
+agree on, and `add_runs` sums them over segments of rows. The
 `follow_` loops go along a path of candidates, from one to the next by the labels that flip. Data
-sets are rows of `points` (m, r). The uniforms of
-a data row are sorted in `uniforms` (n, m-1), and `owner` has the data set of each. A column is a
-threshold of a data row (labels have one, counts one per trial); `place` is the number of uniforms
-below it, `above` and `below` are the uniforms next to it. Nothing is reordered or contracted by the
-compiler, so that every sum has the bits that NumPy gives.
+sets are rows of `points` (m, r). The uniforms of free labels are in `uniforms` (F,), those of data
+row j from `first[j]` to `first[j + 1]`, sorted, and `owner` has the data set of each. A column is a
+threshold of a data row (labels have one, counts one per trial); `place` is where the first uniform
+is that is not below it, `above` and `below` are the uniforms next to it. Nothing is reordered or
+contracted by the compiler, so that every sum has the bits that NumPy gives.
 """
 
 from __future__ import annotations
@@ -25,11 +26,16 @@ __all__ = [
     "METRIC",
     "add_runs",
     "centres",
+    "draw_known",
     "draw_labels",
+    "flip_free",
     "follow_dense",
     "follow_labels",
     "follow_sparse",
     "largest",
+    "measure_steps",
+    "room_for",
+    "sorted_by_row",
     "thresholds_of",
 ]
 
@@ -38,23 +44,41 @@ CENTRE, MEAN, METRIC, LARGEST = 0, 1, 2, 3
 
 
 def thresholds_of(p: Any) -> Any:
-    """⌈2⁵³ p⌉, exactly: shape (b,), unsigned."""
-    return np.ceil(np.ldexp(p, 53)).astype(np.uint64)
+    """⌈2⁵³ p⌉, exactly: shape (b,)."""
+    return np.ceil(np.ldexp(p, 53)).astype(np.int64)
+
+
+@compiled
+def _draw(state: Any, numbers: Any) -> None:
+    """Fill in the 53 leading bits of random numbers, and advance the state of SFC64.
+
+    NumPy's uniforms are these numbers divided by 2⁵³. So U < p is the same as number < ⌈2⁵³ p⌉, and
+    the uniforms need not be made. Comparisons are left to other loops: one that does nothing but
+    draw is four times as fast.
+    """
+    a, b, c, count = state[0], state[1], state[2], state[3]
+    one, three, eleven = np.uint64(1), np.uint64(3), np.uint64(11)
+    left, right = np.uint64(24), np.uint64(40)
+    for j in range(len(numbers)):
+        x = a + b + count
+        count += one
+        a = b ^ (b >> eleven)
+        b = c + (c << three)
+        c = ((c << left) | (c >> right)) + x
+        numbers[j] = np.int64(x >> eleven)
+    state[0], state[1], state[2], state[3] = a, b, c, count
 
 
 @compiled
 def draw_labels(state: Any, thresholds: Any, observed: Any, seat: int, K: Any) -> None:
     """Fill the labels K (q, b) of q data sets, row after row.
 
-    NumPy's uniforms are U = ⌊x / 2¹¹⌋ / 2⁵³ of 64 random bits x. So U < p is the same as
-    ⌊x / 2¹¹⌋ < ⌈2⁵³ p⌉, and the uniforms need not be made: the bits of SFC64 are compared.
-
     Parameters
     ----------
     state : ndarray of shape (4,), unsigned
         State of SFC64; it is advanced.
-    thresholds : ndarray of shape (b,), unsigned
-        A label is 1 where the random number is below.
+    thresholds : ndarray of shape (b,)
+        A label is 1 where the random number is below; see `thresholds_of`.
     observed : ndarray of shape (b,)
         Labels of the original.
     seat : int
@@ -62,39 +86,132 @@ def draw_labels(state: Any, thresholds: Any, observed: Any, seat: int, K: Any) -
     K : ndarray of shape (q, b)
         Where the labels go.
     """
-    a, b, c, count = state[0], state[1], state[2], state[3]
-    one, three, eleven = np.uint64(1), np.uint64(3), np.uint64(11)
-    left, right = np.uint64(24), np.uint64(40)
+    numbers = np.empty(K.shape[1], dtype=np.int64)
     for i in range(K.shape[0]):
         if i == seat:
-            for j in range(K.shape[1]):
-                K[i, j] = observed[j]
+            K[i] = observed
             continue
+        _draw(state, numbers)
         for j in range(K.shape[1]):
-            x = a + b + count
-            count += one
-            a = b ^ (b >> eleven)
-            b = c + (c << three)
-            c = ((c << left) | (c >> right)) + x
-            K[i, j] = (x >> eleven) < thresholds[j]
-    state[0], state[1], state[2], state[3] = a, b, c, count
+            K[i, j] = numbers[j] < thresholds[j]
+
+
+def room_for(number: int) -> tuple[Any, Any, Any]:
+    """Make room for rows, uniforms and data sets of as many free labels."""
+    return np.empty(number, np.int32), np.empty(number), np.empty(number, np.int32)
+
+
+@compiled
+def draw_known(
+    state: Any,
+    columns: Any,
+    low: Any,
+    high: Any,
+    observed: Any,
+    first: int,
+    seat: int,
+    K: Any,
+    free_row: Any,
+    free_uniform: Any,
+    free_owner: Any,
+) -> int:
+    """Fill the known successes K (q, b) of data sets first, first + 1, …, and list free labels.
+
+    A uniform below the limits [low, high) of a column is a success, one within them is free: all
+    that it decides is left out of K. Returns the number of free labels.
+
+    Parameters
+    ----------
+    state : ndarray of shape (4,), unsigned
+        State of SFC64; it is advanced, as by `draw_labels`.
+    columns : ndarray of shape (b + 1,)
+        Where the columns of each row begin.
+    low, high : ndarrays
+        Limits of these columns, as `thresholds_of` gives them.
+    observed : ndarray of shape (b,)
+        Successes of the original, which is data set `seat`.
+    K : ndarray of shape (q, b)
+        Where the successes go.
+    free_row, free_uniform, free_owner : ndarrays
+        Where free labels go; one per uniform at most.
+    """
+    b = K.shape[1]
+    numbers = np.empty(b, dtype=np.int64)
+    is_free = np.zeros((b + 7) // 8 * 8, dtype=np.uint8)
+    eights = is_free.view(np.uint64)  # most are zero, and are passed over eight at a time
+    labels = len(low) == b and (columns[1:] - columns[:-1] == 1).all()
+    number = 0
+    for i in range(K.shape[0]):
+        if first + i == seat:
+            K[i] = observed
+            continue
+        _draw(state, numbers)
+        if labels:
+            for j in range(b):
+                K[i, j] = numbers[j] < low[j]
+            for j in range(b):
+                is_free[j] = (numbers[j] >= low[j]) & (numbers[j] < high[j])
+        else:
+            for j in range(b):
+                successes, free = 0, False
+                for column in range(columns[j], columns[j + 1]):
+                    successes += numbers[j] < low[column]
+                    free |= (numbers[j] >= low[column]) & (numbers[j] < high[column])
+                is_free[j] = free
+                K[i, j] = 0 if free else successes
+        for eight in range(len(eights)):
+            if eights[eight] == 0:
+                continue
+            for j in range(8 * eight, 8 * eight + 8):
+                if is_free[j]:
+                    free_row[number], free_owner[number] = j, first + i
+                    free_uniform[number] = numbers[j] * 2.0**-53
+                    number += 1
+    return number
+
+
+@compiled
+def sorted_by_row(b: int, row: Any, uniform: Any, owner: Any) -> Any:
+    """Sort the free labels of b rows by row, then by uniform.
+
+    Returns where each row begins (b + 1,), uniforms and data sets. A row has few free labels: they
+    are inserted one after the other.
+    """
+    first = np.zeros(b + 1, dtype=np.int64)
+    for j in row:
+        first[j + 1] += 1
+    for j in range(b):
+        first[j + 1] += first[j]
+    end = first.copy()
+    uniforms, owners = np.empty_like(uniform), np.empty_like(owner)
+    for k in range(len(row)):
+        j = row[k]
+        place = end[j]
+        while place > first[j] and uniforms[place - 1] > uniform[k]:
+            uniforms[place], owners[place] = uniforms[place - 1], owners[place - 1]
+            place -= 1
+        uniforms[place], owners[place] = uniform[k], owner[k]
+        end[j] += 1
+    return first, uniforms, owners
 
 
 @inlined
-def _moved(uniforms: Any, row: int, k: int, q: float) -> int:
-    """Count the uniforms of a data row below q, from the k-th on."""
-    while k < uniforms.shape[1] and uniforms[row, k] < q:
+def _moved(uniforms: Any, start: int, stop: int, k: int, q: float) -> int:
+    """Find the first uniform of a data row, start..stop - 1, that is not below q, from k on."""
+    while k < stop and uniforms[k] < q:
         k += 1
-    while k > 0 and uniforms[row, k - 1] >= q:
+    while k > start and uniforms[k - 1] >= q:
         k -= 1
     return k
 
 
 @inlined
-def _settle(uniforms: Any, row: int, k: int, c: int, place: Any, above: Any, below: Any) -> None:
+def _settle(
+    uniforms: Any, start: int, stop: int, k: int, c: int, place: Any, above: Any, below: Any
+) -> None:
     place[c] = k
-    above[c] = uniforms[row, k] if k < uniforms.shape[1] else np.inf
-    below[c] = uniforms[row, k - 1] if k > 0 else -np.inf
+    above[c] = uniforms[k] if k < stop else np.inf
+    below[c] = uniforms[k - 1] if k > start else -np.inf
 
 
 @compiled
@@ -237,6 +354,7 @@ def _measure(how: int, points: Any, centre: Any, W: Any, scale: float, mean: Any
 def follow_dense(
     thresholds: Any,
     rows: Any,
+    first: Any,
     uniforms: Any,
     owner: Any,
     place: Any,
@@ -259,13 +377,60 @@ def follow_dense(
             if below[c] < q <= above[c]:
                 continue
             row, old = rows[c], place[c]
-            new = _moved(uniforms, row, old, q)
+            start, stop = first[row], first[row + 1]
+            new = _moved(uniforms, start, stop, old, q)
             sign = 1.0 if new > old else -1.0
             for flip in range(min(old, new), max(old, new)):
-                i = owner[row, flip]
+                i = owner[flip]
                 for a in range(r):
                     points[i, a] += sign * features[row, a]
-            _settle(uniforms, row, new, c, place, above, below)
+            _settle(uniforms, start, stop, new, c, place, above, below)
+        _measure(how, points, centre[t], W[t], scale, mean, out[t])
+
+
+@compiled
+def flip_free(
+    thresholds: Any,
+    rows: Any,
+    first: Any,
+    uniforms: Any,
+    owner: Any,
+    place: Any,
+    features: Any,
+    steps: Any,
+) -> None:
+    """Follow T candidates of a window, row by row: steps (T, m, r) from each to the next.
+
+    All candidates are done with a row before the next row is read: there may be very many.
+    """
+    r = features.shape[1]
+    for c in range(len(rows)):
+        row = rows[c]
+        start, stop = first[row], first[row + 1]
+        old = place[c]
+        for t in range(len(thresholds)):
+            new = _moved(uniforms, start, stop, old, thresholds[t, c])
+            if new == old:
+                continue
+            sign = 1.0 if new > old else -1.0
+            for flip in range(min(old, new), max(old, new)):
+                i = owner[flip]
+                for a in range(r):
+                    steps[t, i, a] += sign * features[row, a]
+            old = new
+        place[c] = old
+
+
+@compiled
+def measure_steps(
+    points: Any, steps: Any, how: int, centre: Any, W: Any, scale: float, out: Any
+) -> None:
+    """Add steps (T, m, r) to points (m, r) one after the other, and measure after each."""
+    mean = np.empty(points.shape[1])
+    for t in range(len(steps)):
+        for i in range(points.shape[0]):
+            for a in range(points.shape[1]):
+                points[i, a] += steps[t, i, a]
         _measure(how, points, centre[t], W[t], scale, mean, out[t])
 
 
@@ -273,6 +438,7 @@ def follow_dense(
 def follow_sparse(
     thresholds: Any,
     rows: Any,
+    first: Any,
     uniforms: Any,
     owner: Any,
     place: Any,
@@ -296,13 +462,14 @@ def follow_sparse(
             if below[c] < q <= above[c]:
                 continue
             row, old = rows[c], place[c]
-            new = _moved(uniforms, row, old, q)
+            start, stop = first[row], first[row + 1]
+            new = _moved(uniforms, start, stop, old, q)
             sign = 1.0 if new > old else -1.0
             for flip in range(min(old, new), max(old, new)):
-                i = owner[row, flip]
+                i = owner[flip]
                 for e in range(starts[row], starts[row + 1]):
                     points[i, indices[e]] += sign * values[e]
-            _settle(uniforms, row, new, c, place, above, below)
+            _settle(uniforms, start, stop, new, c, place, above, below)
         _measure(how, points, centre[t], W[t], scale, mean, out[t])
 
 
@@ -310,6 +477,7 @@ def follow_sparse(
 def follow_labels(
     thresholds: Any,
     rows: Any,
+    first: Any,
     uniforms: Any,
     owner: Any,
     place: Any,
@@ -336,11 +504,12 @@ def follow_labels(
             if below[c] < q <= above[c]:
                 continue
             row, old = rows[c], place[c]
-            new = _moved(uniforms, row, old, q)
+            start, stop = first[row], first[row + 1]
+            new = _moved(uniforms, start, stop, old, q)
             sign = 1 if new > old else -1
             for flip in range(min(old, new), max(old, new)):
-                successes[row, owner[row, flip]] += sign
-            _settle(uniforms, row, new, c, place, above, below)
+                successes[row, owner[flip]] += sign
+            _settle(uniforms, start, stop, new, c, place, above, below)
         sums[:] = 0.0
         for j in range(n):
             for a in range(r):

@@ -7,30 +7,65 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Lock
 
 import numpy as np
 
-from exactregion._typing import FloatArray, IntArray
+from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.data.sources import number_of_workers
-from exactregion.engine.blocks import batch_size, check_numbers, has_certainties, statistics_of
-from exactregion.engine.incremental import PathSet, SortedUniforms, is_possible
+from exactregion.engine.blocks import (
+    IMPOSSIBLE,
+    batch_size,
+    check_numbers,
+    has_certainties,
+    statistics_of,
+)
+from exactregion.engine.free import FreeLabels
+from exactregion.engine.incremental import PathSet, features_in_window, is_possible
 from exactregion.engine.terms import PreparedStatistic, StatisticAt
 from exactregion.resampling import Resampling
 from exactregion.statistics.base import Candidates
 
-__all__ = ["Paths", "path_order", "statistics_of_many"]
+__all__ = ["MANY_LABELS", "Paths", "SearchWindow", "path_order", "statistics_of_many"]
 
 WORTH_SORTING = 32
 """Sorting all uniforms costs about as much as this many θ by the block engine."""
+
+MANY_LABELS = 2**22
+"""Labels of all data sets from which on those of a window are listed, not all: at m = 1000, 4,194
+rows. Fewer are sorted in half a second, and no θ is outside then."""
+
+WORTH_A_PASS = 3
+"""Listing the free labels of a window costs about as much as this many θ by the block engine."""
 
 CACHED_NUMBERS = 2**20
 """Numbers that the candidates handed to the compiled loops at once may take: 8 MiB stay in the
 cache."""
 
+MOST_IN_WINDOW, WINDOW_NUMBERS = 8, 2**23
+"""Candidates of a window that are followed at once, so that rows are read once for all of them, and
+the probabilities that they may take: 64 MiB."""
+
 FULL_GRID = 4
 """θ are sorted as a grid if the grid of their values has at most this many times as many points."""
+
+
+@dataclass(frozen=True, eq=False)
+class SearchWindow:
+    """Candidates that a search of many data may look at: θ outside of it cost much more.
+
+    Attributes
+    ----------
+    low, high : ndarrays of shape (n,)
+        Smallest and largest probability of each row, in canonical order.
+    examples : ndarray of shape (2, d)
+        Two θ of the window.
+    """
+
+    low: FloatArray
+    high: FloatArray
+    examples: FloatArray
 
 
 @dataclass(eq=False)
@@ -38,7 +73,9 @@ class Paths:
     """The paths of one analysis: a set for each worker, kept as it is for the next call."""
 
     evaluated: int = 0
-    _uniforms: SortedUniforms | None = field(default=None, repr=False)
+    _everything: FreeLabels | None = field(default=None, repr=False)
+    _window: FreeLabels | None = field(default=None, repr=False)
+    _in_window: list[tuple[PreparedStatistic, bool]] = field(default_factory=list, repr=False)
     _known: list[tuple[PreparedStatistic, StatisticAt]] = field(default_factory=list, repr=False)
     _free: list[PathSet] = field(default_factory=list, repr=False)
     _lock: Lock = field(default_factory=Lock, repr=False)
@@ -47,20 +84,63 @@ class Paths:
         """Leave the paths behind where an analysis is copied or sent elsewhere."""
         return Paths, (self.evaluated,)
 
+    def expect_many(self) -> None:
+        """Say that many θ are to come: a search begins with few."""
+        self.evaluated = max(self.evaluated, WORTH_A_PASS)
+
     @contextmanager
-    def borrow(self, resampling: Resampling) -> Iterator[PathSet]:
+    def borrow(self, labels: FreeLabels) -> Iterator[PathSet]:
         """Take a set of paths that no other worker has, and put it back afterwards.
 
         One that was left in the middle of a step is not put back: its points are not those of its
         thresholds.
         """
         with self._lock:
-            if self._uniforms is None:
-                self._uniforms = SortedUniforms(resampling)
-            paths = self._free.pop() if self._free else PathSet(self._uniforms)
+            unused = (paths for paths in self._free if paths.free is labels)
+            paths = next(unused, None) or PathSet(labels)
+            self._free[:] = [other for other in self._free if other is not paths]
         yield paths
         with self._lock:
             self._free.append(paths)
+
+    def labels_for(
+        self,
+        statistic: PreparedStatistic,
+        at: StatisticAt,
+        resampling: Resampling,
+        window: Callable[[], SearchWindow] | None,
+        candidates_at: Callable[[FloatArray], Candidates],
+    ) -> FreeLabels | None:
+        """Return the free labels that paths follow; None where paths are not possible or worth it.
+
+        Those of a window where there are many labels and features allow it, else all labels.
+        """
+        is_large = resampling.m * len(resampling.sample) > MANY_LABELS
+        if is_large and window is not None and self.evaluated >= WORTH_A_PASS:
+            if not any(known is statistic for known, _ in self._in_window):
+                self._prepare(statistic, resampling, window(), candidates_at)
+            if next(can for known, can in self._in_window if known is statistic):
+                return self._window
+        if self.evaluated < WORTH_SORTING or not is_possible(at, resampling):
+            return None
+        if self._everything is None:
+            self._everything = FreeLabels(resampling)
+        return self._everything
+
+    def _prepare(
+        self,
+        statistic: PreparedStatistic,
+        resampling: Resampling,
+        window: SearchWindow,
+        candidates_at: Callable[[FloatArray], Candidates],
+    ) -> None:
+        """Sum the features of a statistic over known labels, if all candidates share them."""
+        features = features_in_window(statistic.at(candidates_at(window.examples)), resampling)
+        if features is not None:
+            if self._window is None:
+                self._window = FreeLabels(resampling, (window.low, window.high))
+            self._window.sum_known(features)
+        self._in_window[:] = [*self._in_window[-1:], (statistic, features is not None)]
 
     def at_first(
         self, statistic: PreparedStatistic, candidates: Callable[[], Candidates]
@@ -86,6 +166,7 @@ def statistics_of_many(
     batch: int,
     n_jobs: int | None = None,
     paths: Paths | None = None,
+    window: Callable[[], SearchWindow] | None = None,
 ) -> FloatArray:
     """Compute Z for many θ: shape (T, m).
 
@@ -105,6 +186,8 @@ def statistics_of_many(
         Number of joblib workers.
     paths : Paths, optional
         Where paths of earlier θ of the same resampling ended. Without it the block engine is used.
+    window : callable, optional
+        Gives the candidates whose free labels are listed where not all labels can be.
     """
     if not len(theta):
         return np.empty((0, resampling.m))
@@ -113,7 +196,10 @@ def statistics_of_many(
     at = kept.at_first(statistic, lambda: candidates_at(theta[:1]))
     size = batch_size(at, n, d, m, batch)
     kept.evaluated += len(theta)
-    if paths is None or paths.evaluated < WORTH_SORTING or not is_possible(at, resampling):
+    labels = None
+    if paths is not None:
+        labels = paths.labels_for(statistic, at, resampling, window, candidates_at)
+    if paths is None or labels is None:
 
         def by_blocks(start: int) -> FloatArray:
             return statistics_of(candidates_at(theta[start : start + size]), resampling, statistic)
@@ -121,12 +207,15 @@ def statistics_of_many(
         return np.concatenate(_work(by_blocks, range(0, len(theta), size), n_jobs))
     order = path_order(theta)
     numbers = n * (3 + 4 * d) + m * len(at.terms)
-    size = max(1, min(size, CACHED_NUMBERS // numbers))
+    if labels.limits is None:
+        size = max(1, min(size, CACHED_NUMBERS // numbers))
+    else:
+        size = max(1, min(MOST_IN_WINDOW, WINDOW_NUMBERS // n))
     shares = np.array_split(order, min(number_of_workers(n_jobs), max(1, len(order) // size)))
 
     def along_paths(which: int) -> FloatArray:
         share = shares[which]
-        with paths.borrow(resampling) as borrowed:
+        with paths.borrow(labels) as borrowed:
             found = [
                 _followed(
                     borrowed, candidates_at(theta[share[i : i + size]]), resampling, statistic
@@ -169,14 +258,57 @@ def _followed(
     paths: PathSet, candidates: Candidates, resampling: Resampling, statistic: PreparedStatistic
 ) -> FloatArray:
     """Follow paths along a few θ, or draw all their labels where they are far apart."""
-    if has_certainties(candidates):
+    Z = _along_paths(paths, candidates, resampling, statistic)
+    if Z is not None:
+        return Z
+    if paths.free.limits is None or len(candidates) == 1:
         return statistics_of(candidates, resampling, statistic)
+    # one that leaves the window takes no other with it
+    each = [_only(candidates, index) for index in range(len(candidates))]
+    return np.concatenate([_followed(paths, one, resampling, statistic) for one in each])
+
+
+def _along_paths(
+    paths: PathSet, candidates: Candidates, resampling: Resampling, statistic: PreparedStatistic
+) -> FloatArray | None:
+    """Follow paths along a few θ; None where that is not possible, or costs more."""
+    contradicted = None
+    if has_certainties(candidates):
+        if paths.free.limits is not None:
+            contradicted = _contradicted(candidates, resampling)
+        if contradicted is None:
+            return None
     with np.errstate(over="ignore"):
         Z = paths.statistics_of(candidates, statistic.at(candidates))
-    if Z is None:
-        return statistics_of(candidates, resampling, statistic)
-    check_numbers(Z, candidates)
+    if Z is not None:
+        check_numbers(Z, candidates)
+        if contradicted is not None:
+            Z[contradicted, resampling.seat] = np.inf
     return Z
+
+
+def _contradicted(candidates: Candidates, resampling: Resampling) -> BoolArray | None:
+    """Return for which candidates the original has an impossible outcome: shape (T,).
+
+    Alternatives have none, as those that the block engine counts: p = 0 is below every uniform, and
+    p = 1 above. None where p is so small that a uniform of zero would be a success nevertheless.
+    """
+    P, sample = candidates.probabilities, resampling.sample
+    if ((P > 0) & (P < IMPOSSIBLE)).any():
+        return None
+    failures = sample.inputs.trials - sample.successes
+    impossible = (P == 0) & (sample.successes > 0) | (P == 1) & (failures > 0)
+    return np.asarray(impossible.any(axis=1))
+
+
+def _only(candidates: Candidates, index: int) -> Candidates:
+    """Return one of several candidates."""
+    at, theta = slice(index, index + 1), candidates.theta
+    return replace(
+        candidates,
+        probabilities=candidates.probabilities[at],
+        theta=None if theta is None else theta[at],
+    )
 
 
 def _work(part: Callable[[int], FloatArray], which: range, n_jobs: int | None) -> list[FloatArray]:

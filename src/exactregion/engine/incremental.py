@@ -1,9 +1,10 @@
 """Z along paths of candidates: only labels whose uniforms lie between two candidates flip.
 
-The uniforms of each data row are sorted once. From one candidate to the next the threshold of a row
-moves past some of them, and each adds or subtracts one row of features. Sums are exact, so that Z
-does not depend on the path that was taken. A `Path` holds the points at the last candidate of a
-path. A search works in many places in turn, so `PathSet` keeps a path in each of them.
+The uniforms of each data row are sorted once (see `free`). From one candidate to the next the
+threshold of a row moves past some of them, and each adds or subtracts one row of features. Sums are
+exact, so that Z does not depend on the path that was taken. A `Path` holds the points at the last
+candidate of a path. A search works in many places in turn, so `PathSet` keeps a path in each of
+them.
 """
 
 from __future__ import annotations
@@ -14,17 +15,17 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.special import betainc
 
 from exactregion._typing import FloatArray, IntArray
-from exactregion.data.sample import BLOCK_ROWS, blocks
+from exactregion.data.sample import BLOCK_ROWS
+from exactregion.engine.free import FreeLabels, same_features
 from exactregion.engine.terms import StatisticAt, TermAt
 from exactregion.features.grid import CandidateFeatures, SharedFeatures, once, probability_bits
 from exactregion.resampling import Resampling
 from exactregion.statistics.base import Candidates
 from exactregion.statistics.measures import FromMean, Largest, OfLabels, Whitened
 
-__all__ = ["PathSet", "SortedUniforms", "is_possible"]
+__all__ = ["PathSet", "features_in_window", "is_possible"]
 
 MOST_UNIFORMS = 2**24
 """Sorted uniforms take 12 bytes each: 200 MB at most."""
@@ -45,7 +46,7 @@ BYTES_PER_FLIP = 64
 
 
 def is_possible(at: StatisticAt, resampling: Resampling) -> bool:
-    """Return whether paths can be followed: by what is measured, and by size."""
+    """Return whether paths can be followed with all labels free: by what is measured, and by size."""
     inputs = resampling.sample.inputs
     small = (
         resampling.m * len(inputs) <= MOST_UNIFORMS
@@ -55,40 +56,27 @@ def is_possible(at: StatisticAt, resampling: Resampling) -> bool:
     return small and not any(isinstance(term.measure, OfLabels) for term in at.terms)
 
 
-@dataclass(frozen=True, eq=False)
-class SortedUniforms:
-    """The uniforms of one analysis, sorted: what all its paths share."""
+def features_in_window(at: StatisticAt, resampling: Resampling) -> list[FloatArray] | None:
+    """Return the features of all terms, if they are the same for all candidates; else None.
 
-    resampling: Resampling
+    These are what known labels can be summed by, once for all candidates of a window.
+    """
+    if int(resampling.sample.inputs.trials.max()) > MOST_SUCCESSES:
+        return None
+    found = [_constant(term.features) for term in at.terms]
+    dense = [each for each in found if isinstance(each, np.ndarray)]
+    return dense if len(dense) == len(found) else None
 
-    @cached_property
-    def arrays(self) -> tuple[FloatArray, IntArray]:
-        """Uniforms of each data row in ascending order, and the data sets they belong to."""
-        parts = [self.resampling.uniforms(rows).T for rows in blocks(len(self.resampling.sample))]
-        U = np.concatenate(parts)
-        order = np.argsort(U, axis=1)
-        owner = order + (order >= self.resampling.seat)  # the original sits among them
-        return np.take_along_axis(U, order, axis=1), owner.astype(np.int32)
 
-    @cached_property
-    def columns(self) -> tuple[IntArray, IntArray]:
-        """The data row of each threshold, and the successes that it stands for."""
-        trials = self.resampling.sample.inputs.trials
-        rows = np.repeat(np.arange(len(trials)), trials)
-        first = np.cumsum(trials) - trials
-        return rows, np.arange(len(rows)) - first[rows] + 1
-
-    def thresholds(self, probabilities: FloatArray) -> FloatArray:
-        """P(at least so many successes) for each column: shape (T, columns)."""
-        rows, successes = self.columns
-        trials = self.resampling.sample.inputs.trials
-        if (trials == 1).all():
-            return np.ascontiguousarray(probabilities)
-        P, trials = probabilities[:, rows], trials[rows]
-        counted = trials > 1
-        c, t = successes[counted], trials[counted]
-        P[:, counted] = betainc(c, t - c + 1, P[:, counted])
-        return np.ascontiguousarray(P)
+def _constant(features: Any) -> Any:
+    """Return features (n, r), dense or sparse, that all candidates share; None where they do not."""
+    if isinstance(features, CandidateFeatures):
+        if features.rows is not None:
+            return features.rows
+        distinct = once(features.values)
+        same = bool((distinct[1:] == distinct[:1]).all())
+        return np.ascontiguousarray(distinct[0].T) if same else None
+    return features.values if isinstance(features, SharedFeatures) else None
 
 
 # --- terms as the compiled loops take them ------------------------------------------------------
@@ -126,13 +114,8 @@ class _Loop:
         """Write out a term."""
         features: Any = term.features
         T = len(term.candidates)
-        constant, changing = features.values, None
-        if isinstance(features, CandidateFeatures):
-            changing = features.values
-            constant = None
-            distinct = once(changing)
-            if (distinct == distinct[:1]).all():
-                constant = np.ascontiguousarray(changing[0].T)
+        constant = _constant(features)
+        changing = features.values if isinstance(features, CandidateFeatures) else None
         compact = isinstance(features, SharedFeatures) and features.compact
         precision = np.float32 if compact else np.float64
         of_one = changing is not None and (T == 1 or len(once(changing)) > 1)
@@ -158,13 +141,13 @@ def _measure_of(term: TermAt, m: int) -> tuple[int, FloatArray, FloatArray, floa
     if isinstance(measure, Largest):
         return compiled.LARGEST, np.zeros((T, 0)), np.ascontiguousarray(term.metric), 1.0
     features: Any = term.features
-    if isinstance(features, SharedFeatures) and isinstance(features.values, np.ndarray):
+    rows = features.values if isinstance(features, SharedFeatures) else features.rows
+    if isinstance(rows, np.ndarray):
         # as `SharedFeatures.centre` does it, without the threads of a matrix product
         P, inputs = term.candidates.probabilities, term.candidates.inputs
         precision = 2.0 ** probability_bits(inputs.extent)
-        centre = compiled.centres(
-            P, inputs.trials, precision, features.values, features.unit, BLOCK_ROWS
-        )
+        unit = features.unit if features.unit.ndim == 1 else features.unit[0]
+        centre = compiled.centres(P, inputs.trials, precision, rows, unit, BLOCK_ROWS)
     else:
         centre = np.ascontiguousarray(term.centre.T)
     if isinstance(measure, Whitened):
@@ -204,7 +187,7 @@ class _State:
 class Path:
     """The points of all data sets at the last candidate of a path; for one thread at a time."""
 
-    uniforms: SortedUniforms
+    free: FreeLabels
     states: list[_State] = field(default_factory=list, repr=False)
 
     @property
@@ -214,7 +197,7 @@ class Path:
 
     def copy(self) -> Path:
         """Return another path that ends at the same candidate."""
-        return Path(self.uniforms, [state.copy() for state in self.states])
+        return Path(self.free, [state.copy() for state in self.states])
 
     def follow(self, thresholds: FloatArray, loop: _Loop, start: int, stop: int) -> None:
         """Go along the candidates start..stop - 1, and measure one term at each."""
@@ -226,8 +209,8 @@ class Path:
         state = self._state(loop if shared else None)
         begin = (
             thresholds[start:stop],
-            self.uniforms.columns[0],
-            *self.uniforms.arrays,
+            self.free.columns[0],
+            *self.free.arrays,
             state.place,
             state.above,
             state.below,
@@ -243,69 +226,121 @@ class Path:
             compiled.follow_sparse(*begin, rows.indptr, rows.indices, rows.data, state.sums, *end)
 
     def _known(self, features: Any) -> _State | None:
-        return next((s for s in self.states if _same(s.features, features)), None)
+        return next((s for s in self.states if same_features(s.features, features)), None)
 
     def _state(self, loop: _Loop | None) -> _State:
         """Return the state for the features of a loop, or for labels.
 
-        A new one begins where no alternative has a success.
+        A new one begins where no free label is a success.
         """
         features: Any = None if loop is None else loop.constant
         state = self._known(features)
         if state is not None:
             return state
-        resampling = self.uniforms.resampling
-        sample, m, seat = resampling.sample, resampling.m, resampling.seat
+        resampling = self.free.resampling
         sums: Any
         if loop is None:
-            sums = np.zeros((len(sample), m), dtype=np.uint8)
-            sums[:, seat] = sample.successes
+            sums = np.zeros((len(resampling.sample), resampling.m), dtype=np.uint8)
+            sums[:, resampling.seat] = resampling.sample.successes
         else:
-            sums = np.zeros((m, features.shape[1]), dtype=loop.precision)
-            sums[seat] = features.T @ sample.successes.astype(np.float64)
-        rows = self.uniforms.columns[0]
-        below = np.full(len(rows), -np.inf)
-        first = resampling.n_resamples > 0
-        above = self.uniforms.arrays[0][rows, 0] if first else np.full_like(below, np.inf)
-        state = _State(np.zeros(len(rows), dtype=np.int64), above, below, features, sums)
+            sums = self.free.known(features).astype(loop.precision)
+        rows = self.free.columns[0]
+        first, uniforms, _ = self.free.arrays
+        place = first[rows]
+        above = np.append(uniforms, np.inf)[place]
+        above[place == first[rows + 1]] = np.inf  # rows without free labels
+        state = _State(place, above, np.full(len(rows), -np.inf), features, sums)
         self.states.append(state)
         return state
 
 
-def _same(one: Any, other: Any) -> bool:
-    if one is other:
-        return True
-    arrays = isinstance(one, np.ndarray) and isinstance(other, np.ndarray)
-    return arrays and np.array_equal(one, other)
+@dataclass(eq=False)
+class _WindowState:
+    """The points of all terms of a statistic at some candidate of a window.
+
+    `place` says where the free labels of each column end that are successes, and `together` are the
+    features (n, r) of all terms side by side.
+    """
+
+    features: Sequence[FloatArray]
+    together: FloatArray
+    place: IntArray
+    points: list[FloatArray]
+
+    @classmethod
+    def at_start(cls, free: FreeLabels, features: Sequence[FloatArray]) -> _WindowState:
+        """Begin where no free label is a success."""
+        points = [free.known(each).copy() for each in features]
+        place = free.arrays[0][free.columns[0]]
+        return cls(features, np.concatenate(features, axis=1), place, points)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of data sets, and of features."""
+        return len(self.points[0]), self.together.shape[1]
+
+    def is_of(self, features: Sequence[FloatArray]) -> bool:
+        """Return whether these are the features."""
+        pairs = zip(self.features, features, strict=False)
+        same = len(self.features) == len(features)
+        return same and all(same_features(one, other) for one, other in pairs)
 
 
 @dataclass(eq=False)
 class PathSet:
     """The paths of one worker."""
 
-    uniforms: SortedUniforms
+    free: FreeLabels
     paths: list[Path] = field(default_factory=list)
+    states: list[_WindowState] = field(default_factory=list, repr=False)
 
     def statistics_of(self, candidates: Candidates, at: StatisticAt) -> FloatArray | None:
         """Compute Z of the m data sets of each of T candidates: shape (T, m).
 
         Runs of candidates near each other continue the path that ends nearest; None where drawing
-        all labels anew would cost less.
+        all labels anew would cost less, or where candidates or features leave the window.
         """
+        if self.free.limits is not None:
+            return self._in_window(candidates, at)
         some = np.ascontiguousarray(candidates.probabilities[:, ::EVERY])
         runs = (np.flatnonzero(self._flips(some[1:], some[:-1]) > self.jump) + 1).tolist()
         starts, stops = [0, *runs], [*runs, len(some)]
+        thresholds = self.free.thresholds(candidates.probabilities)
         followed, drawn = self.cost(candidates.probabilities, at, starts)
         if followed > drawn:
             return None
-        m = self.uniforms.resampling.m
-        thresholds = self.uniforms.thresholds(candidates.probabilities)
+        m = self.free.resampling.m
         loops = [_Loop.of(term, m) for term in at.terms]
         for start, stop in zip(starts, stops, strict=True):
             nearest = self._nearest(some[start])
             for loop in loops:
                 self.paths[nearest].follow(thresholds, loop, start, stop)
             self._places[nearest] = some[stop - 1]
+        return at.combine([loop.out for loop in loops])[0]
+
+    def _in_window(self, candidates: Candidates, at: StatisticAt) -> FloatArray | None:
+        """Follow candidates of a window, all terms at once."""
+        from exactregion.engine import compiled  # Numba is slow to import
+
+        thresholds = self.free.thresholds(candidates.probabilities)
+        if not self.free.holds(thresholds).all():
+            return None
+        loops = [_Loop.of(term, self.free.resampling.m) for term in at.terms]
+        features = [loop.constant for loop in loops]
+        if not all(each is not None and self.free.is_known(each) for each in features):
+            return None
+        state = next((s for s in self.states if s.is_of(features)), None)
+        if state is None:
+            state = _WindowState.at_start(self.free, features)
+            self.states[:] = [*self.states[-1:], state]  # a search uses two statistics in turn
+        steps = np.zeros((len(candidates), *state.shape))
+        rows = self.free.columns[0]
+        compiled.flip_free(thresholds, rows, *self.free.arrays, state.place, state.together, steps)
+        first = 0
+        for loop, points in zip(loops, state.points, strict=True):
+            part = np.ascontiguousarray(steps[:, :, first : first + points.shape[1]])
+            compiled.measure_steps(points, part, *loop.between(0, len(candidates)))
+            first += points.shape[1]
         return at.combine([loop.out for loop in loops])[0]
 
     def cost(
@@ -316,7 +351,7 @@ class PathSet:
         Runs of candidates that begin at `starts` may continue any path. A matrix product makes
         about four additions at once, but has to draw every label first.
         """
-        m, (T, n) = self.uniforms.resampling.m, probabilities.shape
+        m, (T, n) = self.free.resampling.m, probabilities.shape
         some = probabilities[:, ::EVERY]
         flips = self._flips(some, np.concatenate([some[:1], some[:-1]]))
         if self.paths:
@@ -340,18 +375,18 @@ class PathSet:
     @cached_property
     def _places(self) -> FloatArray:
         """Some probabilities at the end of each path, to estimate how far others are."""
-        return np.zeros((MOST_PATHS, len(range(0, len(self.uniforms.resampling.sample), EVERY))))
+        return np.zeros((MOST_PATHS, len(range(0, len(self.free.resampling.sample), EVERY))))
 
     def _flips(self, here: FloatArray, there: FloatArray) -> FloatArray:
         """Estimate the labels that flip between probabilities: one number per row."""
-        flips: FloatArray = self.uniforms.resampling.m * EVERY * np.abs(here - there).sum(axis=-1)
+        flips: FloatArray = self.free.resampling.m * EVERY * np.abs(here - there).sum(axis=-1)
         return flips
 
     def _nearest(self, here: FloatArray) -> int:
         """Choose the path that ends nearest; a copy of it where that is far and there is room."""
         number = len(self.paths)
         if number == 0:
-            self.paths.append(Path(self.uniforms))
+            self.paths.append(Path(self.free))
             return 0
         distances = self._flips(self._places[:number], here)
         nearest = int(distances.argmin())

@@ -42,12 +42,13 @@ def information_of_block(gradient: FloatArray, P: FloatArray, trials: IntArray) 
     """Sum the information over a block of rows for gradients (T, d, b): shape (T, d, d)."""
     weight = trials * P * (1 - P)
     T, d, _ = gradient.shape
-    lower = np.zeros((T, d, d))
+    information = np.zeros((T, d, d))
     for a in range(d):
         # a sum along contiguous rows has one order, a matrix product has many
         products = (weight * gradient[:, a])[:, None, :] * gradient[:, : a + 1]
-        lower[:, a, : a + 1] = products.sum(axis=-1)
-    return np.tril(lower) + np.tril(lower, -1).transpose(0, 2, 1)
+        information[:, a, : a + 1] = products.sum(axis=-1)
+        information[:, :a, a] = information[:, a, :a]
+    return information
 
 
 def variance_of(squared_lengths: FloatArray, P: FloatArray, trials: IntArray) -> FloatArray:

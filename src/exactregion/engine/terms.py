@@ -7,7 +7,7 @@ candidates it gives a `StatisticAt`, which engines take points from and bring po
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -271,6 +271,10 @@ class PreparedStatistic:
     terms: Sequence[Terms]
     shared: tuple[SharedFeatures | Labels | None, ...]
     m: int
+    # features of a gradient that is the same for every θ
+    _of_gradient: list[tuple[Any, CandidateFeatures]] = field(
+        default_factory=list, init=False, repr=False
+    )
 
     @classmethod
     def of(cls, statistic: Statistic, inputs: Inputs, m: int) -> PreparedStatistic:
@@ -292,13 +296,31 @@ class PreparedStatistic:
     def _features(self, term: Term, candidates: Candidates) -> CandidateFeatures:
         columns: Any = term.columns
         values = np.asarray(columns(candidates))
-        T, n = candidates.probabilities.shape
+        gradient = candidates.constant_gradient
+        if term.bound is not None or not _is_view(values, gradient):
+            return self._rounded(term, candidates, values)
+        if not self._of_gradient or self._of_gradient[0][0] is not gradient:
+            rounded = self._rounded(term, candidates, values[:1]).repeated(1)
+            self._of_gradient[:] = [(gradient, rounded)]
+        return self._of_gradient[0][1].repeated(len(values))
+
+    def _rounded(self, term: Term, candidates: Candidates, values: FloatArray) -> CandidateFeatures:
+        T, n = len(values), len(candidates.inputs)
         extent = candidates.inputs.extent
         bound = np.atleast_1d(term.bound) if extent.is_large and term.bound is not None else None
         check_columns(values, (T, n), bound)
         moved = np.ascontiguousarray(np.moveaxis(once(values), -1, 1))
         spread = np.broadcast_to(moved, (T, *moved.shape[1:]))
         return CandidateFeatures.rounded(spread, extent, self.m, bound)
+
+
+def _is_view(values: FloatArray, gradient: FloatArray | None) -> bool:
+    """Return whether columns (T, n, r) are the gradient (1, n, r) as it is, for each candidate."""
+    if gradient is None or values.shape[1:] != gradient.shape[1:]:
+        return False
+    same_place = values.__array_interface__["data"][0] == gradient.__array_interface__["data"][0]
+    repeated = len(values) == 1 or values.strides[0] == 0
+    return same_place and repeated and values.strides[1:] == gradient.strides[1:]
 
 
 def _shared(term: Term, inputs: Inputs, m: int) -> SharedFeatures | Labels | None:

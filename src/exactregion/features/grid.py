@@ -214,6 +214,7 @@ class CandidateFeatures:
 
     values: FloatArray
     unit: FloatArray
+    rows: FloatArray | None = None  # (n, r), where all candidates have the same
 
     @classmethod
     def rounded(
@@ -234,6 +235,13 @@ class CandidateFeatures:
     def width(self) -> int:
         """Number of features, r."""
         return int(self.values.shape[1])
+
+    def repeated(self, number: int) -> CandidateFeatures:
+        """Return features of one candidate as those of several, with their rows at hand."""
+        rows = np.ascontiguousarray(self.values[0].T) if self.rows is None else self.rows
+        shape = (number, *self.values.shape[1:])
+        unit = np.broadcast_to(self.unit, (number, self.width))
+        return CandidateFeatures(np.broadcast_to(self.values, shape), unit, rows)
 
     @property
     def squared_lengths(self) -> FloatArray:

@@ -21,6 +21,7 @@ from exactregion.kernels.vectors import (
     Laplacian,
     Matern,
     Poisson,
+    Polynomial,
     VectorKernel,
     scales_of,
 )
@@ -36,6 +37,7 @@ __all__ = [
     "Matern",
     "NumericKernel",
     "Poisson",
+    "Polynomial",
     "Precomputed",
     "SettledKernel",
     "VectorKernel",
@@ -49,6 +51,7 @@ KERNELS: dict[str, Callable[..., Kernel]] = {
     "laplacian_euclidean": partial(Laplacian, norm=2),
     "matern": Matern,
     "poisson": Poisson,
+    "polynomial": Polynomial,
 }
 """The kernels that have a name; each can be made without arguments."""
 

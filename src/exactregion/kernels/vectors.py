@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from numbers import Real
 from typing import Literal
@@ -13,9 +14,9 @@ from scipy.special import gammaln, kve
 
 from exactregion._typing import FloatArray
 from exactregion.data.reading import numeric
-from exactregion.data.sample import Distinct
+from exactregion.data.sample import Distinct, Inputs
 from exactregion.errors import InvalidValueError
-from exactregion.kernels.base import NumericKernel, SettledKernel
+from exactregion.kernels.base import BoundKernel, Gram, Kernel, NumericKernel, SettledKernel
 
 LABEL_DISTANCE = 2.0
 """Distance of the labels -1 and +1, for kernels on X × {-1, +1}."""
@@ -231,6 +232,7 @@ class Poisson(NumericKernel):
 
     k(x, x') = (1 - ρ²) / (1 - 2ρ cos(x - x') + ρ²)
 
+    It is characteristic on the circle; on the line, angles that differ by 2π are the same to it.
     Angles are never standardised. Labelled data are compared where labels agree (K_diff = 0).
 
     Parameters
@@ -255,6 +257,77 @@ class Poisson(NumericKernel):
             gap = np.cos(a[:, None] - b)
             total *= (1 - self.rho**2) / (1 - 2 * self.rho * gap + self.rho**2)
         return total
+
+
+@dataclass(frozen=True)
+class Polynomial(Kernel):
+    """Polynomial kernel, k(x, x') = (xᵀx' + c)^degree.
+
+    It sees the moments of the residuals up to the degree (for c = 0, of that degree alone), and
+    nothing else: a candidate that is wrong beyond them is not noticed at any n. Labelled data are
+    compared with the label as one more coordinate.
+
+    Parameters
+    ----------
+    degree : int
+        From 1 to 20.
+    c : float
+        Not negative.
+
+    Examples
+    --------
+    >>> import exactregion as er
+    >>> x = [-2.0, -1.0, 0.0, 1.0, 2.0]
+    >>> line = er.statistics.Discrepancy(er.kernels.Polynomial(degree=1))
+    >>> er.model_test(
+    ...     [0.1, 0.3, 0.5, 0.7, 0.9], x, [0, 0, 1, 1, 1], statistic=line, rng=0
+    ... ).pvalue > 0.1
+    True
+    """
+
+    degree: int = 2
+    c: float = 1.0
+
+    def __post_init__(self) -> None:
+        whole = isinstance(self.degree, (int, np.integer)) and not isinstance(self.degree, bool)
+        if not (whole and 1 <= self.degree <= 20):
+            raise InvalidValueError(
+                f"of Polynomial must be an integer from 1 to 20. Got {self.degree!r} instead.",
+                parameter="degree",
+            )
+        if not (isinstance(self.c, Real) and 0 <= float(self.c) < np.inf):
+            raise InvalidValueError(
+                f"of Polynomial must be a number that is not negative. Got {self.c!r} instead.",
+                parameter="c",
+            )
+
+    def on(self, inputs: Inputs, *, standardize: bool) -> BoundKernel:
+        """Scale the inputs."""
+        distinct = inputs.distinct
+        centre, scale = scales_of(distinct, standardize=standardize)
+        points = (numeric(distinct.points) - centre) / scale
+
+        def products(others: FloatArray) -> FloatArray:
+            # not BLAS, whose last bit depends on shapes and threads
+            return np.asarray(np.einsum("id,jd->ij", points, others)) + self.c
+
+        def gram_of(function: Callable[[FloatArray], FloatArray]) -> Gram:
+            with np.errstate(over="ignore", invalid="ignore"):
+                diagonal = function((points**2).sum(axis=1) + self.c)
+            if not np.isfinite(diagonal).all():
+                raise InvalidValueError(
+                    "must be small enough for its polynomial kernel of degree "
+                    f"{self.degree}. Got values whose powers overflow instead.",
+                    parameter="X",
+                )
+            return Gram(lambda index: function(products(points[index])), diagonal)
+
+        return BoundKernel(
+            distinct,
+            gram_of(lambda s: s**self.degree),
+            gram_of(lambda s: ((s + 1) ** self.degree - (s - 1) ** self.degree) / 2),
+            lambda nodes: products((nodes - centre) / scale) ** self.degree,
+        )
 
 
 def _settled(bandwidth: float | None) -> float:

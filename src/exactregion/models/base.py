@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -62,6 +62,13 @@ class Model(ABC):
 
         The arrays are read-only; copy what is to be changed.
         """
+
+    def on_rows(self, X: Any) -> Callable[[FloatArray], FloatArray] | None:
+        """Return `evaluate` for these rows, in any order, with what depends on X alone done before.
+
+        None where a family leaves it to `evaluate`.
+        """
+        return None
 
     def differentiate(self, theta: FloatArray, X: Any) -> FloatArray:
         """Gradient of logit P_θ(Y=+1|x) in θ for a batch: shape (T, n, d).

@@ -13,7 +13,7 @@ from exactregion.data.reading import as_real, columns_hint, from_native, is_numb
 from exactregion.errors import InvalidTypeError, InvalidValueError, NotFittedError
 from exactregion.models.base import as_matrix, check_probabilities
 
-__all__ = ["fixed_probabilities", "needs_evaluation", "own_copy"]
+__all__ = ["class_values", "fixed_probabilities", "needs_evaluation", "own_copy"]
 
 
 def fixed_probabilities(
@@ -55,6 +55,23 @@ def fixed_probabilities(
         values = candidate(X) if callable(candidate) else candidate
     row = _as_row(values, n)[None]
     return np.array(check_probabilities(row, np.empty((1, 0)), n=n, first_row=first_row)[0])
+
+
+def class_values(candidate: Any, X: Any) -> Any:
+    """Compute the probabilities of several classes (n, C) by a candidate, not checked yet.
+
+    Examples
+    --------
+    >>> class_values(lambda x: np.stack([x, 1 - x], axis=1), np.array([0.2, 0.3]))
+    array([[0.2, 0.8],
+           [0.3, 0.7]])
+    """
+    _check_usable(candidate)
+    X = own_copy(X)
+    if hasattr(candidate, "predict_proba"):
+        _known_classes(candidate)
+        return candidate.predict_proba(_columns_known_to(candidate, X))
+    return _by_results(candidate, X) if hasattr(candidate, "predict") else candidate(X)
 
 
 def own_copy(X: Any) -> Any:
@@ -127,13 +144,7 @@ def _as_row(values: Any, n: int) -> FloatArray:
 
 def _by_classifier(classifier: Any, X: Any, classes: tuple[object, object] | None) -> FloatArray:
     name = type(classifier).__name__
-    known = getattr(classifier, "classes_", None)
-    if known is None:
-        raise NotFittedError(
-            f"The 'candidate' parameter must be fitted. Got {name} without classes_ instead: call "
-            "its fit first, on other data than X and y."
-        )
-    found = np.asarray(known).tolist()
+    found = _known_classes(classifier)
     wanted = [label for label in classes or () if label is not None]
     if len(found) != 2 or any(label not in found for label in wanted):
         raise InvalidValueError(
@@ -150,6 +161,17 @@ def _by_classifier(classifier: Any, X: Any, classes: tuple[object, object] | Non
             parameter="candidate",
         )
     return values[:, positive]
+
+
+def _known_classes(classifier: Any) -> list[Any]:
+    """Return the classes that a classifier was fitted on."""
+    known = getattr(classifier, "classes_", None)
+    if known is None:
+        raise NotFittedError(
+            f"The 'candidate' parameter must be fitted. Got {type(classifier).__name__} without "
+            "classes_ instead: call its fit first, on other data than X and y."
+        )
+    return np.asarray(known).tolist()  # type: ignore[no-any-return]
 
 
 def _columns_known_to(classifier: Any, X: Any) -> Any:

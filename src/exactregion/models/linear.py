@@ -6,8 +6,9 @@ Recalibration is logistic in the logit of a predicted probability.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,9 @@ __all__ = ["CLogLog", "LinearModel", "Logistic", "Probit", "Recalibration", "pre
 LARGEST_PREDICTOR, HALVINGS = 800.0, 70
 """The link is looked for up to this size of the predictor, past which doubles are 0 and 1, and
 halved this many times: to the last digit."""
+
+POWERS = ("intercept", "slope", "square", "cube")
+"""Names of the coefficients of the powers of the logit in a recalibration."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +105,13 @@ class LinearModel(Model):
     def evaluate(self, theta: FloatArray, X: Any) -> FloatArray:
         """Compute F of the linear predictor."""
         return self.inverse_link(self.linear_predictor(theta, as_matrix(X, self.feature_names)))
+
+    def on_rows(self, X: Any) -> Callable[[FloatArray], FloatArray] | None:
+        """Read the columns once; a subclass may evaluate in a way of its own."""
+        if type(self).evaluate is not LinearModel.evaluate:
+            return None
+        columns = as_matrix(X, self.feature_names)
+        return lambda theta: self.inverse_link(self.linear_predictor(theta, columns))
 
     def differentiate(self, theta: FloatArray, X: Any) -> FloatArray:
         """Compute slope(η) · (1, x)."""
@@ -256,26 +267,55 @@ class CLogLog(LinearModel):
         return np.asarray(u * k_slope)
 
 
-class Recalibration(Model):
-    """Recalibrated probabilities, P_θ(Y=+1|p) = expit(intercept + slope · logit p).
+def _recalibrated(theta: FloatArray, score: FloatArray) -> FloatArray:
+    """Compute expit(θ₀ + s(θ₁ + s(θ₂ + …))) at scores s, with 0 · ∞ = 0."""
+    eta = theta[:, -1:]
+    with np.errstate(invalid="ignore", over="ignore"):
+        for power in range(theta.shape[1] - 2, -1, -1):
+            eta = theta[:, power, None] + np.where(eta == 0, 0.0, eta * score)
+    return np.asarray(expit(eta))
 
-    The input is the predicted probability p. Calibration is θ = (0, 1). A prediction of 0 or 1
-    stays a certainty for every slope above 0.
+
+@dataclass(frozen=True)
+class Recalibration(Model):
+    """Recalibrated probabilities, P_θ(Y=+1|p) = expit(intercept + slope · s), with s = logit p.
+
+    With a degree of 2 or 3 the curve can bend: + square · s², and + cube · s³. The input is the
+    predicted probability p. Calibration is θ = (0, 1), or (0, 1, 0) and (0, 1, 0, 0). A prediction
+    of 0 or 1 stays a certainty, unless all parameters but the intercept are 0.
+
+    Parameters
+    ----------
+    degree : {1, 2, 3}
+        Highest power of the logit.
 
     Examples
     --------
     >>> Recalibration().probabilities([0.0, 2.0], [0.2, 0.5, 0.8]).round(3)
     array([0.059, 0.5  , 0.941])
+    >>> Recalibration(degree=2).probabilities([0.0, 1.0, 0.5], [0.2, 0.5, 0.8]).round(3)
+    array([0.395, 0.5  , 0.913])
     """
 
-    parameter_names = ("intercept", "slope")
+    degree: int = 1
 
-    def __repr__(self) -> str:
-        return "Recalibration()"
+    def __post_init__(self) -> None:
+        """Check the degree."""
+        is_whole = isinstance(self.degree, Integral) and not isinstance(self.degree, bool)
+        if not is_whole or not 1 <= self.degree < len(POWERS):
+            raise InvalidValueError(
+                f"must be 1, 2 or 3, the highest power of the logit. Got {self.degree!r} instead.",
+                parameter="degree",
+            )
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """Coefficients of the powers of the logit."""
+        return POWERS[: self.degree + 1]
 
     @property
     def has_constant_gradient(self) -> bool:
-        """Whether the gradient is (1, logit p) for every θ; a subclass may have another link."""
+        """Whether the gradient is (1, s, …) for every θ; a subclass may have another link."""
         return type(self) is Recalibration
 
     def check_inputs(self, X: Any) -> None:
@@ -283,16 +323,19 @@ class Recalibration(Model):
         self._logits(X)
 
     def evaluate(self, theta: FloatArray, X: Any) -> FloatArray:
-        """Compute expit(a + b logit p), with 0 · ∞ = 0."""
+        """Compute expit(θ₀ + s(θ₁ + s(θ₂ + …))), with 0 · ∞ = 0."""
+        return _recalibrated(theta, self._logits(X))
+
+    def on_rows(self, X: Any) -> Callable[[FloatArray], FloatArray] | None:
+        """Compute the logits once; a subclass may evaluate in a way of its own."""
+        if type(self).evaluate is not Recalibration.evaluate:
+            return None
         score = self._logits(X)
-        a, b = theta[:, :1], theta[:, 1:]
-        with np.errstate(invalid="ignore", over="ignore"):
-            return np.asarray(expit(a + np.where(b == 0, 0.0, b * score)))
+        return lambda theta: _recalibrated(theta, score)
 
     def differentiate(self, theta: FloatArray, X: Any) -> FloatArray:
-        """Compute (1, logit p)."""
-        score = self._logits(X)
-        gradient = np.stack([np.ones_like(score), score], axis=-1)
+        """Compute (1, s, …)."""
+        gradient = self._powers(X)
         return np.broadcast_to(gradient, (len(theta), *gradient.shape))
 
     def link(self, P: FloatArray) -> FloatArray:
@@ -300,10 +343,13 @@ class Recalibration(Model):
         return np.asarray(logit(P))
 
     def linear_design(self, X: Any) -> FloatArray | None:
-        """Return (1, logit p), or None where a prediction is certain and its logit infinite."""
+        """Return (1, s, …), or None where a prediction is certain and its logit infinite."""
+        design = self._powers(X)
+        return design if bool(np.isfinite(design).all()) else None
+
+    def _powers(self, X: Any) -> FloatArray:
         score = self._logits(X)
-        design = np.column_stack([np.ones_like(score), score])
-        return design if bool(np.isfinite(score).all()) else None
+        return np.stack([score**power for power in range(self.degree + 1)], axis=-1)
 
     def _logits(self, X: Any) -> FloatArray:
         p = as_matrix(X)

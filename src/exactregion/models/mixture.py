@@ -1,6 +1,8 @@
-"""Mixtures: the two classes have densities φ₊ and φ₋, and P(Y=+1) = p (eq. 8 of the paper).
+"""Mixtures: the two classes have densities φ₊ and φ₋, and P(Y=+1) = p (eq. 9 of the paper).
 
 P_θ(Y=+1|x) = p φ₊(x) / (p φ₊(x) + (1 - p) φ₋(x))
+
+With several inputs a density is the product of the densities of the columns.
 """
 
 from __future__ import annotations
@@ -27,31 +29,37 @@ TINY = float(np.finfo(np.float64).tiny)
 class _TwoDensities(Model):
     """The posterior probability of two densities; a subclass supplies `log_ratio`.
 
-    The first parameter is p = P(Y=+1), and the inputs are one column.
+    The first parameter is p = P(Y=+1).
     """
 
+    @property
     @abstractmethod
-    def log_ratio(self, theta: FloatArray, x: FloatArray) -> FloatArray:
-        """Compute log φ₊(x) - log φ₋(x) for a batch: shape (T, n)."""
+    def width(self) -> int:
+        """Number of columns of the inputs."""
+
+    @abstractmethod
+    def log_ratio(self, theta: FloatArray, X: FloatArray) -> FloatArray:
+        """Compute log φ₊(x) - log φ₋(x) for a batch and inputs (n, d): shape (T, n)."""
 
     def check_inputs(self, X: Any) -> None:
-        """Check that there is one column."""
-        self._column(X)
+        """Check the number of columns."""
+        self._matrix(X)
 
-    def _column(self, X: Any) -> FloatArray:
+    def _matrix(self, X: Any) -> FloatArray:
         matrix = as_matrix(X)
-        if matrix.shape[1] != 1:
+        if matrix.shape[1] != self.width:
+            columns = "one column" if self.width == 1 else f"{self.width} columns"
             raise InvalidValueError(
-                f"must have one column for {type(self).__name__}. Got {matrix.shape[1]} instead.",
+                f"must have {columns} for {type(self).__name__}. Got {matrix.shape[1]} instead.",
                 parameter="X",
             )
-        return matrix[:, 0]
+        return matrix
 
     def evaluate(self, theta: FloatArray, X: Any) -> FloatArray:
         """Compute expit(logit p + log φ₊(x) - log φ₋(x))."""
-        p, x = theta[:, :1], self._column(X)
+        p = theta[:, :1]
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            logit = np.log(p) - np.log1p(-p) + self.log_ratio(theta, x)
+            logit = np.log(p) - np.log1p(-p) + self.log_ratio(theta, self._matrix(X))
         # p = 0 or 1 is a certainty whatever the density ratio
         return np.where((p == 0) | (p == 1), p, expit(logit))
 
@@ -60,10 +68,10 @@ class _TwoDensities(Model):
 class _LocationMixture(_TwoDensities):
     """Two densities with known locations and one scale: parameters (p, scale).
 
-    A subclass supplies the advantage a(x), with log φ₊/φ₋ = a(x) / scale^power.
+    A subclass supplies the advantage a(x) of one column, with log φ₊/φ₋ = Σ a(x) / scale^power.
     """
 
-    locations: tuple[float, float] = (1.0, -1.0)
+    locations: Any = (1.0, -1.0)
 
     parameter_names = ("p", "scale")
     bounds = ((0.0, 1.0), (0.0, np.inf))  # at scale 0 the limit is taken
@@ -74,20 +82,39 @@ class _LocationMixture(_TwoDensities):
             pair = np.asarray(self.locations, dtype=np.float64)
         except (TypeError, ValueError):
             pair = np.empty(0)
-        if pair.shape != (2,) or not np.isfinite(pair).all():
+        if (
+            pair.ndim not in (1, 2)
+            or len(pair) != 2
+            or not pair.size
+            or not np.isfinite(pair).all()
+        ):
             raise InvalidValueError(
-                "must be two finite numbers, "
-                f"(positive, negative). Got {self.locations!r} instead.",
+                "must be two finite numbers, (positive, negative), or two points with as many "
+                f"coordinates as there are inputs. Got {self.locations!r} instead.",
                 parameter="locations",
             )
 
-    @abstractmethod
-    def advantage(self, x: FloatArray) -> FloatArray:
-        """Compute the log density ratio at scale 1."""
+    @property
+    def _pair(self) -> FloatArray:
+        """Locations of the positive and of the negative class: shape (2, d)."""
+        return np.asarray(self.locations, dtype=np.float64).reshape(2, -1)
 
-    def log_ratio(self, theta: FloatArray, x: FloatArray) -> FloatArray:
+    @property
+    def width(self) -> int:
+        """One column per coordinate of the locations."""
+        return int(self._pair.shape[1])
+
+    @abstractmethod
+    def advantages(self, X: FloatArray) -> FloatArray:
+        """Compute the log density ratio at scale 1 of every column: shape (n, d)."""
+
+    def advantage(self, X: Any) -> FloatArray:
+        """Compute the log density ratio at scale 1, a sum over columns: shape (n,)."""
+        return np.asarray(self.advantages(self._matrix(X)).sum(axis=1))
+
+    def log_ratio(self, theta: FloatArray, X: FloatArray) -> FloatArray:
         """Compute a(x) / scale^power, with the limit at a = 0 where the scale is 0."""
-        a, scale = self.advantage(x), theta[:, 1:]
+        a, scale = self.advantage(X), theta[:, 1:]
         return np.where(a == 0, 0.0, a / scale**self.power)
 
     def natural(self) -> Model:
@@ -96,7 +123,7 @@ class _LocationMixture(_TwoDensities):
 
     def differentiate(self, theta: FloatArray, X: Any) -> FloatArray:
         """Compute (1 / (p (1 - p)), -power · a(x) / scale^(power + 1))."""
-        a = self.advantage(self._column(X))
+        a = self.advantage(X)
         p, scale = theta[:, :1], theta[:, 1:]
         in_p = np.broadcast_to(1 / (p * (1 - p)), (len(theta), len(a)))
         in_scale = np.where(a == 0, 0.0, -self.power * a / scale ** (self.power + 1))
@@ -117,7 +144,7 @@ class _NaturalMixture(Logistic):
 
     def linear_design(self, X: Any) -> FloatArray:
         """Return (1, a(x))."""
-        a = self.mixture.advantage(self.mixture._column(X))
+        a = self.mixture.advantage(X)
         return np.column_stack([np.ones_like(a), a])
 
     def evaluate(self, theta: FloatArray, X: Any) -> FloatArray:
@@ -144,12 +171,14 @@ class _NaturalMixture(Logistic):
 class LaplaceMixture(_LocationMixture):
     """Two Laplace densities with known locations: the experiment of the paper.
 
-    φ±(x) = exp(-|x - μ±| / scale) / (2 scale), parameters θ = (p, scale).
+    φ±(x) = exp(-|x - μ±| / scale) / (2 scale), parameters θ = (p, scale). With several inputs it is
+    the product over the columns.
 
     Parameters
     ----------
-    locations : (float, float)
-        (μ₊, μ₋), the locations of the positive and of the negative class.
+    locations : (float, float) or two points
+        (μ₊, μ₋), the locations of the positive and of the negative class; with d inputs, two
+        sequences of d numbers.
 
     Examples
     --------
@@ -157,34 +186,40 @@ class LaplaceMixture(_LocationMixture):
     array([0.119, 0.5  , 0.881])
     """
 
-    def advantage(self, x: FloatArray) -> FloatArray:
+    def advantages(self, X: FloatArray) -> FloatArray:
         """Compute |x - μ₋| - |x - μ₊|, in a form without cancellation at large x."""
-        plus, minus = self.locations
-        most = abs(plus - minus)
-        sign = 1.0 if plus >= minus else -1.0
-        return sign * np.clip(2 * (x - (plus + minus) / 2), -most, most)
+        plus, minus = self._pair
+        most = np.abs(plus - minus)
+        sign = np.where(plus >= minus, 1.0, -1.0)
+        return np.asarray(sign * np.clip(2 * (X - (plus + minus) / 2), -most, most))
 
 
 class GaussianMixture(_LocationMixture):
     """Two Gaussian densities with known locations: parameters θ = (p, scale).
 
+    With several inputs both densities are isotropic: one scale for all columns.
+
     Parameters
     ----------
-    locations : (float, float)
-        (μ₊, μ₋), the locations of the positive and of the negative class.
+    locations : (float, float) or two points
+        (μ₊, μ₋), the locations of the positive and of the negative class; with d inputs, two
+        sequences of d numbers.
 
     Examples
     --------
     >>> GaussianMixture(locations=(1, -1)).probabilities([0.5, 1.0], [-1.0, 0.0, 1.0]).round(3)
     array([0.119, 0.5  , 0.881])
+    >>> plane = GaussianMixture(locations=((1, 0), (-1, 0)))
+    >>> plane.probabilities([0.5, 1.0], [[-1.0, 3.0], [1.0, 3.0]]).round(3)
+    array([0.119, 0.881])
     """
 
     power = 2
 
-    def advantage(self, x: FloatArray) -> FloatArray:
+    def advantages(self, X: FloatArray) -> FloatArray:
         """Compute ((x - μ₋)² - (x - μ₊)²) / 2, in a form without cancellation at large x."""
-        plus, minus = self.locations
-        return (plus - minus) * (x - (plus + minus) / 2)
+        plus, minus = self._pair
+        return np.asarray((plus - minus) * (X - (plus + minus) / 2))
 
 
 @dataclass(frozen=True)
@@ -199,8 +234,9 @@ class Mixture(_TwoDensities):
     ----------
     positive, negative : scipy.stats distributions
         The families of φ₊ and φ₋; their parameters are their shapes, "loc" and "scale".
-    positive_fixed, negative_fixed : mapping of str to float
-        Known parameters.
+    positive_fixed, negative_fixed : mapping of str to float or to a sequence of floats
+        Known parameters. With d inputs at least one of them is a sequence of d numbers, one per
+        column; the density is the product over the columns, which share all other parameters.
     shared : tuple of str
         Parameters that both densities have and that are one and the same in both.
 
@@ -214,12 +250,20 @@ class Mixture(_TwoDensities):
     ('p', 'scale')
     >>> model.probabilities([0.5, 1.0], [-1.0, 0.0, 1.0]).round(3)
     array([0.119, 0.5  , 0.881])
+
+    Two inputs, which are independent in each class:
+
+    >>> plane = Mixture(
+    ...     stats.logistic, stats.logistic, {"loc": (1, 1)}, {"loc": (-1, 0)}, shared=("scale",)
+    ... )
+    >>> plane.probabilities([0.5, 1.0], [[0.0, 0.5], [1.0, 1.0]]).round(3)
+    array([0.5  , 0.752])
     """
 
     positive: Any
     negative: Any
-    positive_fixed: Mapping[str, float] = field(default_factory=dict)
-    negative_fixed: Mapping[str, float] = field(default_factory=dict)
+    positive_fixed: Mapping[str, Any] = field(default_factory=dict)
+    negative_fixed: Mapping[str, Any] = field(default_factory=dict)
     shared: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -242,6 +286,22 @@ class Mixture(_TwoDensities):
                     "A parameter of Mixture must be either shared or fixed. "
                     f"Got {sorted(both)} in both instead."
                 )
+        widths = self._widths()
+        if len(widths) > 1 or any(ndim > 1 or length == 0 for ndim, length in widths):
+            raise InvalidValueError(
+                "The fixed parameters of Mixture must be numbers, or sequences with one number per "
+                "column. Got sequences of different or no length instead."
+            )
+
+    def _widths(self) -> set[tuple[int, int]]:
+        """Dimensions and lengths of the fixed parameters that are sequences."""
+        known = (*self.positive_fixed.values(), *self.negative_fixed.values())
+        return {(np.ndim(value), np.size(value)) for value in known if np.ndim(value)}
+
+    @property
+    def width(self) -> int:
+        """The length of the fixed parameters that are sequences, or one column."""
+        return max((length for _, length in self._widths()), default=1)
 
     def _density_parameters(self, side: str) -> tuple[str, ...]:
         density = getattr(self, side)
@@ -272,18 +332,19 @@ class Mixture(_TwoDensities):
             for name in self.parameter_names
         )
 
-    def log_ratio(self, theta: FloatArray, x: FloatArray) -> FloatArray:
+    def log_ratio(self, theta: FloatArray, X: FloatArray) -> FloatArray:
         """Compute the difference of the log densities."""
-        values = {name: theta[:, i : i + 1] for i, name in enumerate(self.parameter_names)}
-        plus = self._log_density("positive", values, x)
-        minus = self._log_density("negative", values, x)
+        values = {name: theta[:, i, None, None] for i, name in enumerate(self.parameter_names)}
+        plus = self._log_density("positive", values, X)
+        minus = self._log_density("negative", values, X)
         # where both densities vanish, x favours neither class
         return np.where(np.isneginf(plus) & np.isneginf(minus), 0.0, plus - minus)
 
     def _log_density(
-        self, side: str, values: Mapping[str, FloatArray], x: FloatArray
+        self, side: str, values: Mapping[str, FloatArray], X: FloatArray
     ) -> FloatArray:
-        arguments = dict(getattr(self, f"{side}_fixed"))
+        known = getattr(self, f"{side}_fixed")
+        arguments = {name: np.asarray(value) for name, value in known.items()}
         arguments |= {name: values[name] for name in self.shared}
         arguments |= {name: values[f"{side}_{name}"] for name in self._free(side)}
-        return np.asarray(getattr(self, side).logpdf(x, **arguments))
+        return np.asarray(getattr(self, side).logpdf(X, **arguments).sum(axis=-1))

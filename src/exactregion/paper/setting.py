@@ -38,7 +38,8 @@ BANDWIDTH = 0.5
 
 DOMAIN = (-3.0, 3.0)
 """Where Algorithm I compares its estimates of f, with the uniform measure: 92 % of the inputs. On
-their whole range the gaps between the outermost ones would dominate the integral."""
+their whole range the gaps between the outermost ones would dominate the integral. The paper assumes
+a compact domain and names none; Laplace inputs have no compact support."""
 
 BOX = ((0.3, 0.7), (0.6, 1.6))
 """(p, λ) of the first grids; widened until every region is enclosed."""
@@ -75,7 +76,10 @@ def draw_data(seed: int, n: int = N_ROWS) -> Data:
 
 
 def neighbours(n: int) -> int:
-    """Return the number of nearest neighbours, ⌊√n⌋: consistency needs k → ∞ and k/n → 0."""
+    """Return the number of nearest neighbours, ⌊√n⌋.
+
+    The paper names none; Theorem 2 asks for k → ∞ and k/n → 0, and √n is the usual choice.
+    """
     return max(1, math.isqrt(n))
 
 

@@ -65,6 +65,8 @@ class BeltDisplay(canvas.Display):
         That of the region of recalibrations.
     largest_deviation : Deviation, optional
         Limits of how far the curve is from the diagonal, marked where it can be farthest.
+    degree : {1, 2, 3}
+        Highest power of the logit in the curves of the belt.
 
     Attributes
     ----------
@@ -99,6 +101,7 @@ class BeltDisplay(canvas.Display):
     departures: tuple[Departure, ...] = ()
     status: str = "bounded"
     largest_deviation: Deviation | None = None
+    degree: int = 1
 
     @classmethod
     def from_belt(
@@ -229,7 +232,7 @@ class BeltDisplay(canvas.Display):
         title = f"Calibration: exact p-value {self.pvalue:.4g} (n = {int(self.trials.sum()):,})"
         note = ""
         if self.status == "empty":
-            note = f"empty: no {wording.RECALIBRATION} fits"
+            note = f"empty: no {wording.RECALIBRATION[self.degree]} fits"
         elif len(self.departures) == 1:
             note = wording.departure_text(self.departures[0])
         canvas.add_note(ax, title, note)
@@ -239,7 +242,9 @@ class BeltDisplay(canvas.Display):
         return wording.percent(self.coverage)
 
     def _draw_belt(self, **kwargs: Any) -> None:
-        style = {**canvas.BAND_STYLE, "label": f"{self._level} belt, simultaneous", **kwargs}
+        bends = f" of degree {self.degree}" if self.degree > 1 else ""
+        label = f"{self._level} belt{bends}, simultaneous"
+        style = {**canvas.BAND_STYLE, "label": label, **kwargs}
         self.band_ = self.ax_.fill_between(self.grid, self.lower, self.upper, **style)
         look: dict[str, Any] = {"color": canvas.BLUE, "linewidth": 1.6, "label": "estimate"}
         (self.line_,) = self.ax_.plot(self.grid, self.estimate, **look)

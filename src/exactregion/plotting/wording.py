@@ -19,11 +19,17 @@ from exactregion.testing.size import CalibrationSize
 SURPRISE = 0.05
 """p-values up to this are called evidence; it changes words only."""
 
-CALIBRATED = {"intercept": "0", "slope": "1"}
+CALIBRATED = {"intercept": "0", "slope": "1", "square": "0", "cube": "0"}
 """Parameters of a recalibration that changes nothing."""
 
-RECALIBRATION = "logistic recalibration"
-"""expit(a + b logit p), by an intercept a and a slope b."""
+RECALIBRATION = {
+    1: "logistic recalibration",
+    2: "quadratic recalibration",
+    3: "cubic recalibration",
+}
+"""expit(a + b logit p), by an intercept a and a slope b, and those that bend, by degree."""
+
+BEND = "A belt that can bend may show where: degree=2 in Python, --degree 2 on the command line."
 
 
 def percent(share: float) -> str:
@@ -175,16 +181,16 @@ def group_cells(row: Any) -> list[str]:
     return [f"{int(row['n']):,}", *shares, *pvalues]
 
 
-def guarantee_of_several(trials: int, coverage: float | None = None) -> str:
+def guarantee_of_several(trials: int, coverage: float | None = None, degree: int = 1) -> str:
     """Say what is certain of the p-values of several models, and of their belts if they have some.
 
-    `coverage` is that of each belt.
+    `coverage` and `degree` are those of each belt.
     """
     belts = ""
     if coverage is not None:
         belts = (
-            f" Each belt contains its model's whole true curve with probability "
-            f"{percent(coverage)} if that curve is a {RECALIBRATION} of the predictions."
+            f" Each belt contains its model's whole true curve with probability at least "
+            f"{percent(coverage)} if that curve is a {RECALIBRATION[degree]} of the predictions."
         )
     return (
         f"Each p-value is exact with {trials:,} {_plural('outcome', trials)}, as with any number. "
@@ -292,9 +298,9 @@ def answer_of_belt(belt: CalibrationBelt) -> str:
             f"zero occurred, so the predictions are rejected (p = {belt.pvalue:.4g}, the smallest "
             "possible with this number of resamples)."
         )
-    answer = answer_of_test(belt.test)
+    answer, bend = answer_of_test(belt.test), f" {BEND}" if belt.degree == 1 else ""
     if belt.status == "empty":
-        return f"{answer} No {RECALIBRATION}, by intercept and slope, corrects the predictions."
+        return f"{answer} No {RECALIBRATION[belt.degree]} corrects the predictions.{bend}"
     if belt.departures:
         where = "; ".join(departure_text(departure) for departure in belt.departures)
         if belt.pvalue > SURPRISE:
@@ -302,8 +308,8 @@ def answer_of_belt(belt: CalibrationBelt) -> str:
         return f"{answer} {where[0].upper()}{where[1:]}."
     if belt.pvalue <= SURPRISE:
         return (
-            f"{answer} The belt contains the diagonal, however: the miscalibration is of another "
-            f"form than a {RECALIBRATION}."
+            f"{answer} The belt contains the diagonal, however: the miscalibration is too small "
+            f"for it, or of another form than a {RECALIBRATION[belt.degree]}.{bend}"
         )
     return answer
 
@@ -312,9 +318,9 @@ def guarantee_of_belt(belt: CalibrationBelt) -> str:
     """Say what is certain of a calibration belt."""
     return (
         f"{_exact_pvalue(int(belt.trials.sum()))}. The belt is simultaneous: it contains the whole "
-        f"true curve, and the limits of deviations hold, with probability {percent(belt.coverage)} "
-        f"if that curve is a {RECALIBRATION} of the predictions. All assume independent rows, and "
-        "that nothing was fitted to these outcomes."
+        f"true curve, and the limits of deviations hold, with probability at least "
+        f"{percent(belt.coverage)} if that curve is a {RECALIBRATION[belt.degree]} of the "
+        "predictions. All assume independent rows, and that nothing was fitted to these outcomes."
     )
 
 
@@ -344,14 +350,15 @@ def answer_of_deviation(belt: CalibrationBelt) -> str:
     largest, mean = belt.largest_deviation, belt.mean_deviation
     if np.isnan(largest.upper):
         return (
-            f"There is no limit of how far off they are, since no {RECALIBRATION} of the "
-            "predictions fits."
+            "There is no limit of how far off they are, since no "
+            f"{RECALIBRATION[belt.degree]} of the predictions fits."
         )
     upper, average = (limit_text(each.upper, upper=True) for each in (largest, mean))
     how = "proven" if largest.certified else "searched, not proven"
     text = (
         f"With {percent(belt.coverage)} confidence they are calibrated to within ±{upper} "
-        f"everywhere, the most around {largest.at:.2f}, and to within ±{average} on average"
+        f"everywhere, the most around {probability(largest.at or 0.0)}, and to within ±{average} "
+        "on average"
     )
     lower = limit_text(largest.lower, upper=False)
     if float(lower) > 0:

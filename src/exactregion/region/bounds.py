@@ -18,7 +18,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from exactregion._typing import BoolArray, FloatArray
+from exactregion._typing import FloatArray
 from exactregion.errors import InvalidValueError
 from exactregion.ranking import AcceptedRanks
 from exactregion.region.fitted import FittedRegion
@@ -29,7 +29,7 @@ from exactregion.region.proofs.chart_bounds import (
     work_in_charts,
 )
 from exactregion.region.proofs.covering import covering_of
-from exactregion.region.proofs.enclosure import OVERHEAD, Enclosure
+from exactregion.region.proofs.enclosure import OVERHEAD
 from exactregion.region.proofs.inputs import can_enclose
 from exactregion.region.proofs.paving import (
     Domain,
@@ -39,14 +39,13 @@ from exactregion.region.proofs.paving import (
     domain_of,
     pave,
     proven_ends,
+    rule_over,
 )
 from exactregion.region.ratios import LinearRatios
 from exactregion.region.search.ends import Bounds, FocusedSearch, search_joint
 from exactregion.region.search.extremes import Functionals
 from exactregion.region.search.outline import joint_far_members, outline_of
-from exactregion.region.search.pointwise import search_each
 from exactregion.region.separation.far import FarMembers, far_members
-from exactregion.statistics.focused import Focused
 
 __all__ = [
     "affordable_work",
@@ -82,15 +81,11 @@ SHARES = 8
 """Each half-open interval of a call may take this part of the budget, so that what is proven of one
 does not depend on how many there are."""
 
-FEW = 8
-"""Up to this many functionals have more ascents, and are checked for poles: the cost of both grows
-with their number."""
-
 USUAL_BOXES = 1000
 """Boxes for two parameters in which all alternatives have to be compared, as measured for n from 23
 to 500: ends are not proven without being asked to where this would exceed the budget."""
 
-PROBES, PROBE_WORK = (300, 3000), 4e8
+PROBES, PROBE_WORK = (300, 2000), 4e8
 """Fewest and most probes of an audit, and how many labels they may draw: a second or two."""
 
 
@@ -119,10 +114,7 @@ def joint_bounds(
     linear = numbers if isinstance(numbers, LinearRatios) else None
 
     def search(probes: int) -> Bounds:
-        if each or width > FEW:
-            found = search_each(fitted, g, width, probes=probes)
-        else:
-            found = search_joint(fitted, g, probes=probes)
+        found = search_joint(fitted, g, width, probes=probes)
         return _with_open_ends(found, linear, lambda: joint_far_members(fitted))
 
     prove = None
@@ -341,19 +333,8 @@ def _proven(
         # what a search calls open may have an end far out
         known[np.isposinf(known)] = -np.inf
 
-    def is_member(z: FloatArray) -> BoolArray:
-        theta, kept = window.theta(z), np.ones(len(z), dtype=np.bool_)
-        for accepted, ranks in ranked:
-            kept[kept] = accepted.holds(ranks(theta[kept])[0])
-        return kept
-
-    ranked = [
-        (accepted, fitted.rank_function(None if number is None else Focused(number.gradient)))
-        for accepted, number in rules
-    ]
     ends = proven_ends(
-        [Enclosure(fitted, window, *rule) for rule in rules],
-        is_member,
+        [rule_over(fitted, domain, *rule) for rule in rules],
         domain,
         numbers.in_window(window),
         known.ravel(),

@@ -8,22 +8,40 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import expit
+from scipy.special import logit as _logit
 
 from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.data.files import Record
+from exactregion.data.reading import read_only
 from exactregion.data.sample import Sample
 from exactregion.data.sources import number_of_workers
-from exactregion.engine import Paths, PreparedStatistic, check_batch, statistics_of_many
+from exactregion.engine import (
+    MANY_LABELS,
+    Paths,
+    PreparedStatistic,
+    SearchWindow,
+    check_batch,
+    statistics_of_many,
+)
 from exactregion.engine.progress import advance
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.models import Model, as_model
 from exactregion.models.base import check_probabilities, evaluated
 from exactregion.ranking import AcceptedRanks, pvalue_of, rank_of
-from exactregion.region.window import RankFunction
+from exactregion.region.rays import radius_of
+from exactregion.region.window import (
+    RankFunction,
+    Window,
+    lengths_of,
+    likely_parameters,
+    window_at,
+)
 from exactregion.resampling import Resampling, blocks, check_n_resamples, integer_seed
 from exactregion.statistics import Candidates, Statistic, as_statistic
 
@@ -33,6 +51,10 @@ if TYPE_CHECKING:
 __all__ = ["Evaluation", "FittedRegion"]
 
 Result = TypeVar("Result")
+
+REACH = 3.2
+"""How far a search looks, in multiples of the distance at which a region is expected to end: rays
+go to 2.5 of them from an estimate that may be off the likelihood's."""
 
 KEPT_RESULTS = 16
 """Results kept per region: enough for a report, and a bound on memory where bands are computed at
@@ -118,6 +140,11 @@ class FittedRegion:
             PreparedStatistic.of(statistic, sample.inputs, n_resamples + 1),
         )
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave behind what is computed again where it is needed."""
+        again = ("_model_on_rows", "_constant_gradient")
+        return {name: value for name, value in self.__dict__.items() if name not in again}
+
     @property
     def seed(self) -> int | None:
         """The integer that makes the same draws again; None for a generator."""
@@ -134,12 +161,29 @@ class FittedRegion:
 
     def candidates(self, theta: FloatArray) -> Candidates:
         """Evaluate the family at θ (T, d), with rows in canonical order."""
-        inputs = self.sample.inputs
-        P = check_probabilities(
-            evaluated(self.model, theta, inputs.user_rows), theta, n=len(inputs)
-        )
+        inputs, is_counts = self.sample.inputs, self.sample.is_counts
+        on_rows = self._model_on_rows
+        if on_rows is not None:
+            P = check_probabilities(on_rows(theta), theta, n=len(inputs))
+            gradient = self._constant_gradient
+            return Candidates(inputs, P, is_counts, self.model, theta, gradient)
+        P = evaluated(self.model, theta, inputs.user_rows)
+        P = check_probabilities(P, theta, n=len(inputs))
         ordered = np.ascontiguousarray(P[:, inputs.order])
-        return Candidates(inputs, ordered, self.sample.is_counts, self.model, theta)
+        return Candidates(inputs, ordered, is_counts, self.model, theta)
+
+    @cached_property
+    def _model_on_rows(self) -> Callable[[FloatArray], FloatArray] | None:
+        return self.model.on_rows(self.sample.inputs.X)
+
+    @cached_property
+    def _constant_gradient(self) -> FloatArray | None:
+        """The gradient of the logit in canonical order, if it is the same for every θ."""
+        if not self.model.has_constant_gradient:
+            return None
+        start = np.zeros((1, self.n_parameters))
+        gradient = self.model.logit_gradient(start, self.sample.inputs.X)
+        return read_only(np.where(np.isfinite(gradient), gradient, 0.0))
 
     def is_defined(self, theta: FloatArray) -> BoolArray:
         """Return at which θ (T, d) the family gives probabilities: far out it may overflow."""
@@ -159,7 +203,36 @@ class FittedRegion:
             batch=self.settings["batch"],
             n_jobs=self.settings["n_jobs"],
             paths=self._paths,
+            window=self._search_window,
         )
+
+    def _search_window(self) -> SearchWindow:
+        """Bound the probabilities of all θ that a search looks at, by standard errors."""
+        window = self.start
+        step = REACH * radius_of(self.accepted.high / (self.accepted.m + 1), len(window.origin))
+        examples = window.theta(np.array([[-1.0], [1.0]]) * step * np.eye(len(window.origin))[0])
+        at = self.candidates(window.origin[None])
+        # logits move by at most this much within the ellipsoid, where they are linear in θ
+        logits, spread = _logit(at.probabilities[0]), lengths_of(at.logit_gradient[0] @ window.axes)
+        return SearchWindow(expit(logits - step * spread), expit(logits + step * spread), examples)
+
+    @property
+    def start(self) -> Window:
+        """Coordinates around the maximum of a penalised likelihood, found once per fit."""
+
+        def find() -> Window:
+            return window_at(self.model, self.sample, likely_parameters(self.model, self.sample))
+
+        return self.cached("start", find)
+
+    @property
+    def has_many_data(self) -> bool:
+        """Whether a rank takes so long that searches should ask for few, near the estimate alone.
+
+        A thorough search takes ten seconds from so many data on, and moves ends by less than another
+        seed does.
+        """
+        return self.resampling.m * len(self.sample) > MANY_LABELS
 
     def ranks(
         self, theta: FloatArray, prepared: PreparedStatistic | None = None
@@ -181,7 +254,12 @@ class FittedRegion:
         if statistic is not None:
             prepared = PreparedStatistic.of(statistic, self.sample.inputs, self.resampling.m)
         bounds = np.array(self.model.bounds, dtype=np.float64)
-        return RankFunction(lambda theta: self.ranks(theta, prepared), bounds)
+
+        def ranks(theta: FloatArray) -> tuple[IntArray, FloatArray]:
+            self._paths.expect_many()
+            return self.ranks(theta, prepared)
+
+        return RankFunction(ranks, bounds)
 
     def evaluate(self, theta: FloatArray) -> Evaluation:
         """Return the data sets, the seat and Z behind the rank of one θ (1, d)."""
@@ -200,12 +278,15 @@ class FittedRegion:
             probabilities=inputs.to_user_order(P[0]),
         )
 
-    def search_rng(self) -> np.random.Generator:
+    def search_rng(self, turn: int = 0) -> np.random.Generator:
         """Return a new generator for one search: fixed by the seed, independent of the draws.
 
-        Each search has its own, so that its result does not depend on what was searched before.
+        Each search has its own, so that its result does not depend on what was searched before; a
+        search that is repeated has another one at each turn.
         """
-        seed = np.random.SeedSequence(self.resampling.entropy, spawn_key=(2,))
+        seed = np.random.SeedSequence(
+            self.resampling.entropy, spawn_key=(2, turn)[: 1 + (turn > 0)]
+        )
         return np.random.default_rng(seed)
 
     def cached(self, key: Hashable, make: Callable[[], Result]) -> Result:

@@ -615,7 +615,9 @@ class ConfidenceRegion:
             return decisions_at(self.fitted_, X)
 
     def risk(self, X: Any, classifier: Any = None) -> Risk:
-        """Bound the probability of misclassification, at each input and on average.
+        """Bound the probability of misclassification, at each input and on average over them.
+
+        The average is over the rows of X that are given, not over a population they come from.
 
         Parameters
         ----------
@@ -652,7 +654,7 @@ class ConfidenceRegion:
             return summarise(self.fitted_, certify=certify)
 
     def test(self, hypothesis: Any, *, certify: bool | None = None) -> HypothesisTest:
-        """Test a linear hypothesis about the parameters, exactly at every n.
+        """Test a linear hypothesis about the parameters, at every n with at most the level stated.
 
         The p-value is the largest of any θ that satisfies the hypothesis, within the joint region
         at level 1 - β, plus β, which is 0.001, or 1 / (n_resamples + 1) if that is more. Where the
@@ -685,7 +687,7 @@ class ConfidenceRegion:
             return hypothesis_test(self.fitted_, read, certify)
 
     def goodness_of_fit(self, *, statistic: str | Statistic | None = None) -> GoodnessOfFit:
-        """Test whether any member of the family is true, exactly at every n.
+        """Test whether any member of the family is true, at every n with at most the level stated.
 
         The p-value is the largest over the θ of the joint region at level 1 - β, β = 0.001, plus β;
         where the family holds the truth, it is at most α with probability at most α. Data sets are

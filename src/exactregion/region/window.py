@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import xlog1py, xlogy
 
 from exactregion._typing import FloatArray, IntArray
 from exactregion.data.sample import Sample
@@ -54,6 +55,10 @@ errors: about half its digits are exact."""
 EXTREME = 256
 """Gradients beyond 2²⁵⁶, or below 2⁻²⁵⁶, are worked on in other units: squares would overflow."""
 
+CERTAIN = 2.0**-53
+"""Probabilities closer to 0 or 1 count as this close for trials that were added to the data: rows
+that are certain would have no likelihood at all otherwise."""
+
 RANDOM_STARTS = 8
 """Further starting points for families with bounds, whose likelihood may have several maxima."""
 
@@ -96,6 +101,15 @@ class Window:
         """Return the coordinates z of θ (T, d)."""
         z = np.linalg.solve(self.axes, (theta - self.origin).T).T
         return np.asarray(z, dtype=np.float64)
+
+    def scaled(self, z: FloatArray, factors: FloatArray) -> FloatArray:
+        """Return the coordinates of θ times factors (T, d), but for parameters between two bounds.
+
+        Predictors that are a multiple of another have the same zeros: sets of steep curves, which
+        have no end, are cones of such multiples.
+        """
+        is_open = np.isinf(self.bounds).any(axis=1)
+        return self.coordinates(self.theta(z) * np.where(is_open, factors, 1.0))
 
 
 def window_at(model: Model, sample: Sample, origin: FloatArray) -> Window:
@@ -164,9 +178,11 @@ def likely_parameters(model: Model, sample: Sample) -> FloatArray:
     return min(likely, key=lambda theta: float(np.abs(theta).max()))
 
 
-def maximum_likelihood(model: Model, sample: Sample) -> FloatArray | None:
+def maximum_likelihood(
+    model: Model, sample: Sample, start: FloatArray | None = None
+) -> FloatArray | None:
     """Maximise the likelihood of the data alone; None where it seems to have no finite maximum."""
-    start = likely_parameters(model, sample)
+    start = likely_parameters(model, sample) if start is None else start
     value, theta = _maximise(model, sample, start, added=0, least_gain=LAST_GAIN)
     candidates = _candidates(model, sample, theta)
     gradient, information = _gradient_and_information(candidates, _units(model, sample))
@@ -220,6 +236,13 @@ def _maximise(
         with np.errstate(divide="ignore", invalid="ignore"):
             terms = successes * np.log(P) + (trials - successes) * np.log1p(-P)
         total = float(np.where(trials > 0, terms, 0.0).sum())
+        if not np.isfinite(total):
+            # rows that are certain: outcomes count as they are, and trials that are added a little
+            likely = np.clip(P, CERTAIN, 1 - CERTAIN)
+            pseudo = extra / 2 * (np.log(likely) + np.log1p(-likely))
+            failures = inputs.trials - sample.successes
+            terms = xlogy(sample.successes, P) + xlog1py(failures, -P) + pseudo
+            total = float(terms.sum())
         return total if np.isfinite(total) else -np.inf
 
     highest, damping = log_likelihood(theta), 1e-3

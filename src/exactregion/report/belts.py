@@ -60,7 +60,7 @@ def page_of_belt(belt: CalibrationBelt, title: str | None = None, id: str = "") 
                     _figure(display, id),
                     Words(_departures(belt), listed=True),
                     interval_table(
-                        f"{wording.RECALIBRATION.capitalize()}: individual {level} intervals",
+                        f"{_family(belt).capitalize()}: individual {level} intervals",
                         belt.intervals,
                     ),
                     _deviations(belt),
@@ -74,8 +74,8 @@ def page_of_belt(belt: CalibrationBelt, title: str | None = None, id: str = "") 
         assumptions=[
             "Rows are independent of each other.",
             "The predictions were not fitted to these outcomes: the rows were held out.",
-            f"For the belt and its intervals: the true curve is a {wording.RECALIBRATION} of the "
-            "predictions, expit(intercept + slope · logit p). The p-value needs no such form.",
+            f"For the belt and its intervals: the true curve is a {_family(belt)} of the "
+            f"predictions, {_formula(belt)}. The p-value needs no such form.",
         ],
         code=code_of(belt),
     )
@@ -91,7 +91,7 @@ def _deviations(belt: CalibrationBelt) -> Table:
 
 def _departures(belt: CalibrationBelt) -> list[str]:
     if belt.status == "empty":
-        return [f"No {wording.RECALIBRATION} of the predictions fits, so there is no belt to draw."]
+        return [f"No {_family(belt)} of the predictions fits, so there is no belt to draw."]
     if not belt.departures:
         return ["The diagonal stays within the belt everywhere."]
     sentences = []
@@ -104,17 +104,29 @@ def _departures(belt: CalibrationBelt) -> list[str]:
     return sentences
 
 
+def _family(belt: CalibrationBelt) -> str:
+    return wording.RECALIBRATION[belt.degree]
+
+
+def _formula(belt: CalibrationBelt) -> str:
+    """Write the curves of the belt with the names of their parameters."""
+    bends = ("square · (logit p)²", "cube · (logit p)³")[: belt.degree - 1]
+    return f"expit({' + '.join(('intercept', 'slope · logit p', *bends))})"
+
+
 def _meaning(belt: CalibrationBelt) -> list[str]:
     more = {
         "empty": "The intervals assume such a curve, against which the outcomes are evidence.",
         "unbounded": "The belt is of an unbounded set: the outcomes set no limit somewhere.",
         "disconnected": "The belt is of a set in several pieces, and fills the gaps between them.",
     }
+    bends = belt.degree > 1
     lines = [
-        "The curves are expit(intercept + slope · logit p); calibrated predictions have intercept "
-        "0 and slope 1. An intercept above 0 means that outcomes are more frequent than predicted, "
-        "below 0 less frequent. A slope below 1 means that predictions are too extreme, above 1 "
-        "not extreme enough."
+        f"The curves are {_formula(belt)}; calibrated predictions have intercept 0 and slope 1"
+        f"{', and square and cube 0' if bends else ''}. An intercept above 0 means "
+        "that outcomes are more frequent than predicted, below 0 less frequent. A slope below 1 "
+        f"means that predictions are too extreme, above 1 not extreme enough"
+        f"{'; of a curve that bends this is said around p = 0.5' if bends else ''}."
     ]
     return [*lines, more[belt.status]] if belt.status in more else lines
 
@@ -265,6 +277,7 @@ def page_of_several(
         guarantee=wording.guarantee_of_several(
             int(first.question.trials.sum()),
             None if belts is None else next(iter(belts.values())).coverage,
+            1 if belts is None else next(iter(belts.values())).degree,
         ),
         verdict="against" if table["pvalue_holm"].min() <= wording.SURPRISE else "fits",
         facts=[fact for fact in facts if fact[0] not in OF_EACH],
@@ -284,13 +297,14 @@ def _tables_of_models(
     tables = [Table("Exact tests", ["Model", "Mean prediction", "p", "p, adjusted"], rows)]
     if belts is None:
         return tables
-    level = wording.percent(next(iter(belts.values())).coverage)
+    any_belt = next(iter(belts.values()))
+    level, family = wording.percent(any_belt.coverage), wording.RECALIBRATION[any_belt.degree]
     rows = [
         [wording.shortened(name, 120), str(parameter), *wording.estimate_and_interval(row)]
         for name, belt in belts.items()
         for parameter, row in belt.intervals.iterrows()
     ]
-    caption = f"{wording.RECALIBRATION.capitalize()}: individual {level} intervals"
+    caption = f"{family.capitalize()}: individual {level} intervals"
     return [*tables, Table(caption, ["Model", "", "Estimate", "Interval"], rows)]
 
 

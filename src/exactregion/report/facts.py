@@ -144,8 +144,7 @@ def code_of(
     if isinstance(result, ExactTestResult):
         return _code("result", _test_call(result))
     if isinstance(result, CalibrationBelt):
-        settings = _settings(result.region, seed=result.test.question.seed)
-        return _code("belt", f"er.calibration_belt(y_true, y_prob, {settings})")
+        return _code("belt", f"er.calibration_belt(y_true, y_prob, {_belt_settings(result)})")
     settings = _settings(result, seed=result.fitted_.seed)
     design, model = result.fitted_.design, _model_code(result)
     if design is not None:
@@ -159,8 +158,7 @@ def code_of_several(results: CalibrationBelts | Mapping[str, ExactTestResult]) -
     first: Any = next(iter(results.values()))
     models = "{" + ", ".join(f"{name!r}: …" for name in results) + "}"
     if isinstance(first, CalibrationBelt):
-        settings = _settings(first.region, seed=first.test.question.seed)
-        call = f"er.calibration_belt(y_true, models, {settings})"
+        call = f"er.calibration_belt(y_true, models, {_belt_settings(first)})"
         return _code("belts", call).replace("\n\n", f"\n\nmodels = {models}\n", 1)
     call = _test_call(first).replace("y_prob", "models").replace("candidate, X", "models, X")
     call = call.replace("model_test", "compare")
@@ -194,6 +192,11 @@ def _segment_call(result: SegmentTestResult) -> str:
 
 def _edges(cut: tuple[str, FloatArray]) -> str:
     return f"{cut[0]!r}: {cut[1].tolist()!r}"
+
+
+def _belt_settings(belt: CalibrationBelt) -> str:
+    settings = _settings(belt.region, seed=belt.test.question.seed)
+    return settings if belt.degree == 1 else f"degree={belt.degree}, {settings}"
 
 
 def _settings(region: ConfidenceRegion, seed: int | None) -> str:

@@ -10,6 +10,17 @@ from exactregion.statistics.base import (
     Term,
     names_of_statistics,
 )
+from exactregion.statistics.classes import (
+    Brier,
+    ClassOmnibus,
+    ClassStatistic,
+    ClassSum,
+    ClassWise,
+    Joint,
+    Temperature,
+    TopLabel,
+    as_class_statistic,
+)
 from exactregion.statistics.combined import Combined, Multiscale, Omnibus
 from exactregion.statistics.kernel import Discrepancy, Embedding
 from exactregion.statistics.likelihood import Likelihood, Ratio
@@ -21,7 +32,12 @@ from exactregion.statistics.spiegelhalter import Spiegelhalter
 
 __all__ = [
     "STATISTICS",
+    "Brier",
     "Candidates",
+    "ClassOmnibus",
+    "ClassStatistic",
+    "ClassSum",
+    "ClassWise",
     "Combined",
     "Curvature",
     "Custom",
@@ -30,6 +46,7 @@ __all__ = [
     "FromCentre",
     "FromMean",
     "InputSummary",
+    "Joint",
     "Largest",
     "Likelihood",
     "Multiscale",
@@ -40,8 +57,11 @@ __all__ = [
     "Score",
     "Spiegelhalter",
     "Statistic",
+    "Temperature",
     "Term",
+    "TopLabel",
     "Whitened",
+    "as_class_statistic",
     "as_statistic",
     "names_of_statistics",
 ]

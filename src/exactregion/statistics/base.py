@@ -55,6 +55,8 @@ class Candidates:
         Whether rows are counts, not labels.
     model, theta : Model and ndarray of shape (T, d), or None
         Where the candidates come from a family.
+    constant_gradient : ndarray of shape (1, n, d), optional
+        That of the logit, where it is the same for every θ and known already; zero at a certainty.
     """
 
     inputs: Inputs
@@ -62,6 +64,7 @@ class Candidates:
     is_counts: bool = False
     model: Model | None = None
     theta: FloatArray | None = None
+    constant_gradient: FloatArray | None = None
 
     def __post_init__(self) -> None:
         """Protect the arrays, which columns of users are computed from."""
@@ -87,13 +90,14 @@ class Candidates:
         model, theta = self.family
         P = self.probabilities
         uncertain = bool(P.min() > 0 and P.max() < 1)
-        same = model.has_constant_gradient
-        gradient = model.logit_gradient(theta[:1] if same else theta, self.inputs.user_rows)
-        gradient = gradient[:, self.inputs.order]
-        usable = np.isfinite(gradient)
+        gradient = self.constant_gradient
+        if gradient is None:
+            same = model.has_constant_gradient
+            gradient = model.logit_gradient(theta[:1] if same else theta, self.inputs.user_rows)
+            gradient = gradient[:, self.inputs.order]
+            gradient = np.where(np.isfinite(gradient), gradient, 0.0)
         if not uncertain:
-            usable = usable & ((P > 0) & (P < 1))[:, :, None]
-        gradient = np.where(usable, gradient, 0.0)
+            gradient = np.where(((P > 0) & (P < 1))[:, :, None], gradient, 0.0)
         return np.broadcast_to(gradient, (len(P), *gradient.shape[1:]))
 
     @property

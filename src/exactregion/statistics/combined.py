@@ -19,7 +19,7 @@ from exactregion.statistics.kernel import Discrepancy
 from exactregion.statistics.score import Curvature, Score
 from exactregion.statistics.spiegelhalter import Spiegelhalter
 
-__all__ = ["Combined", "Multiscale", "Omnibus"]
+__all__ = ["Combined", "Multiscale", "Omnibus", "one_over_p"]
 
 NARROW = 0.125
 """Bandwidth of the narrow kernel of `Omnibus`, in units of the spread of each input."""
@@ -136,10 +136,10 @@ class Combined(_Sum, name="combined"):
     """Σ_k weight_k · Z⁽ᵏ⁾ / E_θ[Z⁽ᵏ⁾], each part at mean one under the candidate.
 
     By default score/d + 0.3 · discrepancy / E_θ[discrepancy]: near the power of the score, and
-    consistent against every false f. The expectations are known: d for the score, and
-    (4/n²) Σ_j k(x_j, x_j) p_j (1 - p_j) for the discrepancy, so that Z of a data set depends on
-    nothing but its own labels and θ. A part whose expectation is not known is divided by its mean
-    over the m data sets.
+    consistent against every false f that the features of the discrepancy see. The expectations are
+    known: d for the score, and (4/n²) Σ_j k(x_j, x_j) p_j (1 - p_j) for the discrepancy, so that Z
+    of a data set depends on nothing but its own labels and θ. A part whose expectation is not known
+    is divided by its mean over the m data sets.
 
     Regions are searched by it, so kernels with many features leave out those that weigh less than
     one row of data: Z changes a little, ranks stay exact, and searches take a fraction of the time.
@@ -178,6 +178,12 @@ def _mean(values: FloatArray) -> float:
     return largest * (math.fsum(values / largest) / len(values))
 
 
+def one_over_p(Z: FloatArray) -> FloatArray:
+    """Compute 1/p of each data set, p the share of all whose Z (m,) is at least as large."""
+    smaller = np.searchsorted(np.sort(Z), Z)
+    return np.asarray(len(Z) / (len(Z) - smaller))
+
+
 class Omnibus(_Sum, name="omnibus"):
     """Σ_k weight_k / p⁽ᵏ⁾, p⁽ᵏ⁾ the share of the m data sets whose Z⁽ᵏ⁾ is at least as large.
 
@@ -205,9 +211,7 @@ class Omnibus(_Sum, name="omnibus"):
     @staticmethod
     def _scaled(Z: FloatArray, expected: FloatArray | None) -> FloatArray:
         """1 / p of each data set among the m; equal ones have equal p."""
-        smaller = [np.searchsorted(np.sort(row), row) for row in Z]
-        m = Z.shape[-1]
-        return np.asarray(m / (m - np.array(smaller).reshape(Z.shape)))
+        return np.array([one_over_p(row) for row in Z]).reshape(Z.shape)
 
 
 @dataclass(frozen=True)

@@ -53,8 +53,10 @@ class _KernelStatistic(Statistic):
 class Discrepancy(_KernelStatistic, name="discrepancy"):
     """Algorithm III of the paper: how far the residuals are from zero in the space of a kernel.
 
-    Z_i = ‖ (1/n) Σ_j (y_ij - f_θ(x_j)) k(x_j, ·) ‖² = ‖v_i - c_θ‖² / n², the distance of the
-    data set's point from the exact centre c_θ = Φᵀ f_θ, with ΦΦᵀ = K.
+    Z_i = ‖ (1/n) Σ_j (y_ij - f_θ(x_j)) k(x_j, ·) ‖² (eqs. 45 and 46) = ‖v_i - c_θ‖² / n², the
+    distance of the data set's point from the exact centre c_θ = Φᵀ f_θ, with ΦΦᵀ = K. Ranks are
+    exact with any kernel; against every false f they are consistent for a universal kernel on a
+    compact domain (Theorem 4), as far as the features that are kept can see.
 
     Parameters
     ----------
@@ -89,13 +91,13 @@ class _CompactDiscrepancy(Discrepancy):
 class Embedding(_KernelStatistic, name="embedding"):
     """Algorithm II of the paper: how far a data set's mean embedding is from all the others'.
 
-    With h_i = (1/n) Σ_j k((x_j, y_ij), ·) the paper's Z_i = Σ_j ‖h_i - h_j‖². A kernel on X ×
-    {-1, +1} is k = A + B yy' with B = (K_same - K_diff) / 2, so ‖h_i - h_j‖² = (y_i - y_j)ᵀ B
+    With h_i = (1/n) Σ_j k((x_j, y_ij), ·) (eq. 40) the paper's Z_i = Σ_j ‖h_i - h_j‖². A kernel on
+    X × {-1, +1} is k = A + B yy' with B = (K_same - K_diff) / 2, so ‖h_i - h_j‖² = (y_i - y_j)ᵀ B
     (y_i - y_j) / n², and with ΦΦᵀ = B the rank is that of ‖v_i - v̄‖². No Gram matrix depends
     on θ.
 
-    Gaussian, Laplacian and Matérn kernels take the label as one more coordinate; others compare
-    rows whose labels agree (K_diff = 0).
+    Gaussian, Laplacian, Matérn and polynomial kernels take the label as one more coordinate; others
+    compare rows whose labels agree (K_diff = 0).
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
 """Algorithm I: local estimates of f, by nearest neighbours or by a kernel smoother.
 
-Each data set gives an estimate f̂_i(x) = Σ_j w_j(x) y_ij, linear in its labels, and Z_i = Σ_j
-‖f̂_i - f̂_j‖² in L²(μ). With nodes x_l that carry mass μ_l the features are Φ_jl = w_j(x_l)
-√μ_l; for nearest neighbours in one dimension the estimate is piecewise constant, and one node per
-piece makes the integral exact.
+Each data set gives an estimate f̂_i(x) = Σ_j w_j(x) y_ij, linear in its labels (eqs. 25 and 37 of
+the paper), and Z_i = Σ_j ‖f̂_i - f̂_j‖² in L²(μ) (eq. 27). With nodes x_l that carry mass μ_l the
+features are Φ_jl = w_j(x_l) √μ_l; for nearest neighbours in one dimension the estimate is piecewise
+constant, and one node per piece makes the integral exact.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ from exactregion.statistics.measures import FromMean
 __all__ = ["Neighborhood"]
 
 
+MEASURES = ("empirical", "uniform", "monte_carlo")
+
 MAX_NODES = 2**14
 """Each node is a column of as many numbers as there are rows; 512 are plenty in any dimension."""
 
@@ -38,23 +40,40 @@ MAX_NODES = 2**14
 class Neighborhood(Statistic, name="neighborhood"):
     """Algorithm I of the paper: how far a data set's local estimate of f is from all the others'.
 
+    Z_i = Σ_j ∫ (f̂_i - f̂_j)² dμ (eq. 27), where f̂_i(x) is the mean label of the k nearest inputs in
+    data set i (eq. 25), or a kernel smoother of its labels (eq. 37).
+
     Parameters
     ----------
     k : int, optional
-        Number of nearest neighbours, counted in trials; √N by default. Trials at the same distance
-        share what is left of k.
+        Number of nearest neighbours, counted in trials; √N by default, N the number of trials.
+        (The paper asks that k grows, and k/n tends to 0.) Trials at the same distance share what is
+        left of k.
     kernel : str, Kernel or callable, optional
         Use a kernel smoother, w_j(x) = k(x, x_j) / Σ_l k(x, x_l), instead of nearest neighbours.
+        Its values should not be negative.
     bandwidth : float, optional
         Of the kernel; half the median distance by default.
     standardize : bool
         Scale inputs by their own spread; False keeps the user's units, as the paper does.
-    measure : {"empirical", "uniform"}
-        μ: the inputs themselves, or uniform on the domain.
+    measure : {"empirical", "uniform", "monte_carlo"}
+        μ: the inputs themselves; uniform on the domain (eq. 26), by exact pieces or a quadrature;
+        or independent points that are uniform on the domain (eq. 36).
     domain : sequence of (low, high), optional
-        For the uniform measure, in the user's units; the range of the inputs by default.
+        For the measures on a domain, in the user's units; the range of the inputs by default.
     nodes : int
-        Most nodes of a quadrature.
+        Most nodes of a quadrature, and the number of Monte Carlo points.
+    seed : int
+        Of the Monte Carlo points. They are the same for all data sets and all candidates.
+
+    Examples
+    --------
+    >>> import exactregion as er
+    >>> flights = er.datasets.oring()
+    >>> literal = er.statistics.Neighborhood(k=5, measure="monte_carlo", nodes=200)
+    >>> result = er.model_test([0.3] * 23, flights["temp"], flights["y"], statistic=literal, rng=0)
+    >>> 0 < result.pvalue <= 1
+    True
     """
 
     k: int | None = None
@@ -64,6 +83,7 @@ class Neighborhood(Statistic, name="neighborhood"):
     measure: str = "empirical"
     domain: Sequence[tuple[float, float]] | None = None
     nodes: int = 512
+    seed: int = 0
 
     def __post_init__(self) -> None:
         """Check the settings that do not depend on data."""
@@ -80,15 +100,15 @@ class Neighborhood(Statistic, name="neighborhood"):
                 f"Got bandwidth={self.bandwidth!r} and no kernel instead.",
                 parameter="bandwidth",
             )
-        if self.measure not in ("empirical", "uniform"):
+        if self.measure not in MEASURES:
             raise InvalidValueError(
-                f"of Neighborhood must be 'empirical' or 'uniform'. Got {self.measure!r} instead.",
+                f"of Neighborhood must be one of {list(MEASURES)}. Got {self.measure!r} instead.",
                 parameter="measure",
             )
-        if self.domain is not None and self.measure != "uniform":
+        if self.domain is not None and self.measure == "empirical":
             raise InvalidValueError(
-                "of Neighborhood must come with measure='uniform'. "
-                f"Got measure={self.measure!r} instead.",
+                "of Neighborhood must come with measure='uniform' or 'monte_carlo'. "
+                "Got measure='empirical' instead.",
                 parameter="domain",
             )
         if not (isinstance(self.nodes, (int, np.integer)) and 1 <= self.nodes <= MAX_NODES):
@@ -96,6 +116,12 @@ class Neighborhood(Statistic, name="neighborhood"):
                 f"of Neighborhood must be an integer between 1 and {MAX_NODES:,}. "
                 f"Got {self.nodes!r} instead.",
                 parameter="nodes",
+            )
+        if not (isinstance(self.seed, (int, np.integer)) and self.seed >= 0):
+            raise InvalidValueError(
+                f"of Neighborhood must be an integer that is not negative. Got {self.seed!r} "
+                "instead.",
+                parameter="seed",
             )
 
     needs_all_rows = True
@@ -123,8 +149,8 @@ class Neighborhood(Statistic, name="neighborhood"):
             index, mass = _spread_over(distinct.weights, self.nodes)
             values = kernel.gram.columns(index)
         else:
-            points, mass = self._uniform_nodes(distinct)
-            values = _cross(kernel, points)
+            points, mass = self._nodes_on_domain(distinct)
+            values = self._cross(kernel, points)
         total = distinct.weights @ values
         return values / np.where(total > 0, total, 1.0) * np.sqrt(mass)
 
@@ -141,7 +167,7 @@ class Neighborhood(Statistic, name="neighborhood"):
             index, mass = _spread_over(distinct.weights, self.nodes)
             nodes = raw[index]
         else:
-            nodes, mass = self._uniform_nodes(distinct)
+            nodes, mass = self._nodes_on_domain(distinct)
         points, nodes = (raw - centre) / scale, (nodes - centre) / scale
         weights = _nearest(points, distinct.weights, nodes, k)
         return sparse.csr_array(weights * np.sqrt(mass))
@@ -177,35 +203,36 @@ class Neighborhood(Statistic, name="neighborhood"):
             )
         return box
 
-    def _uniform_nodes(self, distinct: Distinct) -> tuple[FloatArray, FloatArray]:
-        """Nodes for the uniform measure: Gauss-Legendre in one dimension, Sobol points in more."""
-        from scipy.stats import qmc  # slow to import, seldom needed
-
+    def _nodes_on_domain(self, distinct: Distinct) -> tuple[FloatArray, FloatArray]:
+        """Nodes on the domain: Monte Carlo, Gauss-Legendre in one dimension, Sobol in more."""
         box = self._box(numeric(distinct.points))
-        if len(box) == 1:
+        mass = np.ones(self.nodes)
+        if self.measure == "monte_carlo":
+            unit = np.random.default_rng(self.seed).random((self.nodes, len(box)))
+        elif len(box) == 1:
             roots, mass = roots_legendre(self.nodes)
             unit = (roots[:, None] + 1) / 2
         else:
+            from scipy.stats import qmc  # slow to import, seldom needed
+
             power = math.ceil(math.log2(self.nodes))
             unit = qmc.Sobol(len(box), seed=0).random_base2(power)[: self.nodes]
-            mass = np.ones(len(unit))
         return box[:, 0] + unit * (box[:, 1] - box[:, 0]), mass / mass.sum()
+
+    def _cross(self, kernel: BoundKernel, nodes: FloatArray) -> FloatArray:
+        if kernel.cross is None:
+            raise InvalidValueError(
+                "of Neighborhood must be 'empirical' for a precomputed kernel, "
+                f"which knows no other points. Got {self.measure!r} instead.",
+                parameter="measure",
+            )
+        return kernel.cross(nodes)
 
 
 def _all_rows(inputs: InputSummary) -> Inputs:
     if inputs.rows is None:
         raise InvalidTypeError("Neighborhood must have all rows in memory.")
     return inputs.rows
-
-
-def _cross(kernel: BoundKernel, nodes: FloatArray) -> FloatArray:
-    if kernel.cross is None:
-        raise InvalidValueError(
-            "of Neighborhood must be 'empirical' for a precomputed kernel, "
-            "which knows no other points. Got 'uniform' instead.",
-            parameter="measure",
-        )
-    return kernel.cross(nodes)
 
 
 def _spread_over(weights: FloatArray, nodes: int) -> tuple[IntArray, FloatArray]:

@@ -1,5 +1,6 @@
 """Exact tests of a fixed candidate, on data in memory, in files or on a cluster."""
 
+from exactregion.testing.class_result import ClassTestResult
 from exactregion.testing.misfit import Misfit, Part
 from exactregion.testing.result import ExactTestResult
 from exactregion.testing.segment_result import SegmentTestResult
@@ -9,6 +10,7 @@ from exactregion.testing.tests import calibration_test, compare, model_test
 
 __all__ = [
     "CalibrationSize",
+    "ClassTestResult",
     "ExactTestResult",
     "Misfit",
     "Part",

@@ -65,9 +65,10 @@ def requested_segments(segments: Any, data: Any) -> tuple[Any, tuple[str, ...] |
 
         entries = list(segments) if isinstance(segments, (list, tuple)) else values
         return pd.DataFrame({"segment": entries}), None
-    if values.ndim != 2:
+    if values.ndim != 2 or values.shape[1] == 0:
         raise InvalidValueError(
-            f"must have shape (n, S), one column per segment. Got {values.shape} instead.",
+            "must have shape (n, S), one column per segment, and at least one. "
+            f"Got {values.shape} instead.",
             parameter=NAMES.X,
         )
     return values, tuple(f"segment {column}" for column in range(values.shape[1]))

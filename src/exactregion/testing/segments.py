@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from exactregion._typing import FloatArray, IntArray
+from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.data.digest import seed_of
 from exactregion.data.reading import check_total, no_trials_error
 from exactregion.data.segments import ColumnSegments, OwnSegments, Segments
@@ -46,6 +46,13 @@ DEFAULT_DEPTH = 2
 
 LEAST_ROWS = 20
 """Fewest outcomes of a segment by default; one in a thousand of all where that is more."""
+
+FEW = 10
+"""Fewer outcomes of a kind than this may be alone in segments by chance, and are no sign that the
+segments were made from them."""
+
+NO_CHANCE = np.log(1e-9)
+"""Log-probability of what is no chance, if the predictions are right."""
 
 MOST_STATISTICS = 2**25
 """Most statistics, segments times data sets: 256 MiB, of which there are three copies at most."""
@@ -251,6 +258,8 @@ def _result(
     successes, Z = segment_statistics(sums, draws)
     trials, expected = sums.moments.T[:2]
     _check_not_outcome(names, successes, trials, expected)
+    if isinstance(segments, ColumnSegments):
+        _check_no_column_knows(segments, successes, trials, expected)
     largest = Z.max(axis=0)
     rank = rank_of(largest, draws.seat)
     null = np.delete(largest, draws.seat)
@@ -306,6 +315,11 @@ def _table(
 
 def _check_names(names: list[str], least: int, m: int) -> None:
     """Check that there are segments, not too many, and that their names differ."""
+    if len(names) == 1 and least == 1:
+        raise InvalidValueError(
+            "must have at least one segment with outcomes besides all rows. Got none instead.",
+            parameter=NAMES.X,
+        )
     if len(names) == 1:
         raise InvalidValueError(
             f"must leave at least one segment besides all rows. Got none with {least} outcomes or "
@@ -336,14 +350,47 @@ def _check_not_outcome(
     Not where the predictions say so as well, and not where there are few: that may be chance.
     """
     k, n = int(successes[0]), int(trials[0])
-    share = expected / trials
-    positive = (trials == k) & (successes == k) & (share < 0.9)
-    negative = (trials == n - k) & (successes == 0) & (share > 0.1)
+    positive, negative = _surprisingly_pure(successes, trials, expected)
+    positive, negative = positive & (trials == k), negative & (trials == n - k)
     found = np.flatnonzero(positive | negative)
-    if len(found) and min(k, n - k) >= LEAST_ROWS // 2:
+    if len(found) and min(k, n - k) >= FEW:
         side = "positive" if positive[found[0]] else "negative"
         raise InvalidValueError(
             f"must not be made from the outcomes. Got {names[found[0]]!r} instead, which has all "
             f"{side} outcomes and no other: leave it out.",
             parameter=NAMES.X,
         )
+
+
+def _check_no_column_knows(
+    segments: ColumnSegments, successes: IntArray, trials: FloatArray, expected: FloatArray
+) -> None:
+    """Refuse a column each of whose values has outcomes of one kind alone, and some of both.
+
+    Not where values have few outcomes, as ids do, and not where that may be chance: by Jensen's
+    inequality its probability is at most the product of the mean predictions.
+    """
+    positive, negative = _surprisingly_pure(successes, trials, expected)
+    large, first = trials >= FEW, 1
+    for combination, cells in zip(segments.combinations, segments.kept, strict=True):
+        values = np.arange(first, first + len(cells))
+        first += len(cells)
+        values = values[large[values]]
+        pure = [float(trials[values] @ side[values]) for side in (positive, negative)]
+        is_pure = bool((positive | negative)[values].all()) and min(pure) >= FEW
+        share = np.where(positive, expected, trials - expected)[values] / trials[values]
+        if len(combination) == 1 and is_pure and trials[values] @ np.log(share) < NO_CHANCE:
+            name = segments.columns[combination[0]].name
+            raise InvalidValueError(
+                f"must not be made from the outcomes. Got column {name!r} instead, each of whose "
+                "values has positive outcomes alone or negative ones alone: leave it out.",
+                parameter=NAMES.X,
+            )
+
+
+def _surprisingly_pure(
+    successes: IntArray, trials: FloatArray, expected: FloatArray
+) -> tuple[BoolArray, BoolArray]:
+    """Return which segments have successes alone, and failures alone, unlike the predictions."""
+    share = expected / trials
+    return (successes == trials) & (share < 0.9), (successes == 0) & (share > 0.1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 from exactregion.data.digest import seed_of
@@ -20,7 +20,15 @@ from exactregion.resampling import (
     integer_seed,
     seeded,
 )
-from exactregion.statistics import Statistic, as_statistic
+from exactregion.statistics import Statistic, as_class_statistic, as_statistic
+from exactregion.testing.class_result import ClassTestResult
+from exactregion.testing.classes import (
+    ClassTest,
+    has_classes,
+    positive_column,
+    table_of_classes,
+    without_two,
+)
 from exactregion.testing.groups import holm, name_of_groups, table_of
 from exactregion.testing.result import ExactTestResult
 from exactregion.testing.runner import CandidateTest
@@ -30,6 +38,36 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+@overload
+def model_test(
+    candidate: Any,
+    X: Any,
+    y: Any,
+    *,
+    data: Any = None,
+    statistic: str | Statistic | Any = "multiscale",
+    n_resamples: int = 999,
+    rng: RNGLike = None,
+    pos_label: object = None,
+    classes: None = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> ExactTestResult: ...
+@overload
+def model_test(
+    candidate: Any,
+    X: Any,
+    y: Any,
+    *,
+    data: Any = None,
+    statistic: str | Statistic | Any = "multiscale",
+    n_resamples: int = 999,
+    rng: RNGLike = None,
+    pos_label: object = None,
+    classes: Sequence[object],
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> ClassTestResult | ExactTestResult: ...
 @with_named_seed
 def model_test(
     candidate: Any,
@@ -41,9 +79,10 @@ def model_test(
     n_resamples: int = 999,
     rng: RNGLike = None,
     pos_label: object = None,
+    classes: Sequence[object] | None = None,
     n_jobs: int | None = None,
     progress: bool = False,
-) -> ExactTestResult:
+) -> ExactTestResult | ClassTestResult:
     """Test whether a candidate can be the true P(Y=+1|x), exactly at every sample size.
 
     Alternative outcomes are drawn from the candidate; if it is true, the outcomes observed are one
@@ -52,21 +91,23 @@ def model_test(
     Parameters
     ----------
     candidate : array-like of shape (n,), classifier, statsmodels results, or callable X -> (n,)
-        Probabilities of the positive class. **The candidate must not have been fitted on this y**:
-        for a
-        fitted model X and y must be held out, or the test is not exact (it rejects too seldom).
+        Probabilities of the positive class; or of all classes, shape (n, C). **The candidate must
+        not have been fitted on this y**: for a fitted model X and y must be held out, or the test
+        is not exact (it rejects too seldom).
     X : array-like of shape (n,) or (n, d), frame, or sequence of n objects
         Inputs; the statistic looks for structure in them. The candidate is given them as they are;
         for the statistic, text columns of a frame become indicators of their levels (at most 50),
         and dates become days.
     y : array-like of shape (n,) or (n, 2)
-        Labels (-1/+1, 0/1, booleans, or two classes with `pos_label`), or successes and failures.
+        Labels (-1/+1, 0/1, booleans, or two classes with `pos_label`), or successes and failures;
+        labels of any kind where the candidate has more than two classes.
     data : frame, path, pattern, list of paths, or pyarrow data set, optional
         A table. X and y are then names of its columns (or lists of names), and so is a candidate
         given as text. Files are Parquet; rows that are not in memory are read in chunks.
     statistic : str, Statistic or callable (labels (m, n), probabilities (n,), X) -> Z (m,)
         "multiscale" (default), "discrepancy", "embedding" or "neighborhood", or an object of
-        `exactregion.statistics`.
+        `exactregion.statistics`. With more than two classes these are summed over classes
+        (`statistics.Joint`), and the statistics of `calibration_test` are there too.
     n_resamples : int
         Number of alternatives.
     rng : int, "data", Generator, SeedSequence or None
@@ -74,6 +115,9 @@ def model_test(
         and another one for other data, as a test that is run again and again needs.
     pos_label : object, optional
         The positive class of y.
+    classes : sequence, optional
+        The class of each column of the candidate's probabilities. By default those of a classifier,
+        the names of columns, or the sorted labels of y.
     n_jobs : int, optional
         Number of threads that work on the rows, where there are more than 65,536.
     progress : bool
@@ -81,7 +125,7 @@ def model_test(
 
     Returns
     -------
-    ExactTestResult
+    ExactTestResult, or ClassTestResult with more than two classes
 
     Notes
     -----
@@ -110,17 +154,24 @@ def model_test(
     """
     X, evaluated = collected(X), needs_evaluation(candidate)
     names = Rows("X", "y", "candidate")
+    several = has_classes(candidate, y, data, classes)
+    if several and not evaluated:
+        choice: dict[str, Any] = {"data": data, "classes": classes, "pos_label": pos_label}
+        two = positive_column(y, candidate, names, **choice)
+        if two is not None:
+            several, (candidate, pos_label) = False, two
     rows = open_rows(Rows(X, y, None if evaluated else candidate), data, names)
     rng = seeded(rng, lambda: seed_of(rows))
+    draws = Draws(check_n_resamples(n_resamples), fresh_entropy(rng))
+    settings: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress}
+    settings["candidate"] = candidate if evaluated else None
+    if several:
+        for_classes = as_class_statistic(statistic, calibration=False)
+        return ClassTest(
+            for_classes, draws, names, integer_seed(rng), classes=classes, **settings
+        ).run(rows)
     test = CandidateTest(
-        as_statistic(statistic),
-        Draws(check_n_resamples(n_resamples), fresh_entropy(rng)),
-        names,
-        integer_seed(rng),
-        candidate=candidate if evaluated else None,
-        pos_label=pos_label,
-        n_jobs=n_jobs,
-        progress=progress,
+        as_statistic(statistic), draws, names, integer_seed(rng), pos_label=pos_label, **settings
     )
     return test.run(rows)
 
@@ -135,6 +186,7 @@ def compare(
     n_resamples: int = 999,
     rng: RNGLike = None,
     pos_label: object = None,
+    classes: Sequence[object] | None = None,
 ) -> pd.DataFrame:
     """Test several candidates on the same data with the same draws.
 
@@ -146,14 +198,15 @@ def compare(
     ----------
     candidates : mapping of name to candidate
         As for `model_test`.
-    X, y, statistic, n_resamples, rng, pos_label
+    X, y, statistic, n_resamples, rng, pos_label, classes
         As for `model_test`.
 
     Returns
     -------
     pandas.DataFrame
         One row per candidate, with pvalue, pvalue_holm, rank, statistic, and the kind of misfit
-        that is clearest, which matters where the p-value is small.
+        that is clearest, which matters where the p-value is small. With more than two classes, n
+        and the class that is clearest instead of the misfit.
 
     Examples
     --------
@@ -179,12 +232,17 @@ def compare(
             "must have at least one candidate. Got none instead.", parameter="candidates"
         )
     rng = seeded(rng, lambda: seed_of(Rows(X, y, None)))
-    test = CandidateTest(
-        as_statistic(statistic),
-        Draws(check_n_resamples(n_resamples), fresh_entropy(rng)),
-        Rows("X", "y", "candidate"),
-    )
-    X = collected(X)
+    draws = Draws(check_n_resamples(n_resamples), fresh_entropy(rng))
+    names, X = Rows("X", "y", "candidate"), collected(X)
+    if any(has_classes(candidate, y, None, classes) for candidate in candidates.values()):
+        for_classes = as_class_statistic(statistic, calibration=False)
+        found = {}
+        for name, candidate in candidates.items():
+            given = (candidate, None) if needs_evaluation(candidate) else (None, candidate)
+            one = ClassTest(for_classes, draws, names, candidate=given[0], classes=classes)
+            found[name] = one.run(Rows(X, y, given[1]))
+        return table_of_classes(found, "candidate")
+    test = CandidateTest(as_statistic(statistic), draws, names)
     numbers, shared = encode_text(X)
     sample = Sample.from_data(numbers, y, pos_label=pos_label, shared=shared)
     probabilities = {
@@ -200,7 +258,7 @@ def compare(
 
 
 class CalibrationSettings(TypedDict, total=False):
-    """What `calibration_test` takes besides data and groups."""
+    """What `calibration_test` takes besides rows, groups and classes."""
 
     data: Any
     statistic: str | Statistic | Any | None
@@ -217,15 +275,35 @@ def calibration_test(
     y_prob: Mapping[str, Any] | pd.DataFrame,
     *,
     by: Any = None,
+    classes: Sequence[object] | None = None,
     **settings: Unpack[CalibrationSettings],
 ) -> pd.DataFrame: ...
 @overload
 def calibration_test(
-    y_true: Any, y_prob: Any, *, by: None = None, **settings: Unpack[CalibrationSettings]
+    y_true: Any,
+    y_prob: Any,
+    *,
+    by: None = None,
+    classes: None = None,
+    **settings: Unpack[CalibrationSettings],
 ) -> ExactTestResult: ...
 @overload
 def calibration_test(
-    y_true: Any, y_prob: Any, *, by: Any, **settings: Unpack[CalibrationSettings]
+    y_true: Any,
+    y_prob: Any,
+    *,
+    by: None = None,
+    classes: Sequence[object],
+    **settings: Unpack[CalibrationSettings],
+) -> ClassTestResult | ExactTestResult: ...
+@overload
+def calibration_test(
+    y_true: Any,
+    y_prob: Any,
+    *,
+    by: Any,
+    classes: Sequence[object] | None = None,
+    **settings: Unpack[CalibrationSettings],
 ) -> pd.DataFrame: ...
 @with_named_seed
 def calibration_test(
@@ -238,9 +316,10 @@ def calibration_test(
     n_resamples: int = 999,
     rng: RNGLike = None,
     pos_label: object = None,
+    classes: Sequence[object] | None = None,
     n_jobs: int | None = None,
     progress: bool = False,
-) -> ExactTestResult | pd.DataFrame:
+) -> ExactTestResult | ClassTestResult | pd.DataFrame:
     """Test whether predicted probabilities are calibrated, P(Y=+1|p) = p, exactly at every n.
 
     The predicted probability is the input. The default statistic looks for five kinds of
@@ -250,13 +329,20 @@ def calibration_test(
     and a wide and a narrow kernel on p, for any other miscalibration. An outcome that contradicts a
     prediction of exactly 0 or 1 gives the smallest p-value there is, 1/m.
 
+    With more than two classes, probabilities of shape (n, C), the hypothesis is P(Y=c|P) = P_c for
+    all of them. The default statistic (`statistics.ClassOmnibus`) then goes by the clearest of five
+    as well: the temperature and the Brier score, for over- and under-confidence; a kernel on the
+    probabilities of all classes; each class by itself; and the top label, the class with the
+    largest probability, with the five statistics for two classes.
+
     Parameters
     ----------
     y_true : array-like of shape (n,) or (n, 2)
         Labels, or successes and failures; **held out**, not used to fit what predicts.
-    y_prob : array-like of shape (n,), mapping or frame
-        Predicted probabilities of the positive class. A mapping of names to such arrays, or a frame
-        with one column per model, has each model tested, with the same draws.
+    y_prob : array-like of shape (n,) or (n, C), mapping or frame
+        Predicted probabilities of the positive class; or of C classes, as an array or a frame whose
+        rows add up to 1. A mapping of names to such arrays, or a frame with one column per model,
+        has each model tested, with the same draws.
     data : frame, path, pattern, list of paths, or pyarrow data set, optional
         A table. y_true, y_prob and by are then names of its columns, or lists of names. Files are
         Parquet; rows that are not in memory are read in chunks, as are memory maps and Dask
@@ -266,7 +352,8 @@ def calibration_test(
         the outcomes. A mapping or frame has the groups of each of its columns tested. For many
         groups, or such that overlap, use `segment_test`, which tests all of them at once.
     statistic : str, Statistic or callable
-        "omnibus" where None, or another as in `model_test`.
+        "omnibus" where None, or another as in `model_test`. With more than two classes also
+        "joint", "classwise", "toplabel", "temperature" and "brier".
     n_resamples : int
         Number of alternatives.
     rng : int, "data", Generator, SeedSequence or None
@@ -274,6 +361,10 @@ def calibration_test(
         and another one for other data, as a test that is run again and again needs.
     pos_label : object, optional
         The positive class of y_true.
+    classes : sequence, optional
+        The class of each column of y_prob. By default the names of its columns, with or without a
+        prefix such as "p_", or the sorted labels of y_true. Where y_prob names columns of `data`,
+        `classes` says that they are classes, and not models.
     n_jobs : int, optional
         Number of threads that work on the rows, where there are more than 65,536.
     progress : bool
@@ -281,8 +372,9 @@ def calibration_test(
 
     Returns
     -------
-    ExactTestResult, or DataFrame with several models or `by`
-        The table has one row per model, group, or group of a model: n (trials), the observed and
+    ExactTestResult, ClassTestResult, or DataFrame with several models or `by`
+        That of classes, more than two, has a table of p-values by class. The table of several
+        models has one row per model, group, or group of a model: n (trials), the observed and
         the mean predicted share, pvalue (that of this model and these rows alone; groups have draws
         of their own), pvalue_holm (valid for all rows of the table together: of those that are
         calibrated, one or more is ≤ α with probability at most α), rank, statistic, and the kind
@@ -309,8 +401,48 @@ def calibration_test(
     >>> table = er.calibration_test(y, {"as made": p, "cubed": p**3}, rng=0)
     >>> table["pvalue_holm"].round(3).to_dict()
     {'as made': 0.075, 'cubed': 0.002}
+
+    Three classes, the logits of which are twice as large as they should be:
+
+    >>> P = rng.dirichlet([1, 1, 1], size=200)
+    >>> y = [rng.choice(["bird", "cat", "dog"], p=row) for row in P]
+    >>> result = er.calibration_test(y, P**2 / (P**2).sum(axis=1, keepdims=True), rng=0)
+    >>> result.pvalue
+    0.001
+    >>> result.table.loc["top label", ["observed", "expected"]].round(2).to_dict()
+    {'observed': 0.63, 'expected': 0.73}
     """
     names = Rows(None, "y_true", "y_prob", "by")
+    check_n_resamples(n_resamples)
+    y_prob, pos_label, several = without_two(
+        y_true, y_prob, names, data=data, classes=classes, pos_label=pos_label
+    )
+    if several:
+        if by is not None:
+            raise InvalidValueError(
+                "goes with labels of two classes. Got groups for more classes instead: test the "
+                "rows of each group by themselves.",
+                parameter="by",
+            )
+        is_one = not isinstance(y_prob, Mapping)
+        each = {"": y_prob} if is_one else y_prob
+        every = {name: open_rows(Rows(None, y_true, P), data, names) for name, P in each.items()}
+        rng = seeded(rng, lambda: seed_of(next(iter(every.values()))))
+        class_test = ClassTest(
+            as_class_statistic("omnibus" if statistic is None else statistic, calibration=True),
+            Draws(n_resamples, fresh_entropy(rng)),
+            names,
+            integer_seed(rng),
+            calibration=True,
+            classes=classes,
+            n_jobs=n_jobs,
+            progress=progress,
+        )
+        of_classes = {}
+        for name, rows in every.items():
+            with of_model(name):
+                of_classes[name] = class_test.run(rows)
+        return of_classes[""] if is_one else table_of_classes(of_classes, "model")
     models, groupings = models_of(y_prob, data), groupings_of(by, data)
     first = y_prob if models is None else next(iter(models.values()))  # all have the same draws
     rng = seeded(rng, lambda: seed_of(open_rows(Rows(None, y_true, first), data, names)))

@@ -15,7 +15,8 @@ from exactregion.engine import (
     statistics_of_many,
 )
 from exactregion.engine.evaluate import WORTH_SORTING, path_order
-from exactregion.engine.incremental import PathSet, SortedUniforms, is_possible
+from exactregion.engine.free import FreeLabels
+from exactregion.engine.incremental import PathSet, is_possible
 from exactregion.features.grid import CandidateFeatures, SharedFeatures
 from exactregion.statistics import (
     Combined,
@@ -76,7 +77,7 @@ def follow(paths, region, theta, statistic=None):
 
 
 def paths_of(region):
-    return PathSet(SortedUniforms(region.fitted_.resampling))
+    return PathSet(FreeLabels(region.fitted_.resampling))
 
 
 # --- bit for bit --------------------------------------------------------------------------------
@@ -350,7 +351,7 @@ def test_cost_counts_from_the_nearest_path():
     at = region.fitted_.prepared.at(candidates)
     before, drawn = paths.cost(candidates.probabilities, at, [0, 1])
     for start in (0, 1):
-        paths.paths.append(incremental.Path(paths.uniforms))
+        paths.paths.append(incremental.Path(paths.free))
         paths._places[start] = candidates.probabilities[start, :: incremental.EVERY]
     after, again = paths.cost(candidates.probabilities, at, [0, 1])
     assert after < before / 5

@@ -82,6 +82,12 @@ def _families() -> dict[str, Family]:
             ("p", "positive_df", "positive_scale", "negative_scale"),
         ),
         "recalibration": (models.Recalibration(), _predicted, one, ("intercept", "slope")),
+        "recalibration-3": (
+            models.Recalibration(degree=3),
+            _predicted,
+            _draw(REAL, REAL, REAL, REAL),
+            ("intercept", "slope", "square", "cube"),
+        ),
         "function": (models.Function(_hill, ("ec50", "slope")), _x, one, ("ec50", "slope")),
         "function-vectorized": (
             models.Function(_hill, ("ec50", "slope"), vectorized=True),

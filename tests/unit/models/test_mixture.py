@@ -16,7 +16,7 @@ THETA = np.array([[0.3, 0.7], [0.5, 1.0], [0.9, 4.0]])
 
 
 def bayes(p, positive, negative):
-    """Equation 8 of the paper, on densities."""
+    """Equation 9 of the paper, as a probability."""
     return p * positive / (p * positive + (1 - p) * negative)
 
 
@@ -119,7 +119,19 @@ def test_inputs_far_from_both_locations(kind, x, scale, log_ratio):
 
 
 @KINDS
-@pytest.mark.parametrize("locations", [(1.0,), 3.0, (0.0, 1.0, 2.0), ("a", "b"), (np.nan, 0.0)])
+@pytest.mark.parametrize(
+    "locations",
+    [
+        (1.0,),
+        3.0,
+        (0.0, 1.0, 2.0),
+        ("a", "b"),
+        (np.nan, 0.0),
+        ((0.0, 1.0), (2.0,)),
+        ((), ()),
+        [[(0.0,)], [(1.0,)]],
+    ],
+)
 def test_locations_that_are_no_pair(kind, locations):
     with pytest.raises(er.ExactRegionError, match="'locations' parameter"):
         kind(locations).probabilities([0.5, 1.0], [0.0])
@@ -323,3 +335,58 @@ def test_names_that_do_not_fit(settings, message):
 def test_shared_as_a_string_is_named_as_such():
     with pytest.raises(er.ExactRegionError, match=r"'shared' parameter .*'scale'"):
         Mixture(stats.norm, stats.norm, shared="scale")
+
+
+# --- several inputs -------------------------------------------------------------------------------
+
+
+@KINDS
+def test_regions_in_the_plane_are_those_of_the_logistic_family(kind):
+    """A location mixture is logistic in its advantage, whatever the number of inputs."""
+    rng = np.random.default_rng(5)
+    model = kind(((1.0, 0.5), (-1.0, 0.0)))
+    t = rng.uniform(-0.4, 0.4, 40)
+    X = np.column_stack([t, 0.25 + 0.1 * t])  # in the order of their advantages
+    y = rng.random(40) < model.probabilities([0.4, 1.2], X)
+    settings = {"statistic": "score", "n_resamples": 19, "confidence_level": 0.9, "rng": 0}
+    region = er.ConfidenceRegion(model, **settings).fit(X, y)
+    linear = er.ConfidenceRegion("logistic", **settings).fit(model.advantage(X), y)
+    for p, scale in THETA:
+        assert region.rank([p, scale]) == linear.rank([logit(p), scale**-model.power])
+
+
+@KINDS
+def test_intervals_in_the_plane_are_proven(kind):
+    rng = np.random.default_rng(5)
+    model = kind(((1.0, 0.5), (-1.0, 0.0)))
+    X = 1.5 * rng.normal(size=(60, 2))
+    y = rng.random(60) < model.probabilities([0.4, 1.2], X)
+    region = er.ConfidenceRegion(model, confidence_level=0.9, n_resamples=19, rng=0).fit(X, y)
+    intervals = region.intervals(joint=True)
+    assert intervals["certified"].all()
+    theta = np.column_stack([rng.random(500), np.exp(rng.normal(size=500))])
+    members = theta[region.contains(theta)]
+    assert len(members) > 5
+    assert (members >= intervals["lower"].to_numpy()).all()
+    assert (members <= intervals["upper"].to_numpy()).all()
+
+
+@KINDS
+def test_columns_and_locations_have_the_same_number(kind):
+    with pytest.raises(InvalidValueError, match="'X' parameter must have 2 columns"):
+        kind(((1, 1), (0, 0))).probabilities([0.5, 1.0], X)
+
+
+@pytest.mark.parametrize("fixed", [{"loc": (1, 2, 3)}, {"loc": ()}, {"loc": [[1, 2]]}])
+def test_fixed_parameters_of_one_length(fixed):
+    with pytest.raises(InvalidValueError, match="one number per column"):
+        Mixture(stats.norm, stats.norm, fixed, {"loc": (0, 0)}, shared=("scale",))
+
+
+def test_gradients_of_a_mixture_in_the_plane():
+    model = Mixture(stats.norm, stats.norm, {"loc": (1, 0)}, {"loc": (0, 0)}, shared=("scale",))
+    er.models.check_model(model, np.random.default_rng(2).normal(size=(15, 2)))
+    twin = GaussianMixture(((1, 0), (0, 0)))
+    X = np.random.default_rng(3).normal(size=(9, 2))
+    found = model.logit_gradient([0.4, 1.3], X)
+    np.testing.assert_allclose(found, twin.logit_gradient([0.4, 1.3], X), rtol=1e-5, atol=1e-7)

@@ -49,7 +49,7 @@ def test_calibration_is_zero_and_one():
 
 def test_names_and_bounds():
     model = Recalibration()
-    assert repr(model) == "Recalibration()"
+    assert repr(model) == "Recalibration(degree=1)"
     assert model.parameter_names == ("intercept", "slope")
     assert model.bounds == ((-np.inf, np.inf),) * 2
     assert model.bind(["p"]) is model
@@ -124,3 +124,44 @@ def test_region_with_predictions_of_zero_and_one():
     fit = er.ConfidenceRegion(Recalibration(), n_resamples=19, rng=0).fit
     assert fit(p, [0, 0, 0, 1, 1, 1]).contains([0.0, 1.0])
     assert not fit(p, [1, 0, 0, 1, 1, 1]).contains([0.0, 1.0])
+
+
+@pytest.mark.parametrize("degree", [2, 3])
+def test_curves_that_bend_are_logistic_regression_on_powers(degree):
+    theta = np.array([[0.0, 1.0, 0.3, -0.1], [-0.5, 2.0, -1.0, 0.2]])[:, : degree + 1]
+    powers = np.column_stack([logit(P) ** power for power in range(1, degree + 1)])
+    model = Recalibration(degree=degree)
+    np.testing.assert_allclose(
+        model.probabilities(theta, P), Logistic().probabilities(theta, powers), rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        model.logit_gradient(theta, P), Logistic().logit_gradient(theta, powers)
+    )
+    assert model.parameter_names == ("intercept", "slope", "square", "cube")[: degree + 1]
+    np.testing.assert_allclose(model.probabilities([0, 1, 0, 0][: degree + 1], P), P)
+
+
+@pytest.mark.parametrize(
+    ("theta", "expected"),
+    [
+        ([3.0, 1.0, 0.0], [0.0, 1.0]),
+        ([3.0, -9.0, 1e-9], [1.0, 1.0]),
+        ([3.0, 1.0, -1.0], [0.0, 0.0]),
+        ([3.0, 0.0, 0.0], [expit(3.0)] * 2),
+        ([0.0, 9.0, 9.0, -1e-9], [1.0, 0.0]),
+    ],
+)
+def test_certain_predictions_go_by_the_highest_power(theta, expected):
+    model = Recalibration(degree=len(theta) - 1)
+    np.testing.assert_array_equal(model.probabilities(theta, [0, 1]), expected)
+
+
+@pytest.mark.parametrize("degree", [0, 4, -1, 1.5, "2", None, True])
+def test_degrees_that_are_none(degree):
+    with pytest.raises(InvalidValueError, match=r"'degree' .*must be 1, 2 or 3.* Got"):
+        Recalibration(degree=degree)
+
+
+def test_large_coefficients_of_powers_are_certainties():
+    P = Recalibration(degree=3).probabilities([0.0, 0.0, 0.0, 1e308], [1e-300, 0.5, 0.999999])
+    np.testing.assert_array_equal(P, [0.0, 0.5, 1.0])

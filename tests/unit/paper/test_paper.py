@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binom, chi2
 
 import exactregion as er
-from exactregion.paper import paper, setting
+from exactregion.paper import figure, paper, setting
 from exactregion.paper.paper import enclosing_box, study
 from exactregion.paper.setting import THRESHOLD, LikelihoodRatio, two_stripes
 
@@ -189,12 +189,13 @@ def test_what_is_not_finite_becomes_null():
     json.dumps(paper.summary(done), allow_nan=False)
 
 
-def test_run_writes_three_whole_files(written):
+def test_run_writes_whole_files(written):
     folder, files, messages = written
-    assert [file.name for file in files] == ["paper.png", "paper.pdf", "paper.json"]
+    assert [file.name for file in files] == list(paper.FILES)
     assert sorted(folder.iterdir()) == sorted(files)
-    assert files[0].read_bytes().startswith(b"\x89PNG")
-    assert files[1].read_bytes().startswith(b"%PDF")
+    starts = {".png": b"\x89PNG", ".pdf": b"%PDF", ".json": b"{"}
+    for file in files:
+        assert file.read_bytes().startswith(starts[file.suffix])
     assert messages[1:] == [setting.TITLES[key] for key in EXACT]
 
 
@@ -205,8 +206,19 @@ def test_empty_and_unbounded_regions_are_drawn(small):
     stripes = type(small.stripes)(p=(0.4, 0.6), scale=(0.8, np.inf))
     regions = {**small.regions, "score": emptied}
     done = type(small)(**{**vars(small), "regions": regions, "stripes": stripes})
-    drawn = paper.draw(done)
+    drawn = figure.draw_extended(done)
     assert len(drawn.subfigs[0].axes) == len(EXACT) + 1
+
+
+def test_the_papers_figure_has_its_four_panels_and_is_dark_where_ranks_are_low(small):
+    *panels, bar = figure.draw_paper(small).axes
+    assert [panel.get_title()[:3] for panel in panels] == ["(a)", "(b)", "(c)", "(d)"]
+    for panel, key in zip(panels, figure.PAPER_PANELS, strict=False):
+        (image,) = panel.collections[:1]
+        assert np.array_equal(np.ravel(image.get_array()), small.regions[key].ranks.ranks.T.ravel())
+        low, high = (image.cmap(image.norm(rank))[:3] for rank in (1, small.m))
+        assert sum(low) < sum(high)
+    assert bar.get_xlabel().endswith("rank ≤ 18")
 
 
 def test_importing_the_experiment_loads_no_matplotlib():
@@ -219,7 +231,8 @@ def test_figure_leaves_global_settings_alone(small):
     import matplotlib as mpl
 
     before = dict(mpl.rcParams)
-    paper.draw(small)
+    figure.draw_paper(small)
+    figure.draw_extended(small)
     assert dict(mpl.rcParams) == before
 
 

@@ -83,6 +83,14 @@ def test_a_belt_that_is_empty():
     belt = belt_of((p > 0.33) & (p < 0.66), p, statistic="discrepancy")
     assert belt.status == "empty"
     assert "No logistic recalibration" in wording.answer_of_belt(belt)
+    assert wording.answer_of_belt(belt).endswith("--degree 2 on the command line.")
+
+
+def test_a_belt_that_bends():
+    belt = belt_of(Y, P, degree=2, certify=False)
+    assert "if that curve is a quadratic recalibration" in wording.guarantee_of_belt(belt)
+    assert "--degree" not in wording.answer_of_belt(belt)
+    assert "square" in wording.belt_text(belt)
 
 
 def test_regions():

@@ -83,3 +83,18 @@ def test_an_empty_belt_has_a_page_without_a_belt():
     assert columns(plots(page)["belt"], "VArea") == []
     assert "there is no belt to draw" in page.sections[0].parts[1].texts[0]
     assert [pointer.plot for pointer in page.figures[0].pointers] == ["histogram"]
+
+
+def test_a_belt_that_bends_says_so():
+    p = np.linspace(0.05, 0.95, 40)
+    y = np.random.default_rng(0).random(40) < p
+    belt = er.calibration_belt(y, p, degree=2, n_resamples=39, rng=0)
+    page = page_of_belt(belt)
+    assert "degree=2, confidence_level=0.95" in page.code
+    assert "expit(intercept + slope · logit p + square · (logit p)²)" in page.assumptions[-1]
+    table = page.sections[0].parts[2]
+    assert table.caption.startswith("Quadratic recalibration")
+    assert [row[0] for row in table.rows] == ["intercept", "slope", "square"]
+    display = er.plotting.BeltDisplay.from_belt(belt)
+    labels = display.ax_.get_legend_handles_labels()[1]
+    assert "95% belt of degree 2, simultaneous" in labels

@@ -74,6 +74,8 @@ STATISTICS = [
     statistics.Discrepancy(kernels.Precomputed(GRAM.tolist())),
     statistics.Embedding(kernels.Matern(nu=2.5)),
     statistics.Embedding(kernels.Poisson(0.3)),
+    statistics.Embedding(kernels.Polynomial(3, 0.5)),
+    statistics.Neighborhood(k=3, measure="monte_carlo", nodes=40, seed=5),
     statistics.Embedding(kernels.Gaussian()),
     statistics.Neighborhood(k=np.int64(4)),
     statistics.Neighborhood(
@@ -114,6 +116,7 @@ MODELS = [
         np.column_stack([THETAS[:, :2], np.linspace(0, 0.1, 40)]),
     ),
     (models.Recalibration(), 1 / (1 + np.exp(-X[:, 0])), THETAS[:, :2]),
+    (models.Recalibration(degree=2), 1 / (1 + np.exp(-X[:, 0])), THETAS),
 ]
 
 

@@ -262,6 +262,26 @@ def test_looks_at_chunks_add_up():
         (FRAME.assign(Y=1), {"y": pd.Series(Y, name="y")}, "must not have the outcome as a column"),
         (FRAME.assign(died=np.where(Y, "yes", "no")), {}, "'died = (yes|no)' instead, which"),
         ({"ill": Y == 1}, {}, "'ill' instead, which has all positive outcomes"),
+        (
+            FRAME.assign(both=[f"{sex}{y}" for sex, y in zip(FRAME["sex"], Y, strict=True)]),
+            {},
+            "Got column 'both' instead, each of whose values has positive outcomes alone",
+        ),
+        (["sex", "y"], {"data": FRAME.assign(p=P, y=Y), "p": "p", "y": "y"}, "the outcome as a c"),
+        (
+            pd.DataFrame({"id": pd.Categorical(np.arange(100_000).astype(str))}),
+            {"p": np.full(100_000, 0.5), "y": np.arange(100_000) % 2},
+            "at most 1,000 different values.* put its values into groups first",
+        ),
+        ({"nobody": np.zeros(600)}, {}, "must have at least one segment with outcomes"),
+        (np.ones((600, 0)), {}, r"and at least one. Got \(600, 0\)"),
+        (np.ones((2, 600)), {}, "must have the same number of rows. Got 2 and 600"),
+        (FRAME.assign(tags=[["a"]] * 600), {}, "column 'tags' of list"),
+        (
+            pd.DataFrame({"a": ["1 and b = 2", "1"] * 300, "b": ["2", "2", "3"] * 200}),
+            {},
+            "'a = 1 and b = 2' more than once",
+        ),
         (FRAME.assign(id=np.arange(600).astype(str)), {"min_rows": 300}, None),
         (
             pd.DataFrame({"id": np.arange(1001).astype(str)}),
@@ -306,6 +326,31 @@ def test_what_is_refused(segments, options, message):
         return
     with pytest.raises(er.ExactRegionError, match=message):
         run(segments, **options)
+
+
+def test_values_of_one_row_each_are_not_taken_for_the_outcome():
+    ids = pd.DataFrame({"id": np.arange(600).astype(str)})
+    assert len(run(ids, min_rows=1).table) == 601
+
+
+def test_empty_segments_are_left_out_and_those_of_one_row_are_tested():
+    result = run({"nobody": np.zeros(600), "one": np.arange(600) == 3, "f": FRAME["sex"] == "f"})
+    assert set(result.table.index) == {"all rows", "one", "f"}
+    assert result.left_out == 1
+    assert result.table.loc["one", "n"] == 1
+    assert result.table.loc["one", "pvalue_adjusted"] > 0.05
+    rare = FRAME.assign(site=np.where(np.arange(600) == 3, "x", "z"))
+    assert not any("site = x" in name for name in run(rare).table.index)
+    assert "site = x" in run(rare, min_rows=1, depth=1).table.index
+
+
+@pytest.mark.parametrize(
+    "values", [["a", None, "b"], [1.5, np.nan, 2.0], [True, None, False]], ids=str
+)
+def test_missing_values_are_a_segment_of_their_own(values):
+    result = run(pd.DataFrame({"x": pd.array(values * 200)}))
+    assert result.table.loc["x is missing", "n"] == 200
+    assert len(result.table) == 4
 
 
 def test_one_row_and_many_columns():

@@ -101,8 +101,6 @@ def test_one_or_more_of_the_models_that_are_right_is_rejected_seldom():
         ({1: P}, InvalidTypeError, r"must have text as names of models. Got 1"),
         ({"a": P, "b": 100 * P}, InvalidValueError, r"y_prob\['b'\].* 0 and 1.*divide them by 100"),
         ({"a": P, "b": P[:3]}, InvalidValueError, r"same number of rows"),
-        (pd.DataFrame({0: 1 - P, 1: P}), InvalidValueError, r"add up to 1.*such as y_prob\[1\]"),
-        (np.column_stack([1 - P, P]), InvalidValueError, r"Got \(60, 2\).*column \[:, 1\]"),
         (100 * P, InvalidValueError, r"If these are percentages, divide them by 100"),
     ],
 )
@@ -110,6 +108,23 @@ def test_what_are_no_models(models, error, message):
     for function in (er.calibration_test, er.calibration_belt):
         with pytest.raises(error, match=message):
             function(Y, models, n_resamples=19, rng=0)
+
+
+@pytest.mark.parametrize(
+    ("both", "message"),
+    [
+        (pd.DataFrame({0: 1 - P, 1: P}), r"add up to 1.*such as y_prob\[1\]"),
+        (np.column_stack([1 - P, P]), r"Got \(60, 2\).*column \[:, 1\]"),
+    ],
+)
+def test_two_columns_of_classes_are_one_model(both, message):
+    """A test takes them as what they are; a belt is one of the positive class."""
+    settings = {"n_resamples": 19, "rng": 0}
+    assert (
+        er.calibration_test(Y, both, **settings).rank == er.calibration_test(Y, P, **settings).rank
+    )
+    with pytest.raises(InvalidValueError, match=message):
+        er.calibration_belt(Y, both, **settings)
 
 
 def test_a_column_is_named_once():

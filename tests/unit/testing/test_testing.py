@@ -157,7 +157,7 @@ def test_what_is_no_probability_is_named_by_the_rows_of_the_user(bad, message):
     [
         (P[:5], InvalidValueError, r"'candidate'.*shape \(40,\). Got \(5,\)"),
         (
-            np.column_stack([1 - P, P]),
+            lambda X: np.column_stack([1 - P, P]),
             InvalidValueError,
             r"'candidate'.*Got \(40, 2\).*\[:, 1",
         ),
@@ -295,7 +295,7 @@ def test_calibration_of_counts_and_of_text():
         (np.where(np.arange(40) == 6, np.nan, P), "row.* 6"),
         (np.where(np.arange(40) == 6, 1.5, P), "row.* 6"),
         (P[:7], "Got .*7"),
-        (np.column_stack([P, P]), r"shape \(n,\).*Got \(40, 2\)"),
+        (np.column_stack([P, P]), r"rows that add up to 1.*40 such"),
         (["high"] * 40, "number|probabilit"),
     ],
 )

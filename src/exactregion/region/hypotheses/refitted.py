@@ -219,11 +219,8 @@ def _ends(
     domain = domain_along(fitted, window)
     if domain is None:
         return None
-    ranks = fitted.rank_function()
-    rule = Enclosure(fitted, window, joint)
     ends = proven_ends(
-        [rule],
-        lambda z: joint.holds(ranks(window.theta(z))[0]),
+        [Enclosure(fitted, window, joint)],
         domain,
         RatiosInWindow(np.zeros(1), np.eye(1), None),
         np.full(2, -np.inf),

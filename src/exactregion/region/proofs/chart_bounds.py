@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from exactregion._typing import BoolArray, FloatArray
+from exactregion._typing import FloatArray
 from exactregion.models.linear import predictor_bounds
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.proofs.charts import Chart, charts_of
@@ -155,7 +155,6 @@ def ends_in_charts(
     Parameters and the result are as for `proven_ends`; what stands for the length of an interval
     without an end comes with it.
     """
-    ranks, accepted = fitted.rank_function(), fitted.accepted
     charts: Any = charts_of(fitted)
     length = np.ones(len(numbers))
     if isinstance(numbers, LinearRatios):
@@ -165,23 +164,16 @@ def ends_in_charts(
     def over(rule: FromProbabilities, known: FloatArray) -> ProvenEnds:
         chart = rule.chart
 
-        def is_member(t: FloatArray) -> BoolArray:
-            theta = chart.theta(t)
-            usable = fitted.is_defined(theta)
-            usable[usable] = accepted.holds(ranks(theta[usable])[0])
-            return usable
-
         in_chart: OverBoxes
         if isinstance(numbers, LogitsAt):
             in_chart = _LogitsInChart(numbers, chart)
         else:
             in_chart = _NumbersInChart(numbers, chart, length)
         return proven_ends(
-            [rule], is_member, Span(*chart.box), in_chart, known,
-            tolerance=tolerance, budget=budget,
-        )  # fmt: skip
+            [rule], Span(*chart.box), in_chart, known, tolerance=tolerance, budget=budget
+        )
 
-    rule = FromProbabilities(fitted, charts[0], accepted)
+    rule = FromProbabilities(fitted, charts[0], fitted.accepted)
     found: list[ProvenEnds] = []
     while len(found) < len(charts):
         rule = rule.on(charts[len(found)])
@@ -201,4 +193,5 @@ def _joined(found: Sequence[ProvenEnds]) -> ProvenEnds:
         all(ends.is_empty for ends in found),
         sum(ends.boxes for ends in found),
         sum(ends.seconds for ends in found),
+        found[-1].left,
     )

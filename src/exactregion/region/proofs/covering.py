@@ -8,14 +8,13 @@ farthest corner of a box. What is said of one number does not depend on which ot
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from exactregion._typing import FloatArray
+from exactregion._typing import BoolArray, FloatArray
 from exactregion.region.fitted import FittedRegion
-from exactregion.region.proofs.enclosure import Enclosure
-from exactregion.region.proofs.paving import BoxesLeft, Domain, proven_ends
+from exactregion.region.proofs.paving import Domain, proven_ends, rule_over
 from exactregion.region.ratios import LinearRatios, RatiosInWindow
 from exactregion.region.search.ends import Bounds
 from exactregion.region.search.outline import outline_of
@@ -34,19 +33,21 @@ class Covering:
     """Boxes in the coordinates of a window that hold all members, and coordinates of members."""
 
     window: Window
-    boxes: BoxesLeft
+    centre: FloatArray  # (k, d)
+    half: FloatArray  # (k, d)
+    inside: BoolArray  # (k,): which of them hold members only
+    members: FloatArray  # (j, d)
     evaluations: int
     seconds: float
 
     def bounds(self, numbers: LinearRatios, *, widest_gap: float) -> Bounds:
         """Bound linear numbers, certified where a member is this close as a share of the length."""
         started = time.perf_counter()
-        boxes = self.boxes
-        if not len(boxes.centre):
+        if not len(self.centre):
             return Bounds.empty(len(numbers), certified=True)
         within = numbers.in_window(self.window)
-        top = within.top(boxes.centre, boxes.half)
-        known = np.vstack([within.at(boxes.members), top[boxes.inside]])
+        top = within.top(self.centre, self.half)
+        known = np.vstack([within.at(self.members), top[self.inside]])
         bound, value = top.max(axis=0).reshape(-1, 2), known.max(axis=0, initial=-np.inf)
         value = value.reshape(-1, 2)
         gaps = np.where(np.isfinite(value), bound - value, np.inf)
@@ -75,19 +76,24 @@ def _cover(fitted: FittedRegion, domain: Domain, tolerance: float, budget: float
     window, outline = domain.window, outline_of(fitted)
     numbers = RatiosInWindow(*_directions(len(domain.centre)), None)
     members = window.coordinates(outline.window.theta(outline.members()))
-    ranks = fitted.rank_function()
     ends = proven_ends(
-        [Enclosure(fitted, window, fitted.accepted)],
-        lambda z: fitted.accepted.holds(ranks(window.theta(z))[0]),
+        [rule_over(fitted, domain, fitted.accepted)],
         domain,
         numbers,
         numbers.at(members).max(axis=0, initial=-np.inf),
         tolerance=tolerance,
         budget=budget,
     )
-    assert ends.left is not None
-    boxes = replace(ends.left, members=np.vstack([members, ends.left.members]))
-    return Covering(window, boxes, ends.boxes, ends.seconds)
+    left = ends.left
+    return Covering(
+        window,
+        left.boxes.centre,
+        left.boxes.half,
+        left.inside,
+        np.vstack([members, left.members]),
+        ends.boxes,
+        ends.seconds,
+    )
 
 
 def _directions(d: int) -> tuple[FloatArray, FloatArray]:

@@ -25,8 +25,11 @@ number. Columns are those that the engines use, already rounded, so that equal p
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Protocol
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -39,13 +42,19 @@ from exactregion.region.proofs.parts import PartsOverBoxes
 from exactregion.region.ratios import LinearRatios
 from exactregion.region.window import Window
 
-__all__ = ["ABOVE", "BELOW", "OVERHEAD", "Boxes", "Enclosure", "RankBounds"]
+if TYPE_CHECKING:
+    from exactregion.region.proofs.cells import Cells
+
+__all__ = ["ABOVE", "BELOW", "NO_CELL", "OVERHEAD", "Boxes", "Enclosure", "RankBounds"]
 
 BELOW, ABOVE = -1, 1
 """Verdicts about an alternative: Z below or above the original's all over the box; 0 is neither."""
 
 OVERHEAD = 100
 """What an alternative costs in a box beside its labels, in comparisons of labels."""
+
+NO_CELL = -1
+"""The cell of boxes without one, in which all labels are looked at; see `proofs.cells`."""
 
 BOX_WORK, LABEL_WORK = 3000, 50
 """What a box costs beside its alternatives, and what each label adds to it, in the same unit."""
@@ -56,18 +65,38 @@ class Boxes:
     """Boxes of coordinates z, centre ± half (B, d).
 
     For each rule they carry its verdicts about the alternatives (B, M), since those of a box hold
-    in its parts.
+    in its parts, and the cells that they are in (B,).
     """
 
     centre: FloatArray
     half: FloatArray
     verdicts: list[Any]
+    cells: list[Any] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if not self.cells:
+            self.cells.extend(np.full(len(self), NO_CELL) for _ in self.verdicts)
 
     def __len__(self) -> int:
         return len(self.centre)
 
     def __getitem__(self, which: Any) -> Boxes:
-        return Boxes(self.centre[which], self.half[which], [rule[which] for rule in self.verdicts])
+        return Boxes(
+            self.centre[which],
+            self.half[which],
+            [rule[which] for rule in self.verdicts],
+            [rule[which] for rule in self.cells],
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[Boxes]) -> Boxes:
+        """Put boxes together."""
+        return cls(
+            np.concatenate([part.centre for part in parts]),
+            np.concatenate([part.half for part in parts]),
+            [np.concatenate(each) for each in zip(*(p.verdicts for p in parts), strict=True)],
+            [np.concatenate(each) for each in zip(*(p.cells for p in parts), strict=True)],
+        )
 
     def halves(self, across: IntArray | None = None) -> Boxes:
         """Cut each box in two across one of its sides (B,), by default the longest."""
@@ -81,6 +110,7 @@ class Boxes:
             np.concatenate([self.centre - step, self.centre + step]),
             np.concatenate([half, half]),
             [np.concatenate([rule, rule]) for rule in self.verdicts],
+            [np.concatenate([rule, rule]) for rule in self.cells],
         )
 
 
@@ -102,6 +132,9 @@ class RankBounds(Protocol):
     def widest(self, boxes: Boxes) -> IntArray | None:
         """Return across which sides boxes are best cut (B,); None for the longest."""
 
+    def without_unused(self, cell: IntArray) -> IntArray | None:
+        """Drop cells that no box is in (B,); return new numbers of old ones if any was."""
+
 
 class Enclosure:
     """Bounds of the rank by one statistic over boxes in the coordinates of a window.
@@ -122,6 +155,20 @@ class Enclosure:
         self.undecided = np.zeros(self.M, dtype=np.int64)
         self.work = 0
 
+    @cached_property
+    def cells(self) -> Cells:
+        """Known sums in larger boxes."""
+        from exactregion.region.proofs.cells import Cells  # Numba is slow to import
+
+        return Cells(self.inputs.draws)
+
+    def continued(self, accepted: AcceptedRanks) -> Enclosure:
+        """Return the same for other accepted ranks, with the cells and the order found so far."""
+        other = copy.copy(self)
+        other.accepted, other.work = accepted, 0
+        other.undecided, other.cells = self.undecided.copy(), self.cells.copy()
+        return other
+
     def ranks(
         self, boxes: Boxes, index: int, *, complete: bool = False
     ) -> tuple[IntArray, IntArray]:
@@ -136,7 +183,7 @@ class Enclosure:
         # far out numbers overflow; what is not a number decides nothing
         with np.errstate(all="ignore"):
             bounds = PartsOverBoxes(self.inputs, boxes.centre, boxes.half)
-            labels = bounds.labels()
+            packed = bounds.packed()
         verdicts = boxes.verdicts[index]
         self.work += len(boxes) * (BOX_WORK + LABEL_WORK * len(self.inputs.row))
         self.work += judge(
@@ -144,13 +191,15 @@ class Enclosure:
             np.argsort(-self.undecided, kind="stable"),
             self.undecided,
             self.M if complete or self.accepted.low > 1 else self.M - self.accepted.high,
+            self.accepted.high,
             self.inputs.draws,
-            labels,
-            bounds.matrix,
-            bounds.scalar,
-            boxes.half,
-            bounds.near,
+            packed,
+            boxes.cells[index],
+            self.cells.arrays,
         )
+        is_open = (verdicts == BELOW).sum(axis=1) < self.accepted.high
+        has_width = boxes.half.any(axis=1)
+        self.cells.add(is_open & has_width, boxes.cells[index], verdicts, packed.rows)
         lowest, highest = 1 + (verdicts == BELOW).sum(axis=1), 1 + (verdicts != ABOVE).sum(axis=1)
         last = self.M + 1
         # such an outcome gives the last rank: all over a box, or in a part of it
@@ -161,6 +210,10 @@ class Enclosure:
     def widest(self, boxes: Boxes) -> IntArray | None:
         """Return across which sides boxes are best cut (B,); None for the longest."""
         return None
+
+    def without_unused(self, cell: IntArray) -> IntArray | None:
+        """Drop cells that no box is in (B,); return new numbers of old ones if any was."""
+        return self.cells.without_unused(cell)
 
     def _is_impossible(self, p: FloatArray, q: FloatArray, margin: float) -> BoolArray:
         """Return where an observed outcome is impossible for these p and 1 - p.

@@ -219,3 +219,6 @@ class FromProbabilities:
                 (np.arcsin(np.sqrt(high)) - np.arcsin(np.sqrt(low))) @ np.sqrt(self.trials)
             )
         return np.asarray(np.argmin(widths, axis=0))
+
+    def without_unused(self, cell: IntArray) -> None:
+        """Boxes have no cells here."""

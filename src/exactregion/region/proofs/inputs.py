@@ -90,8 +90,10 @@ class Labels(NamedTuple):
     wins_ties: Any  # (M,): whether the alternative counts as below the original where Z is equal
     matrix: Any  # (k, s): columns of the part that is measured by a matrix
     scalar: Any  # (k, r): columns of the part that is measured by a number
+    columns: Any  # (k, s + r): both
+    by_column: Any  # (s + r, k)
     matrix_columns: Any  # (s, k)
-    scalar_columns: Any  # (r, k)
+    scalar_sizes: Any  # (k,): lengths of the columns
     moved_columns: Any  # (d · s, k): those of the matrix times the slopes of η
     group: Any  # (k,): equal for labels whose columns are equal for every θ
 
@@ -189,14 +191,14 @@ class ProofInputs:
         self.row = row
         matrix, scalar = self.matrix[row], self.scalar[row]
         moved = self.moved_matrix.reshape(len(trials), -1)[row]
-        columns = [np.ascontiguousarray(each.T) for each in (matrix, scalar, moved)]
+        columns = np.hstack([matrix, scalar])
+        by_column, matrix_columns, moved_columns = (
+            np.ascontiguousarray(each.T) for each in (columns, matrix, moved)
+        )
         group = np.unique(self.matrix, axis=0, return_inverse=True)[1].ravel()[row]
-        first = U, observed.astype(np.float64), wins_ties, matrix, scalar
-        return Labels(*first, columns[0], columns[1], columns[2], group)
-
-    def per_label(self, values: FloatArray) -> FloatArray:
-        """Repeat numbers per row (…, n) for each label of the row: (…, k)."""
-        return np.ascontiguousarray(values[..., self.row])
+        first = U, observed.astype(np.float64), wins_ties, matrix, scalar, columns, by_column
+        sizes = np.linalg.norm(scalar, axis=1)
+        return Labels(*first, matrix_columns, sizes, moved_columns, group)
 
     def logits(self, eta: FloatArray) -> FloatArray:
         """Return the logits at linear predictors η."""

@@ -25,8 +25,31 @@ from exactregion.region.proofs.metrics import (
     sizes_of_rows,
     sizes_of_vectors,
 )
+from exactregion.region.proofs.packed import (
+    DRIFT,
+    FREE,
+    HALF,
+    IS_EXACT,
+    IS_NEAR,
+    LIMIT,
+    LINEAR,
+    METRIC,
+    NORM,
+    ORIGINAL,
+    PER_SQUARE,
+    RESIDUAL,
+    SCALAR_DRIFT,
+    SCALAR_FREE,
+    SCALAR_METRIC,
+    SCALAR_PER_SQUARE,
+    SCALAR_UPPER,
+    SIZE,
+    SLOPES,
+    UPPER,
+    PackedBoxes,
+)
 
-__all__ = ["FreeLabels", "MatrixPart", "PartsOverBoxes", "ScalarPart"]
+__all__ = ["MatrixPart", "PartsOverBoxes", "ScalarPart"]
 
 MAX_CHANGE = 0.5
 """The expansion of the inverse information is used where its first term is at most this."""
@@ -38,18 +61,6 @@ the floor of `engine.information`, 1e-12, is out of play all over a box."""
 LABEL_ERROR = 1e-11
 """Relative error of the thresholds of counts, which are quantiles of beta distributions here and
 tail probabilities where labels are drawn, and of probabilities that are computed by their logit."""
-
-
-class FreeLabels(NamedTuple):
-    """Bounds of the probability of each label, and what the far test needs, for B boxes."""
-
-    low: Any  # (B, k)
-    high: Any  # (B, k)
-    odds_low: Any  # (B, k): largest (1 - p)² / (p (1 - p)) of a success
-    odds_high: Any  # (B, k): the same of a failure
-    limit: Any  # (B,): sums of them below this put an alternative below the original
-    original: Any  # (B,): lower bound of Z of the original, or 0
-    are_exact: Any  # (B,): whether points are the same to the last bit as those of the engines
 
 
 class MatrixPart(NamedTuple):
@@ -66,14 +77,7 @@ class MatrixPart(NamedTuple):
     residual: Any  # (B, s): of the original, at the centre
     drift: Any  # (B,): how far residuals move over the box, by the larger metric
     size: Any  # (B,): of the residual
-    row_sizes: Any  # (B, k): largest sizes of the columns over the box, in the norm
-    upper_sizes: Any  # (B, k): the same by the larger metric
-    # where columns depend on θ, else of shape (0, k):
-    gain: Any  # (B, k): g at the centre
-    gain_slope: Any  # (B, k): its slope in η
-    rest: Any  # (B, k): sizes of what both leave out
-    upper_move: Any  # (B, k): how far columns move, by the larger metric
-    move: Any  # (B, k): the same in the norm
+    columns: Any  # arrays (B, n) for `packed`: sizes, and how columns move that depend on θ
 
 
 class ScalarPart(NamedTuple):
@@ -83,7 +87,6 @@ class ScalarPart(NamedTuple):
     metric_slopes: Any  # (B, d)
     linear: Any  # (B, r)
     linear_slopes: Any  # (B, d, r)
-    row_sizes: Any  # (k,): lengths of the columns
     curvature: Any  # (B, 3)
     free_factor: Any  # (B, 2)
     upper: Any  # (B,)
@@ -116,36 +119,52 @@ class PartsOverBoxes:
         self.matrix = self._bound_matrix()
         self.scalar = self._bound_scalar()
 
-    def labels(self) -> FreeLabels:
-        """Bound the probabilities of the labels, and Pearson's statistic."""
-        rule, rows = self.rule, self.rows
+    def packed(self) -> PackedBoxes:
+        """Return all of it, and bounds of the probabilities of labels, for compiled loops."""
+        rule, rows, matrix, scalar = self.rule, self.rows, self.matrix, self.scalar
         slack = LABEL_ERROR if rule.is_counts or rule.link is not None else 1e-15
-        limit = self._pearson_limit()
-        with np.errstate(divide="ignore", over="ignore"):
-            odds_low, odds_high = (
-                rows.q_low / rows.p_low,
-                rows.p_high / rows.q_high,
-            )
         low = rows.p_low - slack * np.minimum(rows.p_low, rows.q_low)
         high = rows.p_high + slack * np.minimum(rows.p_high, rows.q_high) + 1e-16
-        return FreeLabels(
-            rule.per_label(np.maximum(low, 0.0)),
-            rule.per_label(np.minimum(high, 1.0)),
-            rule.per_label(_with_rounding(odds_low, rows.q_low)),
-            rule.per_label(_with_rounding(odds_high, rows.p_high)),
-            limit,
-            self.original,
-            ~rows.has_certainties,
-        )
+        with np.errstate(divide="ignore", over="ignore"):
+            odds_low, odds_high = rows.q_low / rows.p_low, rows.p_high / rows.q_high
+        per_row = [
+            np.maximum(low, 0.0),
+            np.minimum(high, 1.0),
+            _with_rounding(odds_low, rows.q_low),
+            _with_rounding(odds_high, rows.p_high),
+            *matrix.columns,
+        ]
+        (B, d), s = self.half.shape, rule.matrix.shape[1]
+        by_label = np.empty((B, len(per_row), len(rule.row)))
+        for index, values in enumerate(per_row):
+            by_label[:, index] = values[:, rule.row] if rule.is_counts else values
+        numbers = np.empty((B, HALF + 2 * d))
+        numbers[:, ORIGINAL], numbers[:, LIMIT] = self.original, self._pearson_limit()
+        numbers[:, IS_NEAR], numbers[:, IS_EXACT] = self.near, ~rows.has_certainties
+        numbers[:, PER_SQUARE:FREE], numbers[:, FREE:DRIFT] = matrix.curvature, matrix.free_factor
+        numbers[:, DRIFT], numbers[:, SIZE] = matrix.drift, matrix.size
+        numbers[:, SCALAR_METRIC], numbers[:, SCALAR_UPPER] = scalar.metric, scalar.upper
+        numbers[:, SCALAR_PER_SQUARE:SCALAR_FREE] = scalar.curvature[:, :2]
+        numbers[:, SCALAR_FREE:SCALAR_DRIFT] = scalar.free_factor
+        numbers[:, SCALAR_DRIFT] = scalar.drift
+        numbers[:, HALF : HALF + d], numbers[:, HALF + d :] = self.half, scalar.metric_slopes
+        forms = np.empty((B, 3 + d, s, s))
+        forms[:, NORM], forms[:, METRIC], forms[:, UPPER] = matrix.norm, matrix.metric, matrix.upper
+        forms[:, SLOPES + 1 :] = matrix.metric_slopes
+        lines = np.empty((B, 2 + d, s + rule.scalar.shape[1]))
+        for part, at in ((matrix, np.s_[:s]), (scalar, np.s_[s:])):
+            lines[:, LINEAR, at], lines[:, RESIDUAL, at] = part.linear, part.residual
+            lines[:, SLOPES:, at] = part.linear_slopes
+        return PackedBoxes(by_label, numbers, forms, lines)
 
     def _bound_matrix(self) -> MatrixPart:
         rule, rows, half = self.rule, self.rows, self.half
         if not rule.matrix.shape[1]:
-            B, d, k, zero = *half.shape, len(rule.row), np.zeros
+            (B, d), n, zero = half.shape, len(rule.trials), np.zeros
             return MatrixPart(
                 zero((B, 0, 0)), zero((B, d, 0, 0)), zero((B, 0)), zero((B, d, 0)), zero((B, 0, 0)),
                 zero((B, 3)), zero((B, 2)), zero((B, 0, 0)), zero((B, 0)), zero(B), zero(B),
-                zero((B, k)), zero((B, k)), *[zero((0, k))] * 5,
+                [zero((B, n))] * 2,
             )  # fmt: skip
         weight = rule.matrix_weight
         self._bound_units()
@@ -197,7 +216,7 @@ class PartsOverBoxes:
         own = self._own_columns(sizes, unit_size, upper, upper_sizes)
         return MatrixPart(
             metric, metric_slopes, linear, linear_slopes, norm, curvature, free_factor, upper,
-            residual, drift, size, *own,
+            residual, drift, size, own,
         )  # fmt: skip
 
     def _own_columns(
@@ -206,11 +225,10 @@ class PartsOverBoxes:
         """Return sizes of the columns, and how they move where they depend on θ."""
         rule, gain = self.rule, self.rows.gain
         if rule.link is None:
-            none = np.zeros((0, len(rule.row)))
-            return [*map(rule.per_label, (sizes, upper_sizes)), *[none] * 5]
+            return [sizes, upper_sizes]
         unit, upper_unit = unit_size[:, None], size_of_error(self.unit / 2, upper)[:, None]
         moved = gain.first + gain.rest
-        per_row = (
+        return [
             gain.largest * sizes + unit,
             gain.largest * upper_sizes + upper_unit,
             gain.value,
@@ -218,8 +236,7 @@ class PartsOverBoxes:
             gain.rest * sizes + unit,
             moved * upper_sizes + upper_unit,
             moved * sizes + unit,
-        )
-        return [rule.per_label(each) for each in per_row]
+        ]
 
     def _bound_units(self) -> None:
         """Bound the grid of the columns, and what its rounding adds to centres: shape (B, s)."""
@@ -273,8 +290,8 @@ class PartsOverBoxes:
         linear_slopes = linear_slopes + 2 * metric[:, None, None] * residual_slopes
         scale = metric[:, None]
         return ScalarPart(
-            metric, metric_slopes, linear, linear_slopes, rule.per_label(sizes), scale * curvature,
-            scale * free_factor, upper, residual, drift,
+            metric, metric_slopes, linear, linear_slopes, scale * curvature, scale * free_factor,
+            upper, residual, drift,
         )  # fmt: skip
 
     def _larger_metric(self, slopes: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -9,7 +9,7 @@ them; for a paving of the whole region until little of it is open.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -21,9 +21,10 @@ from exactregion._typing import BoolArray, FloatArray
 from exactregion.engine.progress import advance
 from exactregion.ranking import AcceptedRanks
 from exactregion.region.fitted import FittedRegion
-from exactregion.region.proofs.enclosure import BELOW, Boxes, Enclosure, RankBounds
+from exactregion.region.proofs.enclosure import BELOW, NO_CELL, Boxes, Enclosure, RankBounds
 from exactregion.region.proofs.inputs import certain_predictors
-from exactregion.region.ratios import OverBoxes, RatiosInWindow
+from exactregion.region.ratios import LinearRatios, OverBoxes, RatiosInWindow
+from exactregion.region.search.outline import outline_of
 from exactregion.region.window import Window, likely_parameters, window_at
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "domain_of",
     "pave",
     "proven_ends",
+    "rule_over",
 ]
 
 CHUNK = 256
@@ -58,6 +60,7 @@ PATIENCE, LEAST_PROGRESS = 5e8, 0.95
 asked to; and the share to which the excess of bounds over members has to shrink for splitting to
 go on."""
 
+
 DOMAIN_GAP, DOMAIN_BUDGET = 0.3, 3e8
 """How close the domain is to members, as a share of its width, and the work that may be spent on
 it: a closer one costs more than the sets within it save."""
@@ -65,13 +68,9 @@ it: a closer one costs more than the sets within it save."""
 
 @dataclass(frozen=True, eq=False)
 class BoxesLeft:
-    """Boxes with these centres and half widths (k, d), and members that were found (j, d).
+    """Boxes, which of them hold members only (k,), and members that were found (j, d)."""
 
-    Those that are `inside` hold members only.
-    """
-
-    centre: FloatArray
-    half: FloatArray
+    boxes: Boxes
     inside: BoolArray
     members: FloatArray
 
@@ -89,7 +88,7 @@ class ProvenEnds:
     is_empty: bool
     boxes: int
     seconds: float
-    left: BoxesLeft | None = None
+    left: BoxesLeft
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,12 +96,15 @@ class Domain:
     """A box in the coordinates of a window, centre ± half (d,), that all members lie in.
 
     They are members of every set of which a θ with the last rank is not a member: of the region,
-    and of the sets of focused intervals.
+    and of the sets of focused intervals. Where it was found by splitting, `boxes` are those that
+    are left, with the verdicts of `rule` about them: proofs go on from there.
     """
 
     window: Window
     centre: FloatArray
     half: FloatArray
+    boxes: Boxes | None = None
+    rule: Enclosure | None = None
 
 
 class Span(NamedTuple):
@@ -155,21 +157,22 @@ def _find_domain(fitted: FittedRegion) -> Domain | None:
     if first is None:
         return None
     window, d = first.window, len(first.half)
-    accepted = AcceptedRanks(m, 1, m - 1)
-    ranks = fitted.rank_function()
+    rule = Enclosure(fitted, window, AcceptedRanks(m, 1, m - 1))
+    numbers = RatiosInWindow(np.zeros(d), np.eye(d), None)
+    outline = outline_of(fitted)
+    members = window.coordinates(outline.window.theta(outline.members()))
     ends = proven_ends(
-        [Enclosure(fitted, window, accepted)],
-        lambda z: accepted.holds(ranks(window.theta(z))[0]),
+        [rule],
         first,
-        RatiosInWindow(np.zeros(d), np.eye(d), None),
-        np.full(2 * d, -np.inf),
+        numbers,
+        numbers.at(members).max(axis=0, initial=-np.inf),
         tolerance=DOMAIN_GAP,
         budget=DOMAIN_BUDGET,
     )
     if ends.is_empty:
         return Domain(window, np.zeros(d), np.zeros(d))
     high, low = ends.bound.reshape(-1, 2).T
-    return Domain(window, (high - low) / 2, (high + low) / 2)
+    return Domain(window, (high - low) / 2, (high + low) / 2, ends.left.boxes, rule)
 
 
 def _radius(fitted: FittedRegion, window: Window, slope: FloatArray, room: float) -> float | None:
@@ -223,7 +226,6 @@ def _radius(fitted: FittedRegion, window: Window, slope: FloatArray, room: float
 
 def proven_ends(
     rules: Sequence[RankBounds],
-    is_member: Callable[[FloatArray], BoolArray],
     domain: Domain | Span,
     numbers: OverBoxes,
     known: FloatArray,
@@ -237,8 +239,6 @@ def proven_ends(
     ----------
     rules : sequence of RankBounds
         A θ is a member if the rank by each of them is accepted.
-    is_member : callable
-        Coordinates z (T, d) to which of them are members, by the engines.
     domain : Domain or Span
         A box that all members lie in, or those of which something is to be proven.
     numbers : OverBoxes
@@ -253,14 +253,10 @@ def proven_ends(
     """
     started = time.perf_counter()
     F = len(known)
-    boxes = Boxes(
-        domain.centre[None],
-        domain.half[None],
-        [np.zeros((1, rule.M), dtype=np.int8) for rule in rules],
-    )
+    boxes = _first_boxes(domain, rules)
     value, bound, n_boxes = known.astype(np.float64), np.full(F, -np.inf), 0
     other = np.arange(F) ^ 1
-    last: list[tuple[FloatArray, FloatArray, BoolArray]] = []
+    last: list[tuple[Boxes, BoolArray]] = []
     members: list[FloatArray] = [np.empty((0, len(domain.centre)))]
     progress = _Progress(2.0 ** len(domain.half))
     while len(boxes):
@@ -270,7 +266,7 @@ def proven_ends(
         advance(len(is_open))
         top = numbers.top(boxes.centre, boxes.half)
         value = np.maximum(value, top[is_inside].max(axis=0, initial=-np.inf))
-        value, found = _improved(value, boxes.centre, top, numbers, is_member)
+        value, found = _improved(value, boxes, top, numbers, rules)
         members.append(found)
         value[value > numbers.far] = np.inf
         known_both = np.isfinite(value) & np.isfinite(value[other])
@@ -286,14 +282,48 @@ def proven_ends(
         if not exceeds.any() or work > budget or is_stalled:
             exceeds[:] = False
         bound = np.maximum(bound, top[~exceeds].max(axis=0, initial=-np.inf))
-        last.append((boxes.centre[~exceeds], boxes.half[~exceeds], is_inside[~exceeds]))
+        last.append((boxes[~exceeds], is_inside[~exceeds]))
         boxes = boxes[exceeds]
+        for index, rule in enumerate(rules):
+            moved = rule.without_unused(boxes.cells[index])
+            for part in (boxes, *(part for part, _ in last)) if moved is not None else ():
+                part.cells[index][:] = moved[part.cells[index]]
         boxes = boxes.halves(rules[0].widest(boxes))
     is_empty = bool(np.isneginf(bound).all())
     seconds = time.perf_counter() - started
-    centre, half, inside = (np.concatenate(part) for part in zip(*last, strict=True))
-    left = BoxesLeft(centre, half, inside, np.concatenate(members))
+    parts, inside = zip(*last, strict=True)
+    left = BoxesLeft(Boxes.joined(parts), np.concatenate(inside), np.concatenate(members))
     return ProvenEnds(value, bound, is_empty, n_boxes, seconds, left)
+
+
+def rule_over(
+    fitted: FittedRegion,
+    domain: Domain,
+    accepted: AcceptedRanks,
+    number: LinearRatios | None = None,
+) -> Enclosure:
+    """Return the bounds of ranks over boxes of a domain, with what is known of it if possible."""
+    if number is None and domain.rule is not None:
+        return domain.rule.continued(accepted)
+    return Enclosure(fitted, domain.window, accepted, number)
+
+
+def _first_boxes(domain: Domain | Span, rules: Sequence[RankBounds]) -> Boxes:
+    """Return the boxes of a domain with what the rules know of them."""
+    if not isinstance(domain, Domain) or domain.boxes is None or domain.rule is None:
+        verdicts = [np.zeros((1, rule.M), dtype=np.int8) for rule in rules]
+        return Boxes(domain.centre[None], domain.half[None], verdicts)
+    boxes, known = domain.boxes, domain.rule
+    nothing = np.zeros_like(boxes.verdicts[0]), np.full(len(boxes), NO_CELL)
+    of_rules = [
+        (boxes.verdicts[0].copy(), boxes.cells[0].copy()) if _follows(rule, known) else nothing
+        for rule in rules
+    ]
+    return Boxes(boxes.centre, boxes.half, *map(list, zip(*of_rules, strict=True)))
+
+
+def _follows(rule: RankBounds, known: Enclosure) -> bool:
+    return isinstance(rule, Enclosure) and rule.inputs is known.inputs
 
 
 class _Progress:
@@ -364,8 +394,8 @@ def pave(fitted: FittedRegion, domain: Domain, *, tolerance: float, budget: floa
     The budget is in comparisons of labels, as for `proven_ends`.
     """
     started = time.perf_counter()
-    rule = Enclosure(fitted, domain.window, fitted.accepted)
-    boxes = Boxes(domain.centre[None], domain.half[None], [np.zeros((1, rule.M), dtype=np.int8)])
+    rule = rule_over(fitted, domain, fitted.accepted)
+    boxes = _first_boxes(domain, [rule])
     inside: list[Boxes] = []
     volume, n_boxes = 0.0, 0
     while len(boxes):
@@ -409,23 +439,26 @@ def _pieces(centre: FloatArray, half: FloatArray, n_inside: int) -> int:
 
 def _improved(
     value: FloatArray,
-    centres: FloatArray,
+    boxes: Boxes,
     top: FloatArray,
     numbers: OverBoxes,
-    is_member: Callable[[FloatArray], BoolArray],
+    rules: Sequence[RankBounds],
 ) -> tuple[FloatArray, FloatArray]:
-    """Return larger values of members among the centres of boxes that reach farthest, and these."""
-    if not len(centres):
-        return value, centres
+    """Return larger values of members among the centres of boxes that reach farthest, and these.
+
+    A centre is a box without width, in which what is known of the box around it holds.
+    """
+    if not len(boxes):
+        return value, boxes.centre
     farthest = np.argpartition(-top, min(TRIED, len(top)) - 1, axis=0)[:TRIED]
-    tried = centres[np.unique(farthest)]
-    values = numbers.at(tried)
-    tried = tried[(values > value).any(axis=1)][:MOST_TRIED]
-    if len(tried):
-        tried = tried[is_member(tried)]
-    found = numbers.at(tried)
+    which = np.unique(farthest)
+    values = numbers.at(boxes.centre[which])
+    tried = boxes[which[(values > value).any(axis=1)][:MOST_TRIED]]
+    tried.half[:] = 0.0
+    members = tried.centre[_classify(rules, tried)[1]]
+    found = numbers.at(members)
     found = np.where(np.isnan(found), -np.inf, found).max(axis=0, initial=-np.inf)
-    return np.asarray(np.maximum(value, found)), tried
+    return np.asarray(np.maximum(value, found)), members
 
 
 def _classify(
@@ -449,6 +482,7 @@ def _classify(
                 part = boxes[chunk]
                 lowest, highest = rule.ranks(part, index, complete=complete)
                 boxes.verdicts[index][chunk] = part.verdicts[index]
+                boxes.cells[index][chunk] = part.cells[index]
                 accepted = rule.accepted
                 is_inside[chunk] &= (accepted.low <= lowest) & (highest <= accepted.high)
                 is_open[chunk] &= (lowest <= accepted.high) & (highest >= accepted.low)

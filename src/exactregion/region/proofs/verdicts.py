@@ -13,9 +13,52 @@ from typing import Any
 import numpy as np
 
 from exactregion.features.compilation import compiled, compiled_with, inlined
-from exactregion.region.proofs.enclosure import ABOVE, BELOW, OVERHEAD
+from exactregion.region.proofs.cells import compare_labels, sum_columns
+from exactregion.region.proofs.enclosure import ABOVE, BELOW, NO_CELL, OVERHEAD
+from exactregion.region.proofs.packed import (
+    ALWAYS,
+    DRIFT,
+    FREE,
+    FREE_SIZE,
+    GAIN,
+    GAIN_SLOPE,
+    HALF,
+    HIGH,
+    IS_EXACT,
+    IS_NEAR,
+    LIMIT,
+    LINEAR,
+    LOW,
+    METRIC,
+    MOVE,
+    NORM,
+    ODDS_HIGH,
+    ODDS_LOW,
+    ORIGINAL,
+    PER_SIZE,
+    PER_SQUARE,
+    RESIDUAL,
+    REST,
+    ROW_SIZE,
+    SCALAR_DRIFT,
+    SCALAR_FREE,
+    SCALAR_FREE_SIZE,
+    SCALAR_METRIC,
+    SCALAR_PER_SIZE,
+    SCALAR_PER_SQUARE,
+    SCALAR_UPPER,
+    SIZE,
+    SLOPES,
+    UPPER,
+    UPPER_MOVE,
+    UPPER_SIZE,
+)
 
 __all__ = ["judge"]
+
+MOST_MISSES, HIT = 10, 0.5
+"""An open box is left when this many more alternatives stayed undecided than `HIT` times those that
+were decided. A verdict saves one comparison in each of two halves: it is worth two."""
 
 MAX_FREE = 64
 """Free labels of one alternative that are kept track of; with more of them a box is too large."""
@@ -24,38 +67,65 @@ FEW_FREE = 3
 """Up to this many free labels all 2³ values are tried, which is exact; more are bounded together,
 which costs no more than eight trials would."""
 
+# Below, x (s + r,) is the point of an alternative minus the original's, its first s entries those
+# of the part that is measured by a matrix. Functions take arrays, and neither tuples of arrays nor
+# views: each array of a tuple would be counted as a reference in every call, which takes longer
+# than the sums.
+
 
 @inlined
-def _quadratic(matrix: Any, vector: Any) -> float:
+def _form(forms: Any, b: int, t: int, x: Any) -> float:
+    """Compute xᵀ A x with matrix t of box b."""
     total = 0.0
-    for a in range(len(vector)):
-        inner = 0.0
-        for b in range(len(vector)):
-            inner += matrix[a, b] * vector[b]
-        total += vector[a] * inner
+    for a in range(forms.shape[2]):
+        for c in range(forms.shape[2]):
+            total += x[a] * forms[b, t, a, c] * x[c]
     return total
 
 
 @inlined
-def _dot(left: Any, right: Any) -> float:
+def _along(lines: Any, b: int, t: int, x: Any) -> float:
+    """Compute the product with line t of box b."""
     total = 0.0
-    for a in range(len(left)):
-        total += left[a] * right[a]
+    for a in range(len(x)):
+        total += lines[b, t, a] * x[a]
     return total
 
 
 @inlined
-def _is_far_below(b: int, i: int, draws: Any, labels: Any) -> bool:
+def _squared_length(x: Any, s: int) -> float:
+    """Compute the squared length of the part that is measured by a number."""
+    total = 0.0
+    for a in range(s, len(x)):
+        total += x[a] * x[a]
+    return total
+
+
+@inlined
+def _add_label(x: Any, columns: Any, j: int, s: int, gain: float, factor: float) -> None:
+    """Add a label to a point, times a factor; columns of the first part have a gain as well."""
+    for a in range(s):
+        x[a] += factor * gain * columns[j, a]
+    for a in range(s, len(x)):
+        x[a] += factor * columns[j, a]
+
+
+@inlined
+def _gain_of(rows: Any, b: int, j: int) -> float:
+    """Return the gain of a label at the centre of a box."""
+    return float(rows[b, GAIN, j]) if rows.shape[1] > GAIN else 1.0
+
+
+@inlined
+def _is_far_below(b: int, i: int, limit: float, uniforms: Any, rows: Any) -> bool:
     """Whether the sum of squared standardised residuals stays below the limit of the box."""
-    uniforms, low, high = draws.uniforms[i], labels.low[b], labels.high[b]
-    odds_low, odds_high = labels.odds_low[b], labels.odds_high[b]
-    total, limit = 0.0, labels.limit[b]
-    for j in range(len(uniforms)):
-        u = uniforms[j]
-        if u < low[j]:
-            total += odds_low[j]
-        elif u >= high[j]:
-            total += odds_high[j]
+    total = 0.0
+    for j in range(uniforms.shape[1]):
+        u = uniforms[i, j]
+        if u < rows[b, LOW, j]:
+            total += rows[b, ODDS_LOW, j]
+        elif u >= rows[b, HIGH, j]:
+            total += rows[b, ODDS_HIGH, j]
         else:
             # a success needs p > u, and a failure p <= u
             total += max((1 - u) / max(u, 1e-300), u / (1 - u))
@@ -65,131 +135,128 @@ def _is_far_below(b: int, i: int, draws: Any, labels: Any) -> bool:
 
 
 @compiled
-def _compare_labels(uniforms: Any, low: Any, high: Any, observed: Any, changes: Any) -> int:
-    """Fill in known labels minus those of the original, with free ones as 0; count the latter."""
-    n_free = 0
-    for j in range(len(uniforms)):
-        changes[j] = (uniforms[j] < low[j]) - observed[j]
-        n_free += (uniforms[j] >= low[j]) & (uniforms[j] < high[j])
-    return n_free
-
-
-# columns are on a dyadic grid, so that their sums are exact in any order
-@compiled_with(fastmath={"reassoc", "nsz"})
-def _sum_columns(columns: Any, changes: Any, sums: Any) -> None:
-    """Add up each column (r, k) times the changes (k,)."""
-    for a in range(len(columns)):
-        column, total = columns[a], 0.0
-        for j in range(len(changes)):
-            total += column[j] * changes[j]
-        sums[a] = total
-
-
-@compiled
 def _sum_moving(
-    b: int, draws: Any, matrix: Any, changes: Any, weighted: Any, w: Any, slopes: Any, free: Any
-) -> tuple[float, float]:
+    b: int, x: Any, rows: Any, changes: Any, matrix_columns: Any, moved_columns: Any, weighted: Any,
+    slopes: Any, free: Any, n_free: int,
+) -> tuple[float, float]:  # fmt: skip
     """Sum columns that depend on θ, and their slopes; return the sizes of the rest and of moves."""
     rest, move = 0.0, 0.0
     for j in range(len(changes)):
-        weighted[j] = changes[j] * matrix.gain[b, j]
-        rest += abs(changes[j]) * matrix.rest[b, j]
-        move += abs(changes[j]) * matrix.upper_move[b, j]
-    _sum_columns(draws.matrix_columns, weighted, w)
-    for j in free:
-        rest += matrix.rest[b, j]
+        weighted[j] = changes[j] * rows[b, GAIN, j]
+        rest += abs(changes[j]) * rows[b, REST, j]
+        move += abs(changes[j]) * rows[b, UPPER_MOVE, j]
+    sum_columns(matrix_columns, weighted, x)
+    for q in range(n_free):
+        rest += rows[b, REST, free[q]]
     for j in range(len(changes)):
-        weighted[j] = changes[j] * matrix.gain_slope[b, j]
-    _sum_columns(draws.moved_columns, weighted, slopes.ravel())
+        weighted[j] = changes[j] * rows[b, GAIN_SLOPE, j]
+    sum_columns(moved_columns, weighted, slopes.ravel())
     return rest, move
 
 
-@inlined
-def _list_free(uniforms: Any, low: Any, high: Any, free: Any) -> None:
+@compiled
+def _sum_all(
+    b: int, i: int, uniforms: Any, observed: Any, rows: Any, changes: Any, by_column: Any, x: Any,
+    free: Any,
+) -> int:  # fmt: skip
+    """Sum the columns of known labels, list the free ones, and return how many these are."""
+    low, high = rows[b, LOW], rows[b, HIGH]
+    n_free = compare_labels(uniforms[i], low, high, observed, changes)
+    if n_free > MAX_FREE:
+        return n_free
+    sum_columns(by_column, changes, x)
     found = 0
-    for j in range(len(uniforms)):
-        if low[j] <= uniforms[j] < high[j]:
+    for j in range(len(changes) if n_free else 0):
+        if low[j] <= uniforms[i, j] < high[j]:
             free[found] = j
             found += 1
+    return n_free
 
 
 @inlined
-def _half_gain(matrix: Any, b: int, j: int) -> float:
-    """Half the gain of a label at the centre of a box."""
-    return float(0.5 * matrix.gain[b, j]) if len(matrix.gain) else 0.5
+def _sum_in_cell(
+    b: int, row: int, sums: Any, start: Any, listed: Any, listed_uniforms: Any, rows: Any,
+    columns: Any, x: Any, free: Any,
+) -> int:  # fmt: skip
+    """Do the same within a cell, where most labels are known."""
+    for a in range(len(x)):
+        x[a] = sums[row, a]
+    n_free = 0
+    for q in range(start[row], start[row + 1]):
+        j, u = listed[q], listed_uniforms[q]
+        if u < rows[b, LOW, j]:
+            for a in range(len(x)):
+                x[a] += columns[j, a]
+        elif u < rows[b, HIGH, j]:
+            if n_free == MAX_FREE:
+                return MAX_FREE + 1
+            free[n_free] = j
+            n_free += 1
+    return n_free
 
 
 @inlined
 def _is_below_by_size(
-    b: int, draws: Any, labels: Any, matrix: Any, scalar: Any, w: Any, y: Any, v: Any, z: Any,
-    move: float, free: Any,
+    b: int, rows: Any, numbers: Any, forms: Any, lines: Any, columns: Any, scalar_sizes: Any, x: Any,
+    v: Any, move: float, free: Any, n_free: int,
 ) -> bool:  # fmt: skip
     """Whether Z of the alternative, bounded from above, is below the original's from below."""
-    bound, upper = labels.original[b], 0.0
-    if len(w):
-        columns, sizes, residual = draws.matrix, matrix.upper_sizes[b], matrix.residual[b]
-        size = matrix.drift[b]
-        for a in range(len(w)):
-            v[a] = w[a] + residual[a]
-        for j in free:
-            size += 0.5 * sizes[j]
-            if len(matrix.gain):
-                size += 0.5 * matrix.upper_move[b, j]
-            half_gain = _half_gain(matrix, b, j)
-            for a in range(len(w)):
-                v[a] += half_gain * columns[j, a]
-        size += move + np.sqrt(max(_quadratic(matrix.upper[b], v), 0.0))
-        upper += size * size
-    if len(y) and upper < bound:
-        columns, sizes, residual = draws.scalar, scalar.row_sizes, scalar.residual[b]
-        size = scalar.drift[b]
-        for a in range(len(y)):
-            z[a] = y[a] + residual[a]
-        for j in free:
-            size += 0.5 * sizes[j]
-            for a in range(len(y)):
-                z[a] += 0.5 * columns[j, a]
-        size += np.sqrt(_dot(z, z))
-        upper += scalar.upper[b] * size * size
-    return bool(upper < bound)
+    s = forms.shape[2]
+    size, length = numbers[b, DRIFT] + move, numbers[b, SCALAR_DRIFT]
+    for a in range(len(x)):
+        v[a] = x[a] + lines[b, RESIDUAL, a]
+    for q in range(n_free):
+        j = free[q]
+        size += 0.5 * rows[b, UPPER_SIZE, j]
+        if rows.shape[1] > GAIN:
+            size += 0.5 * rows[b, UPPER_MOVE, j]
+        length += 0.5 * scalar_sizes[j]
+        _add_label(v, columns, j, s, _gain_of(rows, b, j), 0.5)
+    upper = 0.0
+    if s:
+        size += np.sqrt(max(_form(forms, b, UPPER, v), 0.0))
+        upper = size * size
+    if s < len(x):
+        length += np.sqrt(_squared_length(v, s))
+        upper += numbers[b, SCALAR_UPPER] * length * length
+    return bool(upper < numbers[b, ORIGINAL])
 
 
 @inlined
 def _difference(
-    b: int, v: Any, z: Any, matrix: Any, scalar: Any, half: Any, slopes: Any, rest: float
+    b: int, d: int, x: Any, numbers: Any, forms: Any, lines: Any, slopes: Any, rest: float
 ) -> tuple[float, float, float, float, float]:
     """Z of a data set minus the original's: at the centre, and by how much it may move.
 
     `slopes` (d, s) and `rest` say how the point of the matrix part moves. Also returns the sizes of
-    both points, and by how much the first one moves.
+    both parts of the point, and by how much the first one moves.
     """
-    centre, spread, size, length = 0.0, 0.0, 0.0, _dot(z, z)
-    move = 0.0
-    if len(v):
-        square = max(_quadratic(matrix.norm[b], v), 0.0)
+    s = forms.shape[2]
+    square, size, move = 0.0, 0.0, 0.0
+    length = _squared_length(x, s)
+    centre = numbers[b, SCALAR_METRIC] * length + _along(lines, b, LINEAR, x)
+    spread = numbers[b, SCALAR_PER_SQUARE] * length + numbers[b, SCALAR_PER_SIZE] * np.sqrt(length)
+    if s:
+        square = max(_form(forms, b, NORM, x), 0.0)
         size = np.sqrt(square)
-        centre += _quadratic(matrix.metric[b], v) + _dot(matrix.linear[b], v)
-        spread += matrix.curvature[b, 0] * square + matrix.curvature[b, 1] * size
-        spread += matrix.curvature[b, 2]
-    if len(z):
-        centre += scalar.metric[b] * length + _dot(scalar.linear[b], z)
-        spread += scalar.curvature[b, 0] * length + scalar.curvature[b, 1] * np.sqrt(length)
-    for t in range(half.shape[1]):
-        slope = 0.0
-        if len(v):
-            slope += _quadratic(matrix.metric_slopes[b, t], v) + _dot(matrix.linear_slopes[b, t], v)
+        centre += _form(forms, b, METRIC, x)
+        spread += numbers[b, PER_SQUARE] * square + numbers[b, PER_SIZE] * size + numbers[b, ALWAYS]
+    for t in range(d):
+        slope = numbers[b, HALF + d + t] * length + _along(lines, b, SLOPES + t, x)
+        slope += _form(forms, b, SLOPES + 1 + t, x)
         if len(slopes):
-            slope += _dot(matrix.linear[b], slopes[t])
-            for a in range(len(v)):
-                slope += 2 * slopes[t, a] * _dot(matrix.metric[b, a], v)
-            move += half[b, t] * np.sqrt(max(_quadratic(matrix.norm[b], slopes[t]), 0.0))
-        if len(z):
-            slope += scalar.metric_slopes[b, t] * length + _dot(scalar.linear_slopes[b, t], z)
-        spread += abs(slope) * half[b, t]
+            square = 0.0
+            for a in range(s):
+                slope += lines[b, LINEAR, a] * slopes[t, a]
+                for c in range(s):
+                    slope += 2 * slopes[t, a] * forms[b, METRIC, a, c] * x[c]
+                    square += slopes[t, a] * forms[b, NORM, a, c] * slopes[t, c]
+            move += numbers[b, HALF + t] * np.sqrt(max(square, 0.0))
+        spread += abs(slope) * numbers[b, HALF + t]
     if len(slopes):
         # with w = w₀ + w₁ + rest, what the first order of wᵀ M w + 2 wᵀ M e leaves out of w
-        in_residual, in_metric = 0.5 * matrix.free_factor[b, 0], matrix.free_factor[b, 1]
-        spread += 2 * move * in_residual + 2 * rest * (matrix.size[b] + in_residual + size)
+        in_residual, in_metric = 0.5 * numbers[b, FREE], numbers[b, FREE_SIZE]
+        spread += 2 * move * in_residual + 2 * rest * (numbers[b, SIZE] + in_residual + size)
         move += rest
         spread += move * (2 * in_metric * size + (1 + in_metric) * move)
     return centre, spread, size, np.sqrt(length), move
@@ -197,94 +264,90 @@ def _difference(
 
 @inlined
 def _compare_together(
-    b: int, draws: Any, matrix: Any, scalar: Any, half: Any, w: Any, y: Any, v: Any, z: Any,
-    slopes: Any, rest: float, free: Any,
+    b: int, d: int, rows: Any, numbers: Any, forms: Any, lines: Any, columns: Any,
+    scalar_sizes: Any, x: Any, v: Any, slopes: Any, rest: float, free: Any, n_free: int,
 ) -> int:  # fmt: skip
     """Compare with all free labels at one half, and bound what their true values add."""
-    columns_w, columns_y = draws.matrix, draws.scalar
-    sizes_w, sizes_y = matrix.row_sizes[b], scalar.row_sizes
+    s = forms.shape[2]
     matrix_free, scalar_free, free_move = 0.0, 0.0, 0.0
-    for j in free:
-        matrix_free += 0.5 * sizes_w[j]
-        scalar_free += 0.5 * sizes_y[j]
-        half_gain = _half_gain(matrix, b, j)
-        for a in range(len(w)):
-            w[a] += half_gain * columns_w[j, a]
-        for a in range(len(y)):
-            y[a] += 0.5 * columns_y[j, a]
+    for q in range(n_free):
+        j = free[q]
+        matrix_free += 0.5 * rows[b, ROW_SIZE, j]
+        scalar_free += 0.5 * scalar_sizes[j]
+        _add_label(x, columns, j, s, _gain_of(rows, b, j), 0.5)
         if len(slopes):
-            free_move += 0.5 * matrix.move[b, j]
+            free_move += 0.5 * rows[b, MOVE, j]
     centre, spread, size, length, move = _difference(
-        b, w, y, matrix, scalar, half, slopes, rest + free_move
+        b, d, x, numbers, forms, lines, slopes, rest + free_move
     )
-    for a in range(len(w)):
-        v[a] = 0.5 * matrix.linear[b, a] + _dot(matrix.metric[b, a], w)
-    for a in range(len(y)):
-        z[a] = 0.5 * scalar.linear[b, a] + scalar.metric[b] * y[a]
-    for j in free:
-        gain = 2 * _half_gain(matrix, b, j)
-        spread += abs(gain * _dot(v, columns_w[j]) + _dot(z, columns_y[j]))
+    for a in range(s):
+        v[a] = 0.5 * lines[b, LINEAR, a]
+        for c in range(s):
+            v[a] += forms[b, METRIC, a, c] * x[c]
+    for a in range(s, len(x)):
+        v[a] = 0.5 * lines[b, LINEAR, a] + numbers[b, SCALAR_METRIC] * x[a]
+    for q in range(n_free):
+        j = free[q]
+        first, second = 0.0, 0.0
+        for a in range(s):
+            first += v[a] * columns[j, a]
+        for a in range(s, len(x)):
+            second += v[a] * columns[j, a]
+        spread += abs(_gain_of(rows, b, j) * first + second)
     if len(slopes):
-        spread += 2 * free_move * (matrix.size[b] + size)
-        spread += 2 * matrix_free * (1 + matrix.free_factor[b, 1]) * move
-    factor = matrix.free_factor[b]
-    spread += matrix_free * (factor[0] + factor[1] * (2 * size + matrix_free))
-    factor = scalar.free_factor[b]
-    spread += scalar_free * (factor[0] + factor[1] * (2 * length + scalar_free))
+        spread += 2 * free_move * (numbers[b, SIZE] + size)
+        spread += 2 * matrix_free * (1 + numbers[b, FREE_SIZE]) * move
+    per_size = numbers[b, FREE] + numbers[b, FREE_SIZE] * (2 * size + matrix_free)
+    spread += matrix_free * per_size
+    per_size = numbers[b, SCALAR_FREE] + numbers[b, SCALAR_FREE_SIZE] * (2 * length + scalar_free)
+    spread += scalar_free * per_size
     # the square of what free labels add can only increase Z
-    square = matrix_free * matrix_free + scalar.metric[b] * scalar_free * scalar_free
+    square = matrix_free * matrix_free + numbers[b, SCALAR_METRIC] * scalar_free * scalar_free
     if centre + spread + square < 0:
         return BELOW
     return ABOVE if centre - spread > 0 else 0
 
 
 @inlined
-def _change_label(
-    b: int, j: int, change: int, draws: Any, matrix: Any, w: Any, y: Any, changes: Any, slopes: Any
-) -> None:
-    """Add a label to both points, or take it away."""
-    changes[j] += change
-    gain = 2 * _half_gain(matrix, b, j) * change
-    for a in range(len(w)):
-        w[a] += gain * draws.matrix[j, a]
-    for a in range(len(y)):
-        y[a] += change * draws.scalar[j, a]
-    for t in range(len(slopes)):
-        for a in range(len(w)):
-            slopes[t, a] += (
-                change * matrix.gain_slope[b, j] * draws.moved_columns[t * len(w) + a, j]
-            )
-
-
-@compiled
-def _is_zero(draws: Any, w: Any, changes: Any, slopes: Any) -> bool:
+def _is_zero(x: Any, s: int, changes: Any, group: Any, slopes: Any) -> bool:
     """Whether the point is zero for every θ in the box."""
-    if not len(slopes):
-        return not w.any()
-    total = np.zeros(len(changes))
-    for j in range(len(changes)):
-        total[draws.group[j]] += changes[j]
-    return not total.any()
+    for a in range(s if len(slopes) else 0, len(x)):
+        if x[a] != 0:
+            return False
+    if len(slopes):
+        total = np.zeros(len(changes))
+        for j in range(len(changes)):
+            total[group[j]] += changes[j]
+        return not total.any()
+    return True
 
 
 @inlined
 def _compare_each(
-    b: int, is_exact: bool, wins_ties: bool, draws: Any, matrix: Any, scalar: Any, half: Any,
-    w: Any, y: Any, changes: Any, slopes: Any, rest: float, free: Any,
+    b: int, d: int, wins_ties: bool, rows: Any, numbers: Any, forms: Any, lines: Any, columns: Any,
+    x: Any, changes: Any, group: Any, moved_columns: Any, slopes: Any, rest: float, free: Any,
+    n_free: int,
 ) -> int:  # fmt: skip
     """Compare with every value of the free labels."""
+    s = forms.shape[2]
     lowest, highest, before = ABOVE, BELOW, 0
-    for mask in range(1 << len(free)):
-        for q in range(len(free)):
+    for mask in range(1 << n_free):
+        for q in range(n_free):
             change, j = (mask >> q & 1) - (before >> q & 1), free[q]
             if change != 0:
-                _change_label(b, j, change, draws, matrix, w, y, changes, slopes)
+                _add_label(x, columns, j, s, _gain_of(rows, b, j), change)
+                if len(slopes):
+                    changes[j] += change
+                for t in range(len(slopes)):
+                    for a in range(s):
+                        moved = rows[b, GAIN_SLOPE, j] * moved_columns[t * s + a, j]
+                        slopes[t, a] += change * moved
         before = mask
-        if is_exact and not y.any() and _is_zero(draws, w, changes, slopes):
+        if numbers[b, IS_EXACT] and _is_zero(x, s, changes, group, slopes):
             # the same point, so the same Z to the last bit: the seat decides
             verdict = BELOW if wins_ties else ABOVE
         else:
-            centre, spread, _, _, _ = _difference(b, w, y, matrix, scalar, half, slopes, rest)
+            centre, spread, _, _, _ = _difference(b, d, x, numbers, forms, lines, slopes, rest)
             verdict = BELOW if centre + spread < 0 else ABOVE if centre - spread > 0 else 0
         lowest, highest = min(lowest, verdict), max(highest, verdict)
         if lowest < highest or lowest == 0:
@@ -292,52 +355,11 @@ def _compare_each(
     return lowest
 
 
-@inlined
-def _examine(
-    b: int, i: int, draws: Any, labels: Any, matrix: Any, scalar: Any, half: Any, near: bool,
-    w: Any, y: Any, v: Any, z: Any, changes: Any, weighted: Any, slopes: Any, all_free: Any,
-) -> int:  # fmt: skip
-    """Return the verdict about an alternative in a box."""
-    if labels.limit[b] > 0 and _is_far_below(b, i, draws, labels):
-        return BELOW
-    uniforms, low, high = draws.uniforms[i], labels.low[b], labels.high[b]
-    n_free = _compare_labels(uniforms, low, high, draws.observed, changes)
-    if n_free > MAX_FREE:
-        return 0
-    free = all_free[:n_free]
-    if n_free:
-        _list_free(uniforms, low, high, free)
-    _sum_columns(draws.scalar_columns, changes, y)
-    if len(slopes):
-        rest, move = _sum_moving(b, draws, matrix, changes, weighted, w, slopes, free)
-    else:
-        rest, move = 0.0, 0.0
-        _sum_columns(draws.matrix_columns, changes, w)
-    bound = labels.original[b]
-    if bound > 0 and _is_below_by_size(b, draws, labels, matrix, scalar, w, y, v, z, move, free):
-        return BELOW
-    if not near:
-        return 0
-    if n_free > 1:
-        verdict = _compare_together(b, draws, matrix, scalar, half, w, y, v, z, slopes, rest, free)
-        if verdict != 0 or n_free > FEW_FREE:
-            return verdict
-        for j in free:
-            half_gain = _half_gain(matrix, b, j)
-            for a in range(len(w)):
-                w[a] -= half_gain * draws.matrix[j, a]
-            for a in range(len(y)):
-                y[a] -= 0.5 * draws.scalar[j, a]
-    return _compare_each(
-        b, labels.are_exact[b], draws.wins_ties[i], draws, matrix, scalar, half, w, y, changes,
-        slopes, rest, free,
-    )  # fmt: skip
-
-
-@compiled
+# bounds have a margin for rounding errors, and sums over labels are exact: in any order
+@compiled_with(fastmath={"reassoc", "nsz", "contract"})
 def judge(
-    verdicts: Any, order: Any, undecided: Any, spare: int, draws: Any, labels: Any, matrix: Any,
-    scalar: Any, half: Any, near: Any,
+    verdicts: Any, order: Any, undecided: Any, spare: int, enough: int, draws: Any, boxes: Any,
+    cell: Any, cells: Any,
 ) -> int:  # fmt: skip
     """Fill in the verdicts (B, M) about each alternative in each box; return comparisons made.
 
@@ -348,35 +370,101 @@ def judge(
     order, undecided : ndarrays of shape (M,)
         The order in which alternatives are looked at, and how often each stayed undecided;
         the latter is updated.
-    spare : int
-        A box is left as soon as more alternatives than this are not below.
-    draws, labels, matrix, scalar : Labels, FreeLabels, MatrixPart and ScalarPart
-        The data, and bounds over the boxes.
-    half : ndarray of shape (B, d)
-        Half the widths of the boxes.
-    near : ndarray of shape (B,)
-        Whether the expansion at the centre holds in the box.
+    spare, enough : int
+        A box is known not to be outside as soon as more alternatives than `spare` are not below,
+        and known to be outside as soon as `enough` are.
+    draws : Labels
+        The data.
+    boxes : PackedBoxes
+        Bounds over the boxes.
+    cell : ndarray of shape (B,)
+        The cells that the boxes are in.
+    cells : CellArrays
+        Known sums and free labels of the cells.
     """
-    w, y = np.empty(draws.matrix.shape[1]), np.empty(draws.scalar.shape[1])
-    v, z = np.empty_like(w), np.empty_like(y)
-    free = np.empty(MAX_FREE, dtype=np.int64)
-    changes = np.empty(len(draws.observed))
-    weighted = np.empty_like(changes)
-    slopes = np.empty((half.shape[1] if len(matrix.gain) else 0, len(w)))
+    uniforms, observed, wins_ties = draws.uniforms, draws.observed, draws.wins_ties
+    columns, by_column, scalar_sizes = draws.columns, draws.by_column, draws.scalar_sizes
+    matrix_columns, moved_columns, group = draws.matrix_columns, draws.moved_columns, draws.group
+    rows, numbers, forms, lines = boxes.rows, boxes.numbers, boxes.forms, boxes.lines
+    cell_row, sums, start = cells.row, cells.sums, cells.start
+    listed, listed_uniforms = cells.free, cells.uniforms
+    M, n, s, d = len(order), uniforms.shape[1], forms.shape[2], forms.shape[1] - SLOPES - 1
+    x, v = np.empty(columns.shape[1]), np.empty(columns.shape[1])
+    free, pending = np.empty(MAX_FREE, dtype=np.int64), np.empty(M, dtype=np.int64)
+    changes, weighted = np.empty(n), np.empty(n)
+    slopes = np.empty((d if rows.shape[1] > GAIN else 0, s))
     work = 0
     for b in range(len(verdicts)):
-        n_other = np.sum(verdicts[b] == ABOVE)
-        for i in order:
-            if verdicts[b, i] != 0:
-                continue
-            if n_other > spare:
-                break
-            work += len(changes) + OVERHEAD
-            verdict = _examine(
-                b, i, draws, labels, matrix, scalar, half, near[b], w, y, v, z, changes, weighted,
-                slopes, free,
-            )  # fmt: skip
+        n_below, n_other, last = 0, 0, 0
+        for at in range(M):
+            known = verdicts[b, order[at]]
+            pending[last] = order[at]
+            last += known == 0
+            n_below += known == BELOW
+            n_other += known == ABOVE
+        first, misses = 0, 0.0
+        while first < last and n_below < enough and misses <= MOST_MISSES:
+            # those that are hard to decide come first, until the box is known not to be outside;
+            # then those that are easy to decide, which both halves of the box would have to
+            is_open = n_other > spare
+            if is_open:
+                last -= 1
+                i = pending[last]
+            else:
+                i = pending[first]
+                first += 1
+            verdict, is_settled = 0, False
+            limit = numbers[b, LIMIT]
+            if limit > 0 and _is_far_below(b, i, limit, uniforms, rows):
+                verdict, is_settled = BELOW, True
+            # in other boxes nothing could be decided
+            is_settled |= numbers[b, ORIGINAL] == 0 and numbers[b, IS_NEAR] == 0
+            n_free, rest, move = 0, 0.0, 0.0
+            if not is_settled:
+                if cell[b] == NO_CELL:
+                    n_free = _sum_all(b, i, uniforms, observed, rows, changes, by_column, x, free)
+                    work += n
+                else:
+                    row = cell_row[cell[b], i]
+                    n_free = _sum_in_cell(
+                        b, row, sums, start, listed, listed_uniforms, rows, columns, x, free
+                    )
+                    work += start[row + 1] - start[row]
+                is_settled = n_free > MAX_FREE
+            work += OVERHEAD
+            if not is_settled and len(slopes):
+                if cell[b] != NO_CELL:
+                    compare_labels(uniforms[i], rows[b, LOW], rows[b, HIGH], observed, changes)
+                rest, move = _sum_moving(
+                    b, x, rows, changes, matrix_columns, moved_columns, weighted, slopes, free,
+                    n_free,
+                )  # fmt: skip
+            if (
+                not is_settled
+                and numbers[b, ORIGINAL] > 0
+                and _is_below_by_size(
+                    b, rows, numbers, forms, lines, columns, scalar_sizes, x, v, move, free, n_free
+                )
+            ):
+                verdict, is_settled = BELOW, True
+            is_settled |= numbers[b, IS_NEAR] == 0
+            if not is_settled and n_free > 1:
+                verdict = _compare_together(
+                    b, d, rows, numbers, forms, lines, columns, scalar_sizes, x, v, slopes, rest,
+                    free, n_free,
+                )  # fmt: skip
+                is_settled = verdict != 0 or n_free > FEW_FREE
+                for q in range(n_free):
+                    _add_label(x, columns, free[q], s, _gain_of(rows, b, free[q]), -0.5)
+            if not is_settled:
+                verdict = _compare_each(
+                    b, d, wins_ties[i], rows, numbers, forms, lines, columns, x, changes, group,
+                    moved_columns, slopes, rest, free, n_free,
+                )  # fmt: skip
             verdicts[b, i] = verdict
+            n_below += verdict == BELOW
             n_other += verdict != BELOW
             undecided[i] += verdict == 0
+            if is_open:
+                misses += 1.0 if verdict == 0 else -HIT
     return work

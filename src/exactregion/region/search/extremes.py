@@ -1,4 +1,10 @@
-"""The largest values of functionals over a region, by rays and random ascents."""
+"""The largest values of functionals over a region, by rays and populations that climb.
+
+Regions of few data are irregular, and those of families with bounds are long and bent: a single
+ascent ends in a corner. So each functional has a population of members. Those with the larger
+values stay, and steps from them are differences of two of them, as in differential evolution:
+these follow the shape of the set, and become shorter as the population gathers at its end.
+"""
 
 from __future__ import annotations
 
@@ -11,43 +17,40 @@ from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.region.rays import FAR, TOLERANCE, trace
 from exactregion.region.window import Membership, Window, lengths_of
 
-__all__ = ["Extremes", "Functionals", "largest"]
+__all__ = ["NO_END", "Extremes", "Functionals", "largest", "random_factors"]
 
 Functionals = Callable[[FloatArray], FloatArray]
 """θ (T, d) to values (T, G)."""
 
-FIRST_SCALE, LAST_SCALE = 0.25, 0.01
-"""Size of the steps of an ascent at first, and below which it stops, as shares of the radius. One
-per cent of the radius is half a per cent of an interval's length: shorter steps would move an end
-by less than another seed does (docs/evidence.md)."""
+RAYS = 4
+"""Rays per functional, all but the first off the efficient direction by about 45 degrees."""
 
-GROWTH, SHRINK = 1.5, 0.5
-"""Factors of the size of steps after a round with and without progress: one round without undoes
-more than one with, so that an ascent ends a few rounds after its last progress."""
+ROUNDS = 40
+"""A limit on time: most populations have gathered after 10 to 25 rounds."""
+
+GATHERED = 0.004
+"""A population has gathered when its values differ by less than this share of their distance from
+the value at the origin, 0.2 % of the length of an interval around it."""
+
+LONG_STEPS = 8
+"""One in so many steps is longer than the population, by up to a factor of 10³, and one leads to a
+multiple of θ that is as large: where a set has no end, that shows in a few rounds."""
 
 OUTWARD = 2e-3
 """First step from the last member towards a rejected point, as a share of the radius: half of
 `TOLERANCE`, by which the end then errs outwards at most."""
 
-KNOWN_TRIED = 6
-"""Points known beforehand that are tried as the start of the last ascent. Long, curved regions of
-psychometric functions were missed without them; each costs one evaluation per end."""
-
-CATCH_UP = 2.0
-"""An ascent stops when the best ascent of its functional is ahead by more than this many of its
-steps. Fewer stop ascents that would have won, more spend evaluations on ascents that do not."""
-
 NO_END = 1e4
 """A functional that grew by this multiple of what one radius is worth near the estimate counts as
 unbounded. A smaller one would take long intervals for endless ones; a larger one costs a few rounds
-more where there is no end, since steps grow by half per round."""
+more where there is no end, since steps grow with the population."""
 
 
 class Extremes(NamedTuple):
     """Largest values of G functionals over a region, and coordinates z of members that have them.
 
-    The bound, at least the value, is the value at the first rejected point past the member: the end
-    to report. It is infinite where there is none.
+    The bound, at least the value, is the end to report: past the first rejected point beyond the
+    member, and by the margin. It is infinite where there is no end.
     """
 
     value: FloatArray
@@ -63,38 +66,44 @@ def largest(
     *,
     radius: float,
     members: FloatArray | None = None,
-    ascents: int = 1,
-    proposals: int = 10,
-    rounds: int = 60,
+    also: FloatArray | None = None,
+    is_defined: Callable[[FloatArray], BoolArray],
+    margin: float = 0.0,
+    rounds: int = ROUNDS,
 ) -> Extremes:
     """Maximise each of G functionals over the members that `inside` accepts.
 
-    First along the efficient direction (the gradient in the window's coordinates), then by random
-    steps that keep membership and increase the functional. Several ascents per functional start in
-    different directions, since regions of few data are irregular and an ascent may end in a corner.
-    The end is the value at the first rejected point past the best member, so that it errs outwards.
+    A population starts from the ends of rays along the efficient direction (the gradient in the
+    window's coordinates) and near it, from `members`, coordinates z of points that may be members,
+    and from one member for each functional, `also` (G, d). The bound lies beyond the best member by
+    `margin`, as a share of its distance from the value at the origin.
 
     All functionals are given the same random steps, and learn nothing from each other: the result
-    for one does not depend on which others there are.
-
-    `radius` is the expected distance of the boundary; `members` are coordinates z of points that
-    may be members.
+    for one does not depend on which others there are. `radius` is the expected distance of the
+    boundary.
     """
-
-    def repeated(theta: FloatArray) -> FloatArray:
-        return np.repeat(functionals(theta), ascents, axis=1)
-
-    search = _Ascents(repeated, inside, window, radius, ascents)
+    search = _Climbs(functionals, inside, window, radius, is_defined)
     search.start(members, rng)
+    if also is not None:
+        search.add(also[:, None], search.index, np.ones((len(also), 1), dtype=np.bool_))
     for _ in range(rounds):
-        if not search.step(rng, proposals):
+        if not search.step(rng):
             break
-    bound = search.find_bounds().reshape(-1, ascents).max(axis=1)
-    return Extremes(search.value.reshape(-1, ascents).max(axis=1), bound, search.best)
+    bound = search.find_bounds(margin)
+    return Extremes(search.value, bound, search.best)
 
 
-class _Ascents:
-    """Ascents of G functionals, `ascents` of each in a row: the best member of each, and its value.
+def random_factors(
+    rng: np.random.Generator, number: int, d: int, powers: tuple[float, float]
+) -> FloatArray:
+    """Draw a factor for all parameters, or for some of them: powers of ten, shape (number, d)."""
+    factors = 10.0 ** rng.uniform(*powers, size=(number, 1))
+    some = (rng.random((number, d)) < 0.5) | (np.arange(number) % 2 == 0)[:, None]
+    return np.where(some, factors, 1.0)
+
+
+class _Climbs:
+    """Populations of K members for each of G functionals, the best first; -inf stands for none.
 
     They are independent of each other.
     """
@@ -105,25 +114,59 @@ class _Ascents:
         inside: Membership,
         window: Window,
         radius: float,
-        ascents: int,
+        is_defined: Callable[[FloatArray], BoolArray],
     ) -> None:
         self.functionals, self.inside, self.window = functionals, inside, window
-        self.radius, self.ascents = radius, ascents
-        self.origin_value = self.values(np.zeros((1, len(window.origin))))[0]
+        self.radius, self.is_defined = radius, is_defined
+        d = len(window.origin)
+        # differences of two must span all directions, also when half of them are left
+        self.size = 12 + 4 * d
+        self.origin_value = self.values(np.zeros((1, d)))[0]
         self.index = np.arange(len(self.origin_value))
-        self.scale = np.full(len(self.index), FIRST_SCALE * radius)
-        self.best = np.zeros((len(self.index), len(window.origin)))
-        self.value = self.origin_value.copy()
+        self.z = np.zeros((len(self.index), self.size, d))
+        self.heights = np.full((len(self.index), self.size), -np.inf)
+        self.heights[:, 0] = self.origin_value
         # what one radius is worth at the most compatible point, in the functional's unit; a share
         # of its value where the gradient vanishes
         slope = lengths_of(self.gradient(self.best))
         self.unit = np.maximum(slope * radius, 1e-3 * np.abs(self.origin_value) + 1e-300)
 
+    @property
+    def best(self) -> FloatArray:
+        """The best member of each functional, as coordinates z (G, d)."""
+        return self.z[:, 0].copy()
+
+    @property
+    def value(self) -> FloatArray:
+        """Values of the best members: shape (G,)."""
+        return self.heights[:, 0].copy()
+
+    @property
+    def distance(self) -> FloatArray:
+        """How far the best values are from those at the origin, at least a radius's worth."""
+        with np.errstate(invalid="ignore"):  # where there is no value at the origin
+            return np.fmax(self.value - self.origin_value, self.unit)
+
+    @property
+    def unbounded(self) -> BoolArray:
+        """Which functionals grew too much to have an end."""
+        return np.asarray(self.distance > NO_END * self.unit)
+
     def values(self, z: FloatArray) -> FloatArray:
         return np.nan_to_num(self.functionals(self.window.theta(z)), nan=-np.inf)
 
+    def own_values(self, z: FloatArray, groups: IntArray) -> FloatArray:
+        """Return the values of these functionals at their own points (groups, points, d)."""
+        values = self.values(z.reshape(-1, z.shape[-1]))[:, groups]
+        each = np.arange(len(groups))
+        return np.asarray(values.reshape(len(groups), -1, len(groups))[each, :, each])
+
     def contains(self, z: FloatArray) -> BoolArray:
-        return np.asarray(self.inside(self.window.theta(z)) > 0)
+        """Return which points are members; far out a family may have no probabilities."""
+        theta = self.window.theta(z)
+        kept = self.is_defined(theta)
+        kept[kept] = self.inside(theta[kept]) > 0
+        return kept
 
     def gradient(self, z: FloatArray) -> FloatArray:
         """Return central differences of functional g at z[g], in the window's coordinates."""
@@ -143,100 +186,93 @@ class _Ascents:
         length = lengths_of(gradient)[:, None]
         return np.asarray(gradient / np.where(length > 0, length, 1.0))
 
-    def start(self, members: FloatArray | None, rng: np.random.Generator) -> None:
-        """Follow rays along the efficient directions, all but the first of a functional's off it.
+    def start(self, known: FloatArray | None, rng: np.random.Generator) -> None:
+        """Start from the ends of rays, and from known points: the best, and some at random.
 
-        Noise of about the length of the unit gradient turns them by about 45 degrees.
+        The way to an end need not lead from what is best at first.
         """
-        d = self.best.shape[1]
-        noise = rng.standard_normal((self.ascents, d)) / np.sqrt(d)
+        number, _, d = self.z.shape
+        # noise of about the length of the unit gradient turns it by about 45 degrees
+        noise = rng.standard_normal((RAYS, d)) / np.sqrt(d)
         noise[0] = 0.0
-        along = self.uphill(self.best) + noise[self.index % self.ascents]
+        along = (self.uphill(self.best)[:, None] + noise).reshape(-1, d)
         along /= np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-12)
-        options = {"first_step": self.radius, "tolerance": TOLERANCE}
-        ends = trace(self.inside, self.window, along, **options, look_beyond=False).members()
-        values = self.values(ends)[self.index, self.index]
-        # the value at the end of a ray may be lower, past a pole of the functional for example
-        higher = values >= self.origin_value
-        self.best = np.where(higher[:, None], ends, self.best)
-        self.value = np.where(higher, values, self.origin_value)
-        if members is not None and len(members):
-            self.start_last_from(members)
+        options = {"first_step": self.radius, "tolerance": TOLERANCE, "look_beyond": False}
+        ends = trace(self.inside, self.window, along, **options).members()
+        self.add(ends.reshape(number, RAYS, d), self.index, np.ones((number, RAYS), dtype=np.bool_))
+        if known is None or not len(known):
+            return
+        half = self.size // 2
+        order = np.argsort(-self.values(known), axis=0, kind="stable")[:half].T
+        others = rng.integers(len(known), size=self.size - half)
+        chosen = np.concatenate([order, np.broadcast_to(others, (number, len(others)))], axis=1)
+        tried, where = np.unique(chosen, return_inverse=True)
+        kept = self.contains(known[tried])[where.reshape(chosen.shape)]
+        self.add(known[chosen], self.index, kept)
 
-    def start_last_from(self, known: FloatArray) -> None:
-        """Start the last ascent of each functional from the best known point that is a member."""
-        values = self.values(known)
-        last = self.index[self.ascents - 1 :: self.ascents]
-        best = np.argsort(-values[:, last], axis=0)[:KNOWN_TRIED]
-        kept = self.contains(known[best.ravel()]).reshape(best.shape)
-        chosen = best[np.argmax(kept, axis=0), np.arange(len(last))]
-        value = values[chosen, last]
-        better = kept.any(axis=0) & (value > self.value[last])
-        self.best[last[better]] = known[chosen[better]]
-        self.value[last[better]] = value[better]
+    def add(self, z: FloatArray, groups: IntArray, kept: BoolArray) -> None:
+        """Add those of the points (groups, points, d) that are `kept` to these populations."""
+        heights = np.where(kept, self.own_values(z, groups), -np.inf)
+        z = np.concatenate([self.z[groups], z], axis=1)
+        heights = np.concatenate([self.heights[groups], heights], axis=1)
+        order = np.argsort(-heights, axis=1, kind="stable")[:, : self.size]
+        rows = np.arange(len(groups))[:, None]
+        self.z[groups], self.heights[groups] = z[rows, order], heights[rows, order]
 
-    def step(self, rng: np.random.Generator, proposals: int) -> bool:
-        """Propose random steps uphill from each best member; return whether any is active."""
-        moving = (self.scale > LAST_SCALE * self.radius) & ~self.unbounded
-        active = self.index[moving & ~self.behind]
+    def step(self, rng: np.random.Generator) -> bool:
+        """Propose two steps per member of each population; return whether any is active."""
+        d, number = self.z.shape[-1], 2 * self.size
+        # drawn whatever is active, so that all functionals see the same
+        shares = rng.random((3, number))
+        power = rng.uniform(-1.0, 0.3, size=number)
+        power[::LONG_STEPS] = rng.uniform(0.0, 3.0, size=len(power[::LONG_STEPS]))
+        noise = rng.standard_normal((number, d)) / np.sqrt(d)
+        noise *= self.radius * 10.0 ** rng.uniform(-3.5, -1.0, size=(number, 1))
+        factors = random_factors(rng, len(power[1::LONG_STEPS]), d, (0.0, 3.0))
+        towards = rng.random(number) * (rng.random(number) < 0.3)
+
+        count = np.maximum(np.isfinite(self.heights).sum(axis=1), 1)
+        with np.errstate(invalid="ignore"):
+            spread = self.value - self.heights[self.index, count - 1]
+        is_wide = (count < self.size) | (spread > GATHERED * self.distance)
+        active = self.index[is_wide & ~self.unbounded & np.isfinite(self.value)]
         if not len(active):
             return False
-        d = self.best.shape[1]
-        uphill = self.uphill(self.best)[active]
-        steps = rng.standard_normal((self.ascents, proposals, d)) / np.sqrt(d)
-        steps = steps[active % self.ascents]
-        downhill = np.einsum("gpd,gd->gp", steps, uphill) < 0
-        steps *= np.where(downhill, -1.0, 1.0)[:, :, None]
-        z = self.best[active][:, None] + self.scale[active, None, None] * steps
-        improved = self.accept(z.reshape(-1, d), np.repeat(active, proposals))
-        # those that are done keep theirs, however many rounds others take
-        self.scale[active] *= np.where(improved[active], GROWTH, SHRINK)
+        members = self.z[active]
+        which = (shares[:, None] * count[active, None]).astype(np.int64)
+        start, one, other = members[np.arange(len(active))[:, None], which]
+        z = start + 10.0 ** power[:, None] * (one - other) + noise
+        z += towards[:, None] * (members[:, :1] - start)
+        multiples = np.tile(factors, (len(active), 1)).reshape(-1, d)
+        scaled = self.window.scaled(start[:, 1::LONG_STEPS].reshape(-1, d), multiples)
+        z[:, 1::LONG_STEPS] = scaled.reshape(len(active), -1, d)
+        # membership costs far more than a value: only what is above the middle is evaluated
+        middle = np.where(count == self.size, self.heights[:, self.size // 2], -np.inf)
+        kept = np.asarray(self.own_values(z, active) > middle[active, None])
+        if kept.any():
+            kept[kept] = self.contains(z[kept])
+        self.add(z, active, kept)
         return True
 
-    def accept(self, z: FloatArray, proposed_by: IntArray) -> BoolArray:
-        """Move each ascent to its best proposal, if a better member; return which ones moved."""
-        values = np.where(proposed_by[:, None] == self.index, self.values(z), -np.inf)
-        better = (values > self.value).any(axis=1)
-        if not better.any():
-            return np.zeros(len(self.index), dtype=np.bool_)
-        # membership costs far more than a value: only what would be an improvement is evaluated
-        z, values = z[better], values[better]
-        values = np.where(self.contains(z)[:, None], values, -np.inf)
-        first = values.argmax(axis=0)
-        improved = values[first, self.index] > self.value
-        self.best[improved] = z[first[improved]]
-        self.value[improved] = values[first, self.index][improved]
-        return np.asarray(improved)
-
-    @property
-    def behind(self) -> BoolArray:
-        """Which ascents their remaining steps will not bring to the best of their functional."""
-        best = self.value.reshape(-1, self.ascents).max(axis=1).repeat(self.ascents)
-        step = self.scale * self.unit / self.radius
-        return np.asarray(best - self.value > CATCH_UP * step)
-
-    @property
-    def unbounded(self) -> BoolArray:
-        """Which functionals grew too much to have an end."""
-        with np.errstate(invalid="ignore"):  # where there is no value at the origin
-            return np.asarray(self.value - self.origin_value > NO_END * self.unit)
-
-    def find_bounds(self) -> FloatArray:
-        """Step from each best member uphill until rejected, and return the values there."""
-        uphill = self.uphill(self.best)
+    def find_bounds(self, margin: float) -> FloatArray:
+        """Step from each best member uphill until rejected, and return the values past it."""
+        start = self.best
+        uphill = self.uphill(start)
         bound = np.where(self.unbounded, np.inf, self.value)
         length = np.full(len(self.index), OUTWARD * self.radius)
-        active = self.index[~self.unbounded & ~self.behind & uphill.any(axis=1)]
+        active = self.index[~self.unbounded & uphill.any(axis=1)]
         while len(active):
-            z = self.best[active] + uphill[active] * length[active, None]
-            value = self.values(z)[np.arange(len(active)), active]
+            z = start[active] + uphill[active] * length[active, None]
+            value = self.own_values(z[:, None], active)[:, 0]
             kept = self.contains(z)
             rising = value > bound[active] + 1e-9 * (1 + np.abs(value))
             bound[active] = np.maximum(bound[active], value)
-            self.value[active[kept]] = bound[active[kept]]
+            better = active[kept & (value > self.value[active])]
+            self.z[better, 0] = start[better] + uphill[better] * length[better, None]
+            self.heights[better, 0] = bound[better]
             far = length[active] > FAR
             # still inside very far out: unbounded, unless the functional itself has a limit there
             bound[active[kept & far & rising]] = np.inf
             length[active] *= 2
             active = active[kept & ~far]
-        return bound
+        return np.maximum(bound, self.value + margin * self.distance)

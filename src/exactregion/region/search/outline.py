@@ -12,12 +12,12 @@ from exactregion.data.sample import Sample
 from exactregion.models.base import Model
 from exactregion.ranking import AcceptedRanks
 from exactregion.region.fitted import FittedRegion
+from exactregion.region.search.along_rays import QUICK_TOLERANCE
 from exactregion.region.rays import TOLERANCE, Depth, Rays, directions, trace
 from exactregion.region.separation.far import FarMembers, far_members
 from exactregion.region.window import (
     RankFunction,
     Window,
-    likely_parameters,
     maximum_likelihood,
     window_at,
 )
@@ -94,8 +94,15 @@ def joint_far_members(fitted: FittedRegion) -> FarMembers | None:
 
 def _find_outline(fitted: FittedRegion) -> Outline:
     """Search for the outline; compute whether the region is unbounded where that is possible."""
-    data = fitted.model, fitted.sample, fitted.accepted
-    outline = explore(fitted.rank_function(), *data, fitted.search_rng())
+    outline = explore(
+        fitted.rank_function(),
+        fitted.model,
+        fitted.sample,
+        fitted.accepted,
+        fitted.search_rng(),
+        start=fitted.start,
+        quick=fitted.has_many_data,
+    )
     far = joint_far_members(fitted)
     status = outline.status
     if far is not None and far.members:
@@ -112,12 +119,20 @@ def explore(
     sample: Sample,
     accepted: AcceptedRanks,
     rng: np.random.Generator,
+    *,
+    start: Window,
+    quick: bool = False,
 ) -> Outline:
-    """Find the most compatible θ, and follow 24 + 8 d rays from it to the boundary."""
+    """Find the most compatible θ, and follow 24 + 8 d rays from it to the boundary.
+
+    A quick search, where a rank takes long, is content with a member that is compatible enough, and
+    with fewer rays.
+    """
     started = time.perf_counter()
-    window = window_at(model, sample, likely_parameters(model, sample))
-    estimate, rank = most_compatible(ranks, window, accepted, rng)
-    window = window_at(model, sample, estimate)
+    enough = accepted.low + (accepted.high - accepted.low) // 2 if quick else 0
+    estimate, rank = most_compatible(ranks, start, accepted, rng, enough=enough)
+    is_start = np.array_equal(estimate, start.origin)
+    window = start if is_start else window_at(model, sample, estimate)
     if not accepted.low <= rank <= accepted.high:
         estimate, rank = _search_widely(ranks, window, accepted, rng, (estimate, rank))
         window = window_at(model, sample, estimate)
@@ -128,9 +143,10 @@ def explore(
         rays = trace(
             lambda theta: depth(ranks(theta)[0]),
             window,
-            directions(d, 24 + 8 * d, rng),
+            directions(d, 4 * d if quick else 24 + 8 * d, rng),
             first_step=depth.radius,
-            tolerance=TOLERANCE,
+            tolerance=QUICK_TOLERANCE if quick else TOLERANCE,
+            look_beyond=not quick,
         )
         status = "disconnected" if rays.reentered.any() else "bounded"
         if (np.isinf(rays.outer) & ~rays.at_bound).any():
@@ -143,11 +159,16 @@ def explore(
 
 
 def most_compatible(
-    ranks: RankFunction, window: Window, accepted: AcceptedRanks, rng: np.random.Generator
+    ranks: RankFunction,
+    window: Window,
+    accepted: AcceptedRanks,
+    rng: np.random.Generator,
+    *,
+    enough: int = 0,
 ) -> tuple[FloatArray, int]:
     """Find the accepted θ with the lowest rank, ties by Z, near the origin: θ and rank.
 
-    Random steps around the best θ so far: one standard error at first, shorter after a round in
+    It ends at an accepted rank that is low `enough`. Random steps around the best θ so far: one standard error at first, shorter after a round in
     which none was better.
     """
     bounds = window.bounds.T
@@ -161,6 +182,8 @@ def most_compatible(
     key, best = best_of(np.clip(window.origin[None], *bounds))
     scale = 1.0
     for _ in range(ROUNDS):
+        if accepted.low <= key[1] <= min(enough, accepted.high):
+            break
         steps = scale * rng.standard_normal((PROPOSALS, len(best)))
         new_key, new = best_of(np.clip(best + steps @ window.axes.T, *bounds))
         if new_key < key:
@@ -206,6 +229,6 @@ def likelihood_estimate(fitted: FittedRegion) -> FloatArray | None:
         far = joint_far_members(fitted)
         if far is not None and far.separation is not None:
             return None
-        return maximum_likelihood(fitted.model, fitted.sample)
+        return maximum_likelihood(fitted.model, fitted.sample, fitted.start.origin)
 
     return fitted.cached("likelihood estimate", find)

@@ -12,6 +12,7 @@ from exactregion.region.search.outline import explore
 from exactregion.region.window import RankFunction, Window
 
 ACCEPTED = AcceptedRanks(20, 1, 18)
+DEFINED = {"is_defined": lambda theta: np.ones(len(theta), dtype=bool)}
 
 
 def free(d):
@@ -75,7 +76,7 @@ def test_extremes_of_linear_functionals_over_an_ellipsoid(d):
     weights = rng.normal(size=(d, 3))
     exact = 2.0 * np.linalg.norm(A.T @ weights, axis=0)
     whitened = Window(np.zeros(d), A, free(d))
-    ends = largest(lambda t: t @ weights, inside, whitened, rng, radius=1.0)
+    ends = largest(lambda t: t @ weights, inside, whitened, rng, radius=1.0, **DEFINED)
     np.testing.assert_allclose(ends.value, exact, rtol=5e-3)
     assert (ends.bound >= ends.value).all()
     assert (ends.bound >= exact * 0.999).all()
@@ -85,7 +86,7 @@ def test_extremes_off_the_straight_path_are_found():
     """A bent set: the largest first coordinate is not on the ray along it."""
     bent = lambda t: (np.abs(t[:, 1] - t[:, 0] ** 2 / 2) < 0.4) & (np.abs(t[:, 0]) < 2)  # noqa: E731
     ends = largest(
-        lambda t: t[:, :1], bent, window(2), np.random.default_rng(0), radius=1.0, rounds=200
+        lambda t: t[:, :1], bent, window(2), np.random.default_rng(0), radius=1.0, **DEFINED
     )
     assert ends.value[0] > 1.9
     assert ends.bound[0] >= ends.value[0]
@@ -94,7 +95,7 @@ def test_extremes_off_the_straight_path_are_found():
 def test_functional_without_end():
     half = lambda t: t[:, 0] > -1  # noqa: E731
     values = lambda t: np.column_stack([t[:, 0], -t[:, 0], np.tanh(t[:, 0])])  # noqa: E731
-    ends = largest(values, half, window(2), np.random.default_rng(0), radius=1.0)
+    ends = largest(values, half, window(2), np.random.default_rng(0), radius=1.0, **DEFINED)
     assert np.isinf(ends.bound[0])
     assert ends.bound[1] == pytest.approx(1.0, abs=5e-3)
     assert ends.bound[2] == pytest.approx(1.0)  # the functional has an end although the set has not

@@ -5,8 +5,8 @@ import pytest
 
 import exactregion as er
 from exactregion.models import Psychometric
+from exactregion.region.search.candidates import draw_probes, plausible_probes, plausible_to
 from exactregion.region.search.extremes import Extremes
-from exactregion.region.search.probes import draw_probes
 
 
 def psychometric(seed):
@@ -62,18 +62,28 @@ def test_a_search_that_keeps_missing_members_says_so(monkeypatch):
     assert region.contains(draws).all()
 
     def stay(g, inside, window, rng, **options):
-        """Stay where the search started."""
-        values = g(window.origin[None])[0]
-        return Extremes(values, values, np.zeros((len(values), 2)))
+        """Stay where the search started, or at a member beyond that an audit has found."""
+        z = np.zeros((g(window.origin[None]).shape[1], 2))
+        z = z if options["also"] is None else options["also"]
+        values = np.diagonal(g(window.theta(z))).copy()
+        return Extremes(values, values, z)
 
-    for module in (er.region.search.ends, er.region.search.pointwise):
-        monkeypatch.setattr(module, "AUDITS", 1)
-        monkeypatch.setattr(module, "draw_probes", lambda *args: draws)
-        monkeypatch.setattr(module, "largest", stay)
+    monkeypatch.setattr(er.region.search.ends, "AUDITS", 1)
+    monkeypatch.setattr(er.region.search.ends, "plausible_probes", lambda *args: draws)
+    monkeypatch.setattr(er.region.search.ends, "largest", stay)
     table = region.intervals(joint=True, certify=False)
     assert (table["status"] == "unsettled").all()
     assert (table["upper"] >= draws.max(axis=0)).all()
     assert region.band(x[:2], certify=False).status == "unsettled"
+
+
+def test_members_are_plausible_and_far_ones_are_not_ranked():
+    region = psychometric(0)
+    is_plausible = plausible_to(region.fitted_)
+    outline = region.outline()
+    assert is_plausible(outline.window.theta(outline.members())).all()
+    assert not is_plausible(np.array([[0.0, -2.0, 0.5]])).any()
+    assert len(plausible_probes(region.fitted_, 900, 1)) < 800
 
 
 def test_the_gap_of_a_half_open_interval_is_that_of_its_end():

@@ -1,0 +1,201 @@
+"""θ that may be members: drawn at random, of a likelihood that members have, and members known.
+
+A quarter of the probes is drawn around the estimate at many scales, a quarter over the range that
+each parameter may have, a quarter around and beyond the members known so far, which follows regions
+that are long and curved, and a quarter close to the boundary. A likelihood costs as much as one
+data set, a rank as much as m: only plausible θ are ranked. Both use the outcomes: they decide where
+ranks are evaluated, never which θ are members.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from exactregion._typing import BoolArray, FloatArray
+from exactregion.models.base import evaluated
+from exactregion.region.fitted import FittedRegion
+from exactregion.region.rays import radius_of
+from exactregion.region.search.extremes import random_factors
+from exactregion.region.search.outline import outline_of
+from exactregion.region.window import Window, lengths_of
+
+__all__ = ["draw_probes", "known_members", "plausible_probes", "plausible_to"]
+
+SCALES = (-0.5, 2.0)
+"""Powers of ten of the standard errors at which probes are drawn around the estimate."""
+
+FACTORS = (-2.0, 2.0)
+"""Powers of ten by which a parameter with one bound is farther from it than the estimate."""
+
+BEYOND, FAR_BEYOND = 2.0, 6.0
+"""Probes beyond a member are drawn up to this multiple of its distance from another member, and one
+in four, from members that are extreme in some coordinate, up to this power of ten: there regions
+without an end have members."""
+
+CLOSE = (-2.5, 0.0)
+"""Powers of ten of the distance of probes from a member at the boundary, in standard errors."""
+
+IMPLAUSIBLE = 4.0
+"""A θ is not ranked if its deviance exceeds the smallest by this multiple of what members have: the
+largest at the boundary that an outline found, and R² by the asymptotic law at level `WIDEST`.
+Members were seen at up to 2.5 times these; twice the multiple leaves in 10 % more probes."""
+
+WIDEST = 0.995
+"""Level of the joint region that focused sets lie in."""
+
+REGARDLESS = 3
+"""One probe in so many is ranked however implausible: where curves are flat a score says nothing,
+and a θ that fits badly may be a member."""
+
+KNOWN, WALK = 100, 8
+"""Plausible θ per parameter that are ranked once per fit, besides the outline, for searches to
+start from; and random steps of each that keep it plausible, which spread them over sets of steep
+curves that probes seldom meet."""
+
+Plausible = Callable[[FloatArray], BoolArray]
+"""θ (T, d) to which of them are worth a rank."""
+
+AT_ONCE = 4_000_000
+"""Probabilities held in memory at once."""
+
+
+def plausible_to(fitted: FittedRegion) -> Plausible:
+    """Return which θ are plausible, as a function of θ; made once per fit."""
+    return fitted.cached("plausible", lambda: _find_plausible(fitted))
+
+
+def _find_plausible(fitted: FittedRegion) -> Plausible:
+    inputs, successes = fitted.sample.inputs, fitted.sample.successes
+    failures = inputs.trials - successes
+    outline = outline_of(fitted)
+
+    def deviance(theta: FloatArray) -> FloatArray:
+        batches = np.array_split(theta, 1 + len(theta) * len(inputs) // AT_ONCE)
+        return np.concatenate([of_batch(batch) for batch in batches])
+
+    def of_batch(theta: FloatArray) -> FloatArray:
+        with np.errstate(all="ignore"):
+            P = np.asarray(evaluated(fitted.model, theta, inputs.user_rows))[:, inputs.order]
+            total = np.where(successes > 0, successes * np.log(P), 0.0)
+            total += np.where(failures > 0, failures * np.log1p(-P), 0.0)
+            # far out a family may overflow
+            is_defined = ((P >= 0) & (P <= 1)).all(axis=1)
+            return np.where(is_defined, -2 * total.sum(axis=1), np.inf)
+
+    known = deviance(outline.window.theta(outline.members()))
+    above = max(radius_of(WIDEST, fitted.n_parameters) ** 2, float(np.ptp(known)))
+    limit = float(known.min()) + IMPLAUSIBLE * above
+
+    def is_plausible(theta: FloatArray) -> BoolArray:
+        return np.asarray(deviance(theta) <= limit)
+
+    return is_plausible
+
+
+def known_members(fitted: FittedRegion, turn: int = 0) -> FloatArray:
+    """Return coordinates z of members of the joint region that searches start from, once per fit.
+
+    Those of the outline, and some at random, which are others at each turn.
+    """
+
+    def find() -> FloatArray:
+        outline, is_plausible = outline_of(fitted), plausible_to(fitted)
+        window, number = outline.window, KNOWN * fitted.n_parameters
+        rng = fitted.search_rng(turn)
+        first = window.coordinates(plausible_probes(fitted, 2 * number, turn)[:number])
+        z = first.copy()
+        for _ in range(WALK if len(z) else 0):
+            one, other = z[rng.integers(len(z), size=(2, len(z)))]
+            tried = z + 10.0 ** rng.uniform(-1.5, 0.0, size=(len(z), 1)) * (one - other)
+            factors = random_factors(rng, len(z[::4]), z.shape[1], (-1.0, 1.5))
+            tried[::4] = window.scaled(z[::4], factors)
+            kept = is_plausible(window.theta(tried))
+            z[kept] = tried[kept]
+        theta = window.theta(np.vstack([first[::2], z[1::2]]))
+        members = theta[fitted.accepted.holds(fitted.ranks(theta)[0])] if len(theta) else theta
+        return np.vstack([outline.members(), window.coordinates(members)])
+
+    return fitted.cached(("known members", turn), find)
+
+
+def plausible_probes(fitted: FittedRegion, number: int, turn: int) -> FloatArray:
+    """Draw θ as probes, and return those that are plausible, in random order."""
+
+    def draw() -> FloatArray:
+        outline = outline_of(fitted)
+        seed = np.random.SeedSequence(fitted.resampling.entropy, spawn_key=(3, turn))
+        rng, known = np.random.default_rng(seed), outline.members()
+        theta = rng.permutation(draw_probes(outline.window, known, known, number, rng))
+        kept = plausible_to(fitted)(theta)
+        kept[::REGARDLESS] = fitted.is_defined(theta[::REGARDLESS])
+        return theta[kept]
+
+    return fitted.cached(("probes", number, turn), draw)
+
+
+def draw_probes(
+    window: Window,
+    members: FloatArray,
+    ends: FloatArray,
+    number: int,
+    rng: np.random.Generator,
+) -> FloatArray:
+    """Draw θ (number, d) for a window, members known so far and those at the ends, z (k, d)."""
+    d = len(window.origin)
+    quarter = number // 4
+    scale = 10.0 ** rng.uniform(*SCALES, size=(quarter, 1))
+    around = window.theta(scale * rng.standard_normal((quarter, d)))
+    scale = 10.0 ** rng.uniform(*CLOSE, size=(quarter, 1))
+    which = rng.integers(len(ends), size=quarter)
+    close = window.theta(ends[which] + scale * rng.standard_normal((quarter, d)))
+    return np.concatenate(
+        [
+            around,
+            close,
+            _over_range(window, quarter, rng),
+            _beyond(window, members, number - 3 * quarter, rng),
+        ]
+    )
+
+
+def _beyond(
+    window: Window, members: FloatArray, number: int, rng: np.random.Generator
+) -> FloatArray:
+    """Draw around and beyond members: on lines through two of them, and steeper versions of one."""
+    first, second = members[rng.integers(len(members), size=(2, number))]
+    extreme = np.concatenate([members.argmax(axis=0), members.argmin(axis=0)])
+    far = np.arange(number) % 4 == 0
+    first[far] = members[rng.choice(extreme, size=far.sum())]
+    power = 10.0 ** rng.uniform(0.0, FAR_BEYOND, size=(number, 1))
+    share = np.where(far[:, None], power, rng.uniform(0.0, BEYOND, size=(number, 1)))
+    spread = np.abs(members).max(axis=0) * 10.0 ** rng.uniform(-2, 0, size=(number, 1))
+    spread[far] = 0.0
+    steps = share * (first - second) + spread * rng.standard_normal(first.shape)
+    theta = window.theta(second + steps)
+    steeper = np.flatnonzero(far)[::2]
+    factors = random_factors(rng, len(steeper), members.shape[1], (0.0, FAR_BEYOND))
+    theta[steeper] = window.theta(window.scaled(second[steeper], factors))
+    return theta
+
+
+def _over_range(window: Window, number: int, rng: np.random.Generator) -> FloatArray:
+    """Draw each parameter over its own range: uniformly, by a factor, or around the estimate."""
+    columns = []
+    error = lengths_of(window.axes)
+    for estimate, own_error, (low, high) in zip(window.origin, error, window.bounds, strict=True):
+        if np.isfinite(low) and np.isfinite(high):
+            column = rng.uniform(low, high, size=number)
+        elif np.isfinite(low) or np.isfinite(high):
+            bound = low if np.isfinite(low) else high
+            column = bound + (estimate - bound) * 10.0 ** rng.uniform(*FACTORS, size=number)
+        else:
+            scale = 10.0 ** rng.uniform(*SCALES, size=number)
+            column = estimate + own_error * scale * rng.standard_normal(number)
+        columns.append(column)
+    theta = np.stack(columns, axis=-1)
+    # steps at any place, and curves that are flat over all inputs
+    factors = random_factors(rng, len(theta[::4]), theta.shape[1], (0.0, FAR_BEYOND))
+    theta[::4] = window.theta(window.scaled(window.coordinates(theta[::4]), factors))
+    return theta
