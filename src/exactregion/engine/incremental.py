@@ -335,7 +335,9 @@ class PathSet:
             self.states[:] = [*self.states[-1:], state]  # a search uses two statistics in turn
         steps = np.zeros((len(candidates), *state.shape))
         rows = self.free.columns[0]
-        compiled.flip_free(thresholds, rows, *self.free.arrays, state.place, state.together, steps)
+        compiled.flip_free(
+            thresholds, rows, *self.free.arrays, state.place, state.together, steps
+        )
         first = 0
         for loop, points in zip(loops, state.points, strict=True):
             part = np.ascontiguousarray(steps[:, :, first : first + points.shape[1]])

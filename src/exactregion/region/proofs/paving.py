@@ -297,10 +297,7 @@ def proven_ends(
 
 
 def rule_over(
-    fitted: FittedRegion,
-    domain: Domain,
-    accepted: AcceptedRanks,
-    number: LinearRatios | None = None,
+    fitted: FittedRegion, domain: Domain, accepted: AcceptedRanks, number: LinearRatios | None = None
 ) -> Enclosure:
     """Return the bounds of ranks over boxes of a domain, with what is known of it if possible."""
     if number is None and domain.rule is not None:
