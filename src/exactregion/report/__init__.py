@@ -105,7 +105,11 @@ def write_report(
     if groups is not None:
         page.sections.insert(1, section_of_groups(groups))
     if tables:
-        further = [Table(caption, list(names), rows) for caption, (names, rows) in tables.items()]
+        further = [
+            # as in the other tables of the page
+            Table(caption, [name[:1].upper() + name[1:] for name in names], rows)
+            for caption, (names, rows) in tables.items()
+        ]
         page.sections.insert(1, Section("Further numbers", list(further)))
     facts = dict(about or {})
     # what the caller knows comes first, and instead of what the result knows by the same name

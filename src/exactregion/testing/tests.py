@@ -38,35 +38,25 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+class Settings(TypedDict, total=False):
+    """What `model_test` and `calibration_test` take besides rows, groups and classes."""
+
+    data: Any
+    statistic: str | Statistic | Any
+    n_resamples: int
+    rng: RNGLike
+    pos_label: object
+    n_jobs: int | None
+    progress: bool
+
+
 @overload
 def model_test(
-    candidate: Any,
-    X: Any,
-    y: Any,
-    *,
-    data: Any = None,
-    statistic: str | Statistic | Any = "multiscale",
-    n_resamples: int = 999,
-    rng: RNGLike = None,
-    pos_label: object = None,
-    classes: None = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
+    candidate: Any, X: Any, y: Any, *, classes: None = None, **settings: Unpack[Settings]
 ) -> ExactTestResult: ...
 @overload
 def model_test(
-    candidate: Any,
-    X: Any,
-    y: Any,
-    *,
-    data: Any = None,
-    statistic: str | Statistic | Any = "multiscale",
-    n_resamples: int = 999,
-    rng: RNGLike = None,
-    pos_label: object = None,
-    classes: Sequence[object],
-    n_jobs: int | None = None,
-    progress: bool = False,
+    candidate: Any, X: Any, y: Any, *, classes: Sequence[object], **settings: Unpack[Settings]
 ) -> ClassTestResult | ExactTestResult: ...
 @with_named_seed
 def model_test(
@@ -257,18 +247,6 @@ def compare(
     return table.rename_axis("candidate")
 
 
-class CalibrationSettings(TypedDict, total=False):
-    """What `calibration_test` takes besides rows, groups and classes."""
-
-    data: Any
-    statistic: str | Statistic | Any | None
-    n_resamples: int
-    rng: RNGLike
-    pos_label: object
-    n_jobs: int | None
-    progress: bool
-
-
 @overload
 def calibration_test(
     y_true: Any,
@@ -276,7 +254,7 @@ def calibration_test(
     *,
     by: Any = None,
     classes: Sequence[object] | None = None,
-    **settings: Unpack[CalibrationSettings],
+    **settings: Unpack[Settings],
 ) -> pd.DataFrame: ...
 @overload
 def calibration_test(
@@ -285,7 +263,7 @@ def calibration_test(
     *,
     by: None = None,
     classes: None = None,
-    **settings: Unpack[CalibrationSettings],
+    **settings: Unpack[Settings],
 ) -> ExactTestResult: ...
 @overload
 def calibration_test(
@@ -294,7 +272,7 @@ def calibration_test(
     *,
     by: None = None,
     classes: Sequence[object],
-    **settings: Unpack[CalibrationSettings],
+    **settings: Unpack[Settings],
 ) -> ClassTestResult | ExactTestResult: ...
 @overload
 def calibration_test(
@@ -303,7 +281,7 @@ def calibration_test(
     *,
     by: Any,
     classes: Sequence[object] | None = None,
-    **settings: Unpack[CalibrationSettings],
+    **settings: Unpack[Settings],
 ) -> pd.DataFrame: ...
 @with_named_seed
 def calibration_test(
