@@ -5,15 +5,11 @@ same kind has loaded the compiled loops. They compare within one run, and betwee
 same machine.
 """
 
-import os
-
-for library in ("OMP", "OPENBLAS", "MKL"):
-    os.environ[f"{library}_NUM_THREADS"] = "1"
-
 import argparse
 import time
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 import exactregion as er
 
@@ -86,6 +82,7 @@ def main():
         if options.only not in name:
             continue
         task(19, 0)
+        threadpool_limits(1)
         runs = []
         for seed in range(1 if task is three else options.seeds):
             started = time.process_time()

@@ -121,7 +121,9 @@ def joint_bounds(
     if numbers is not None and is_charted(fitted, certify):
         prove = partial(_proven_in_charts, fitted, numbers=numbers, certify=certify)
     elif linear is not None and _is_affordable(fitted, certify):
-        domain = domain_of(fitted) if each else None
+        # one covering serves all linear numbers; with three parameters it costs more than a few
+        is_covered = each or (linear.denominator is None and fitted.n_parameters < LARGEST)
+        domain = domain_of(fitted) if is_covered else None
         if domain is not None:
             return _proven_or_audited(
                 fitted, search, lambda _: _covered(fitted, domain, linear, certify), start=False
@@ -137,8 +139,7 @@ def _covered(
     fitted: FittedRegion, domain: Domain, numbers: LinearRatios, certify: bool | None
 ) -> Bounds:
     """Prove the ends of linear numbers by the boxes that cover the region."""
-    is_empty = outline_of(fitted).rays is None
-    budget = LARGE_BUDGET if certify else EMPTY_BUDGET if is_empty else BUDGET
+    budget = _budget(is_empty=outline_of(fitted).rays is None, certify=certify)
     covering = covering_of(fitted, domain, tolerance=_gap(fitted, JOINT_GAP), budget=budget)
     return covering.bounds(numbers, widest_gap=WIDEST_GAP)
 
@@ -276,11 +277,9 @@ def _gap(fitted: FittedRegion, gap: float) -> float:
     return LARGEST_GAP if fitted.n_parameters == LARGEST else gap
 
 
-def _budget(found: Bounds, certify: bool | None) -> float:
+def _budget(*, is_empty: bool, certify: bool | None) -> float:
     """Return the work that a proof may take; less where it would be that the set is empty."""
-    if certify:
-        return LARGE_BUDGET
-    return EMPTY_BUDGET if np.isnan(found.lower).all() else BUDGET
+    return LARGE_BUDGET if certify else EMPTY_BUDGET if is_empty else BUDGET
 
 
 def _certified(
@@ -295,7 +294,8 @@ def _certified(
     """Prove the ends of numbers, starting from those that a search found."""
     if found.certified.all():
         return found
-    domain, budget = domain_of(fitted), _budget(found, certify)
+    domain = domain_of(fitted)
+    budget = _budget(is_empty=bool(np.isnan(found.lower).all()), certify=certify)
     if domain is not None:
         return _proven(fitted, found, numbers, rules, domain, gap=gap, budget=budget)
     if numbers.denominator is not None:
@@ -361,7 +361,7 @@ def _proven_in_charts(
         numbers,
         known.ravel(),
         tolerance=LARGEST_GAP if fitted.n_parameters == LARGEST else JOINT_GAP,
-        budget=_budget(found, certify),
+        budget=_budget(is_empty=bool(np.isnan(found.lower).all()), certify=certify),
     )
     return _with_ends(found, ends, open_length)
 

@@ -23,7 +23,7 @@ WORTH = 0.4
 """A box becomes a cell if it has at most this share of the free labels of the cell it is in. The
 labels to look at shrink by that with each cell, and cells are few: every other or third split."""
 
-FEW = 32
+FEW = 64
 """Free labels per alternative above which no cell is made: it would be large, and next to nothing
 is decided there."""
 
@@ -47,7 +47,7 @@ class Cells:
 
     def __init__(self, draws: Any) -> None:
         self.draws = draws
-        M, self.width = len(draws.uniforms), draws.columns.shape[1]
+        M, self.width = len(draws.uniforms), int(draws.columns.shape[1])
         self.arrays = CellArrays(
             np.empty((0, M), np.int32),
             np.empty((0, self.width)),
@@ -115,12 +115,12 @@ class Cells:
         return moved
 
     def _bytes(self) -> int:
-        M = self.arrays.row.shape[1]
+        M = len(self.draws.uniforms)
         return 4 * M * self.count + 8 * self.width * self.rows + 12 * self.labels
 
     def _grow(self, count: int, rows: int, labels: int) -> None:
-        needed = self.count + count, self.rows + rows, self.rows + rows + 1
-        needed = *needed, self.labels + labels, self.labels + labels
+        count, rows, labels = self.count + count, self.rows + rows, self.labels + labels
+        needed = count, rows, rows + 1, labels, labels
         self.arrays = CellArrays(
             *(_longer(array, size) for array, size in zip(self.arrays, needed, strict=True))
         )

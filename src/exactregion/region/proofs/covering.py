@@ -74,7 +74,10 @@ def covering_of(
 
 def _cover(fitted: FittedRegion, domain: Domain, tolerance: float, budget: float) -> Covering:
     window, outline = domain.window, outline_of(fitted)
-    numbers = RatiosInWindow(*_directions(len(domain.centre)), None)
+    # those of the parameters as well, which are asked for most
+    own = window.axes / np.linalg.norm(window.axes, axis=1, keepdims=True)
+    along = np.vstack([_directions(len(domain.centre)), own])
+    numbers = RatiosInWindow(np.zeros(len(along)), along, None)
     members = window.coordinates(outline.window.theta(outline.members()))
     ends = proven_ends(
         [rule_over(fitted, domain, fitted.accepted)],
@@ -96,18 +99,16 @@ def _cover(fitted: FittedRegion, domain: Domain, tolerance: float, budget: float
     )
 
 
-def _directions(d: int) -> tuple[FloatArray, FloatArray]:
-    """Return zeros (k,) and unit vectors (k, d) spread evenly over half a circle or sphere."""
+def _directions(d: int) -> FloatArray:
+    """Return unit vectors (k, d) spread evenly over half a circle or sphere."""
     k = DIRECTIONS[d]
     if d == 1:
-        along = np.ones((1, 1))
-    elif d == 2:
+        return np.ones((1, 1))
+    if d == 2:
         angle = np.pi * np.arange(k) / k
-        along = np.column_stack([np.cos(angle), np.sin(angle)])
-    else:
-        # steps of the golden angle, at equal steps of height (Fibonacci's sphere)
-        height = (np.arange(k) + 0.5) / k
-        angle = np.pi * (3 - np.sqrt(5)) * np.arange(k)
-        radius = np.sqrt(1 - height**2)
-        along = np.column_stack([radius * np.cos(angle), radius * np.sin(angle), height])
-    return np.zeros(k), along
+        return np.column_stack([np.cos(angle), np.sin(angle)])
+    # steps of the golden angle, at equal steps of height (Fibonacci's sphere)
+    height = (np.arange(k) + 0.5) / k
+    angle = np.pi * (3 - np.sqrt(5)) * np.arange(k)
+    radius = np.sqrt(1 - height**2)
+    return np.column_stack([radius * np.cos(angle), radius * np.sin(angle), height])

@@ -31,7 +31,7 @@ NORM, METRIC, UPPER = range(3)
 """What `forms` has: matrices (s, s), and from `SLOPES` + 1 on the slopes of the metric."""
 
 LINEAR, RESIDUAL, SLOPES = range(3)
-"""What `lines` has: vectors (s + r,) of both parts, and from `SLOPES` on the slopes of the first."""
+"""What `lines` has: vectors (s + r,) of both parts, and from `SLOPES` on slopes of the first."""
 
 
 class PackedBoxes(NamedTuple):

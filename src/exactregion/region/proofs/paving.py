@@ -286,8 +286,9 @@ def proven_ends(
         boxes = boxes[exceeds]
         for index, rule in enumerate(rules):
             moved = rule.without_unused(boxes.cells[index])
-            for part in (boxes, *(part for part, _ in last)) if moved is not None else ():
-                part.cells[index][:] = moved[part.cells[index]]
+            if moved is not None:
+                for part in (boxes, *(part for part, _ in last)):
+                    part.cells[index][:] = moved[part.cells[index]]
         boxes = boxes.halves(rules[0].widest(boxes))
     is_empty = bool(np.isneginf(bound).all())
     seconds = time.perf_counter() - started
@@ -297,7 +298,10 @@ def proven_ends(
 
 
 def rule_over(
-    fitted: FittedRegion, domain: Domain, accepted: AcceptedRanks, number: LinearRatios | None = None
+    fitted: FittedRegion,
+    domain: Domain,
+    accepted: AcceptedRanks,
+    number: LinearRatios | None = None,
 ) -> Enclosure:
     """Return the bounds of ranks over boxes of a domain, with what is known of it if possible."""
     if number is None and domain.rule is not None:

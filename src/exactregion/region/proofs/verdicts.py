@@ -197,26 +197,34 @@ def _sum_in_cell(
 
 @inlined
 def _is_below_by_size(
-    b: int, rows: Any, numbers: Any, forms: Any, lines: Any, columns: Any, scalar_sizes: Any, x: Any,
-    v: Any, move: float, free: Any, n_free: int,
+    b: int, rows: Any, numbers: Any, forms: Any, lines: Any, columns: Any, scalar_sizes: Any,
+    x: Any, v: Any, move: float, free: Any, n_free: int,
 ) -> bool:  # fmt: skip
     """Whether Z of the alternative, bounded from above, is below the original's from below."""
-    s = forms.shape[2]
-    size, length = numbers[b, DRIFT] + move, numbers[b, SCALAR_DRIFT]
-    for a in range(len(x)):
-        v[a] = x[a] + lines[b, RESIDUAL, a]
-    for q in range(n_free):
-        j = free[q]
-        size += 0.5 * rows[b, UPPER_SIZE, j]
-        if rows.shape[1] > GAIN:
-            size += 0.5 * rows[b, UPPER_MOVE, j]
-        length += 0.5 * scalar_sizes[j]
-        _add_label(v, columns, j, s, _gain_of(rows, b, j), 0.5)
-    upper = 0.0
+    s, upper = forms.shape[2], 0.0
     if s:
+        size = numbers[b, DRIFT] + move
+        for a in range(s):
+            v[a] = x[a] + lines[b, RESIDUAL, a]
+        for q in range(n_free):
+            j = free[q]
+            size += 0.5 * rows[b, UPPER_SIZE, j]
+            if rows.shape[1] > GAIN:
+                size += 0.5 * rows[b, UPPER_MOVE, j]
+            half_gain = 0.5 * _gain_of(rows, b, j)
+            for a in range(s):
+                v[a] += half_gain * columns[j, a]
         size += np.sqrt(max(_form(forms, b, UPPER, v), 0.0))
         upper = size * size
-    if s < len(x):
+    if s < len(x) and upper < numbers[b, ORIGINAL]:
+        length = numbers[b, SCALAR_DRIFT]
+        for a in range(s, len(x)):
+            v[a] = x[a] + lines[b, RESIDUAL, a]
+        for q in range(n_free):
+            j = free[q]
+            length += 0.5 * scalar_sizes[j]
+            for a in range(s, len(x)):
+                v[a] += 0.5 * columns[j, a]
         length += np.sqrt(_squared_length(v, s))
         upper += numbers[b, SCALAR_UPPER] * length * length
     return bool(upper < numbers[b, ORIGINAL])
@@ -355,6 +363,53 @@ def _compare_each(
     return lowest
 
 
+@inlined
+def _examine(  # noqa: PLR0911 (one test after the other)
+    b: int, i: int, row: int, uniforms: Any, observed: Any, wins_ties: Any, columns: Any,
+    by_column: Any, scalar_sizes: Any, matrix_columns: Any, moved_columns: Any, group: Any,
+    rows: Any, numbers: Any, forms: Any, lines: Any, sums: Any, start: Any, listed: Any,
+    listed_uniforms: Any, x: Any, v: Any, free: Any, changes: Any, weighted: Any, slopes: Any,
+) -> int:  # fmt: skip
+    """Return the verdict about an alternative in a box; `row` is that in its cell, if any."""
+    limit, near, original = numbers[b, LIMIT], numbers[b, IS_NEAR] > 0, numbers[b, ORIGINAL]
+    if limit > 0 and _is_far_below(b, i, limit, uniforms, rows):
+        return BELOW
+    if original == 0 and not near:
+        return 0
+    if row == NO_CELL:
+        n_free = _sum_all(b, i, uniforms, observed, rows, changes, by_column, x, free)
+    else:
+        n_free = _sum_in_cell(b, row, sums, start, listed, listed_uniforms, rows, columns, x, free)
+    if n_free > MAX_FREE:
+        return 0
+    s, d, rest, move = forms.shape[2], forms.shape[1] - SLOPES - 1, 0.0, 0.0
+    if len(slopes):
+        if row != NO_CELL:
+            compare_labels(uniforms[i], rows[b, LOW], rows[b, HIGH], observed, changes)
+        rest, move = _sum_moving(
+            b, x, rows, changes, matrix_columns, moved_columns, weighted, slopes, free, n_free
+        )
+    if original > 0 and _is_below_by_size(
+        b, rows, numbers, forms, lines, columns, scalar_sizes, x, v, move, free, n_free
+    ):
+        return BELOW
+    if not near:
+        return 0
+    if n_free > 1:
+        verdict = _compare_together(
+            b, d, rows, numbers, forms, lines, columns, scalar_sizes, x, v, slopes, rest, free,
+            n_free,
+        )  # fmt: skip
+        if verdict != 0 or n_free > FEW_FREE:
+            return verdict
+        for q in range(n_free):
+            _add_label(x, columns, free[q], s, _gain_of(rows, b, free[q]), -0.5)
+    return _compare_each(
+        b, d, wins_ties[i], rows, numbers, forms, lines, columns, x, changes, group, moved_columns,
+        slopes, rest, free, n_free,
+    )  # fmt: skip
+
+
 # bounds have a margin for rounding errors, and sums over labels are exact: in any order
 @compiled_with(fastmath={"reassoc", "nsz", "contract"})
 def judge(
@@ -413,54 +468,13 @@ def judge(
             else:
                 i = pending[first]
                 first += 1
-            verdict, is_settled = 0, False
-            limit = numbers[b, LIMIT]
-            if limit > 0 and _is_far_below(b, i, limit, uniforms, rows):
-                verdict, is_settled = BELOW, True
-            # in other boxes nothing could be decided
-            is_settled |= numbers[b, ORIGINAL] == 0 and numbers[b, IS_NEAR] == 0
-            n_free, rest, move = 0, 0.0, 0.0
-            if not is_settled:
-                if cell[b] == NO_CELL:
-                    n_free = _sum_all(b, i, uniforms, observed, rows, changes, by_column, x, free)
-                    work += n
-                else:
-                    row = cell_row[cell[b], i]
-                    n_free = _sum_in_cell(
-                        b, row, sums, start, listed, listed_uniforms, rows, columns, x, free
-                    )
-                    work += start[row + 1] - start[row]
-                is_settled = n_free > MAX_FREE
-            work += OVERHEAD
-            if not is_settled and len(slopes):
-                if cell[b] != NO_CELL:
-                    compare_labels(uniforms[i], rows[b, LOW], rows[b, HIGH], observed, changes)
-                rest, move = _sum_moving(
-                    b, x, rows, changes, matrix_columns, moved_columns, weighted, slopes, free,
-                    n_free,
-                )  # fmt: skip
-            if (
-                not is_settled
-                and numbers[b, ORIGINAL] > 0
-                and _is_below_by_size(
-                    b, rows, numbers, forms, lines, columns, scalar_sizes, x, v, move, free, n_free
-                )
-            ):
-                verdict, is_settled = BELOW, True
-            is_settled |= numbers[b, IS_NEAR] == 0
-            if not is_settled and n_free > 1:
-                verdict = _compare_together(
-                    b, d, rows, numbers, forms, lines, columns, scalar_sizes, x, v, slopes, rest,
-                    free, n_free,
-                )  # fmt: skip
-                is_settled = verdict != 0 or n_free > FEW_FREE
-                for q in range(n_free):
-                    _add_label(x, columns, free[q], s, _gain_of(rows, b, free[q]), -0.5)
-            if not is_settled:
-                verdict = _compare_each(
-                    b, d, wins_ties[i], rows, numbers, forms, lines, columns, x, changes, group,
-                    moved_columns, slopes, rest, free, n_free,
-                )  # fmt: skip
+            row = NO_CELL if cell[b] == NO_CELL else cell_row[cell[b], i]
+            work += OVERHEAD + (n if row == NO_CELL else start[row + 1] - start[row])
+            verdict = _examine(
+                b, i, row, uniforms, observed, wins_ties, columns, by_column, scalar_sizes,
+                matrix_columns, moved_columns, group, rows, numbers, forms, lines, sums, start,
+                listed, listed_uniforms, x, v, free, changes, weighted, slopes,
+            )  # fmt: skip
             verdicts[b, i] = verdict
             n_below += verdict == BELOW
             n_other += verdict != BELOW
