@@ -304,9 +304,7 @@ class PreparedStatistic:
             self._of_gradient[:] = [(gradient, rounded)]
         return self._of_gradient[0][1].repeated(len(values))
 
-    def _rounded(
-        self, term: Term, candidates: Candidates, values: FloatArray
-    ) -> CandidateFeatures:
+    def _rounded(self, term: Term, candidates: Candidates, values: FloatArray) -> CandidateFeatures:
         T, n = len(values), len(candidates.inputs)
         extent = candidates.inputs.extent
         bound = np.atleast_1d(term.bound) if extent.is_large and term.bound is not None else None

@@ -267,7 +267,10 @@ def _recalibrated(theta: FloatArray, score: FloatArray) -> FloatArray:
     """Compute expit(a + b · score), with 0 · ∞ = 0."""
     a, b = theta[:, :1], theta[:, 1:]
     with np.errstate(invalid="ignore", over="ignore"):
-        return np.asarray(expit(a + np.where(b == 0, 0.0, b * score)))
+        logits = b * score
+        logits[b[:, 0] == 0] = 0.0
+        logits += a
+    return np.asarray(expit(logits, out=logits))
 
 
 class Recalibration(Model):

@@ -93,7 +93,7 @@ def test_several_blocks_and_chunks_of_rows():
 
 @pytest.mark.usefixtures("large")
 def test_outside_of_the_window(drawn):
-    """θ that leave the window are evaluated all the same, those beside them by their free labels."""
+    """θ that leave the window are evaluated all the same, others by their free labels."""
     region = region_of()
     theta = near(region, number=12)
     theta[[3, 7]] *= 20

@@ -109,9 +109,7 @@ class Bounds:
         gaps = np.where(np.isfinite(gaps), gaps, 0.0)
         settled = np.logical_and(*np.split(ends.settled, 2))
         no = np.zeros(len(upper), dtype=np.bool_)
-        return cls(
-            -lower, upper, gaps, no, settled, ends.probes, evaluations, ends.seconds
-        )
+        return cls(-lower, upper, gaps, no, settled, ends.probes, evaluations, ends.seconds)
 
     @property
     def gap(self) -> FloatArray:
