@@ -174,8 +174,7 @@ def draw_known(
 def sorted_by_row(b: int, row: Any, uniform: Any, owner: Any) -> Any:
     """Sort the free labels of b rows by row, then by uniform.
 
-    Returns where each row begins (b + 1,), uniforms and data sets. A row has few free labels: they
-    are inserted one after the other.
+    Returns where each row begins (b + 1,), uniforms and data sets.
     """
     first = np.zeros(b + 1, dtype=np.int64)
     for j in row:
@@ -185,13 +184,12 @@ def sorted_by_row(b: int, row: Any, uniform: Any, owner: Any) -> Any:
     end = first.copy()
     uniforms, owners = np.empty_like(uniform), np.empty_like(owner)
     for k in range(len(row)):
-        j = row[k]
-        place = end[j]
-        while place > first[j] and uniforms[place - 1] > uniform[k]:
-            uniforms[place], owners[place] = uniforms[place - 1], owners[place - 1]
-            place -= 1
-        uniforms[place], owners[place] = uniform[k], owner[k]
-        end[j] += 1
+        uniforms[end[row[k]]], owners[end[row[k]]] = uniform[k], owner[k]
+        end[row[k]] += 1
+    for j in range(b):
+        here = slice(first[j], first[j + 1])
+        order = np.argsort(uniforms[here])
+        uniforms[here], owners[here] = uniforms[here][order], owners[here][order]
     return first, uniforms, owners
 
 

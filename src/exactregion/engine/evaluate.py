@@ -47,6 +47,9 @@ MOST_IN_WINDOW, WINDOW_NUMBERS = 8, 2**23
 """Candidates of a window that are followed at once, so that rows are read once for all of them, and
 the probabilities that they may take: 64 MiB."""
 
+MOST_FREE = 2**24
+"""Free labels of a window for θ that are in no other: 12 bytes each, 200 MB at most."""
+
 FULL_GRID = 4
 """θ are sorted as a grid if the grid of their values has at most this many times as many points."""
 
@@ -74,8 +77,10 @@ class Paths:
 
     evaluated: int = 0
     _everything: FreeLabels | None = field(default=None, repr=False)
-    _window: FreeLabels | None = field(default=None, repr=False)
-    _in_window: list[tuple[PreparedStatistic, bool]] = field(default_factory=list, repr=False)
+    _windows: list[FreeLabels] = field(default_factory=list, repr=False)
+    _in_window: list[tuple[PreparedStatistic, list[FloatArray] | None]] = field(
+        default_factory=list, repr=False
+    )
     _known: list[tuple[PreparedStatistic, StatisticAt]] = field(default_factory=list, repr=False)
     _free: list[PathSet] = field(default_factory=list, repr=False)
     _lock: Lock = field(default_factory=Lock, repr=False)
@@ -118,29 +123,35 @@ class Paths:
         is_large = resampling.m * len(resampling.sample) > MANY_LABELS
         if is_large and window is not None and self.evaluated >= WORTH_A_PASS:
             if not any(known is statistic for known, _ in self._in_window):
-                self._prepare(statistic, resampling, window(), candidates_at)
-            if next(can for known, can in self._in_window if known is statistic):
-                return self._window
+                two = statistic.at(candidates_at(window().examples))
+                features = features_in_window(two, resampling)
+                self._in_window[:] = [*self._in_window[-1:], (statistic, features)]
+            features = self.features_of(statistic)
+            if features is not None:
+                if not self._windows:
+                    bounds = window()
+                    self._windows.append(FreeLabels(resampling, (bounds.low, bounds.high)))
+                self._windows[0].sum_known(features)
+                return self._windows[0]
         if self.evaluated < WORTH_SORTING or not is_possible(at, resampling):
             return None
         if self._everything is None:
             self._everything = FreeLabels(resampling)
         return self._everything
 
-    def _prepare(
-        self,
-        statistic: PreparedStatistic,
-        resampling: Resampling,
-        window: SearchWindow,
-        candidates_at: Callable[[FloatArray], Candidates],
-    ) -> None:
-        """Sum the features of a statistic over known labels, if all candidates share them."""
-        features = features_in_window(statistic.at(candidates_at(window.examples)), resampling)
-        if features is not None:
-            if self._window is None:
-                self._window = FreeLabels(resampling, (window.low, window.high))
-            self._window.sum_known(features)
-        self._in_window[:] = [*self._in_window[-1:], (statistic, features is not None)]
+    def features_of(self, statistic: PreparedStatistic) -> list[FloatArray] | None:
+        """Return what known labels are summed by; None where candidates do not share it."""
+        return next(features for known, features in self._in_window if known is statistic)
+
+    def windows(self) -> tuple[FreeLabels, ...]:
+        """Return all windows that were made, the first of them around the estimate."""
+        return tuple(self._windows)
+
+    def add_window(self, labels: FreeLabels) -> None:
+        """Keep another window, beside the first one and the last one that was added."""
+        self._windows[:] = [self._windows[0], *self._windows[1:][-1:], labels]
+        kept = [self._everything, *self._windows]
+        self._free[:] = [paths for paths in self._free if any(paths.free is one for one in kept)]
 
     def at_first(
         self, statistic: PreparedStatistic, candidates: Callable[[], Candidates]
@@ -205,12 +216,12 @@ def statistics_of_many(
             return statistics_of(candidates_at(theta[start : start + size]), resampling, statistic)
 
         return np.concatenate(_work(by_blocks, range(0, len(theta), size), n_jobs))
+    if labels.limits is not None:
+        follower = _InWindows(theta, candidates_at, resampling, statistic, paths, n_jobs)
+        return follower.statistics(features=paths.features_of(statistic) or [])
     order = path_order(theta)
     numbers = n * (3 + 4 * d) + m * len(at.terms)
-    if labels.limits is None:
-        size = max(1, min(size, CACHED_NUMBERS // numbers))
-    else:
-        size = max(1, min(MOST_IN_WINDOW, WINDOW_NUMBERS // n))
+    size = max(1, min(size, CACHED_NUMBERS // numbers))
     shares = np.array_split(order, min(number_of_workers(n_jobs), max(1, len(order) // size)))
 
     def along_paths(which: int) -> FloatArray:
@@ -227,6 +238,82 @@ def statistics_of_many(
     Z = np.empty((len(theta), m))
     Z[order] = np.concatenate(_work(along_paths, range(len(shares)), n_jobs))
     return Z
+
+
+@dataclass(frozen=True, eq=False)
+class _InWindows:
+    """Z for θ in windows, each by its free labels; another window where many θ are in none."""
+
+    theta: FloatArray
+    candidates_at: Callable[[FloatArray], Candidates]
+    resampling: Resampling
+    statistic: PreparedStatistic
+    paths: Paths
+    n_jobs: int | None
+
+    def statistics(self, features: list[FloatArray]) -> FloatArray:
+        """Compute Z (T, m) of all θ."""
+        Z = np.empty((len(self.theta), self.resampling.m))
+        left = path_order(self.theta)
+        for labels in self.paths.windows():
+            left = self._follow(labels, features, left, Z)
+        if len(left) > WORTH_A_PASS:
+            around = self._window_around(left)
+            if around is not None:
+                self.paths.add_window(around)
+                left = self._follow(around, features, left, Z)
+        for index in left:
+            one = self.candidates_at(self.theta[index : index + 1])
+            Z[index] = statistics_of(one, self.resampling, self.statistic)[0]
+        return Z
+
+    def _follow(
+        self, labels: FreeLabels, features: list[FloatArray], which: IntArray, Z: FloatArray
+    ) -> IntArray:
+        """Fill in Z of those θ that are in a window, and return the others."""
+        if not len(which):
+            return which
+        labels.sum_known(features)
+        size = max(1, min(MOST_IN_WINDOW, WINDOW_NUMBERS // len(self.resampling.sample)))
+        workers = min(number_of_workers(self.n_jobs), max(1, len(which) // size))
+        shares = np.array_split(which, workers)
+
+        def along_paths(share: int) -> FloatArray:
+            inside = []
+            with self.paths.borrow(labels) as borrowed:
+                for start in range(0, len(shares[share]), size):
+                    batch = shares[share][start : start + size]
+                    candidates = self.candidates_at(self.theta[batch])
+                    inside.append(self._batch(borrowed, candidates, batch, Z))
+            return np.concatenate(inside)
+
+        inside = np.concatenate(_work(along_paths, range(len(shares)), self.n_jobs)) > 0
+        return which[~inside]
+
+    def _batch(
+        self, paths: PathSet, candidates: Candidates, which: IntArray, Z: FloatArray
+    ) -> BoolArray:
+        """Follow a few θ; where one leaves the window it takes no other with it."""
+        found = _along_paths(paths, candidates, self.resampling, self.statistic)
+        if found is not None:
+            Z[which] = found
+            return np.ones(len(which), dtype=np.bool_)
+        if len(which) == 1:
+            return np.zeros(1, dtype=np.bool_)
+        each = [_only(candidates, index) for index in range(len(which))]
+        parts = [self._batch(paths, one, which[[k]], Z) for k, one in enumerate(each)]
+        return np.concatenate(parts)
+
+    def _window_around(self, which: IntArray) -> FreeLabels | None:
+        """Return a window that holds these θ; None where too many labels would be free."""
+        low, high = np.ones(len(self.resampling.sample)), np.zeros(len(self.resampling.sample))
+        for index in which:
+            P = self.candidates_at(self.theta[index : index + 1]).probabilities[0]
+            low, high = np.minimum(low, P), np.maximum(high, P)
+        labels = FreeLabels(self.resampling, (low, high))
+        assert labels.limits is not None
+        free = self.resampling.m * float((labels.limits[1] - labels.limits[0]).sum())
+        return labels if free <= MOST_FREE else None
 
 
 def path_order(theta: FloatArray) -> IntArray:
@@ -259,13 +346,7 @@ def _followed(
 ) -> FloatArray:
     """Follow paths along a few θ, or draw all their labels where they are far apart."""
     Z = _along_paths(paths, candidates, resampling, statistic)
-    if Z is not None:
-        return Z
-    if paths.free.limits is None or len(candidates) == 1:
-        return statistics_of(candidates, resampling, statistic)
-    # one that leaves the window takes no other with it
-    each = [_only(candidates, index) for index in range(len(candidates))]
-    return np.concatenate([_followed(paths, one, resampling, statistic) for one in each])
+    return statistics_of(candidates, resampling, statistic) if Z is None else Z
 
 
 def _along_paths(

@@ -46,7 +46,7 @@ BYTES_PER_FLIP = 64
 
 
 def is_possible(at: StatisticAt, resampling: Resampling) -> bool:
-    """Return whether paths can be followed with all labels free: by what is measured, and by size."""
+    """Return whether paths can be followed with all labels free: by measures, and by size."""
     inputs = resampling.sample.inputs
     small = (
         resampling.m * len(inputs) <= MOST_UNIFORMS
@@ -69,7 +69,7 @@ def features_in_window(at: StatisticAt, resampling: Resampling) -> list[FloatArr
 
 
 def _constant(features: Any) -> Any:
-    """Return features (n, r), dense or sparse, that all candidates share; None where they do not."""
+    """Return features (n, r), dense or sparse, if all candidates share them; else None."""
     if isinstance(features, CandidateFeatures):
         if features.rows is not None:
             return features.rows
@@ -335,9 +335,7 @@ class PathSet:
             self.states[:] = [*self.states[-1:], state]  # a search uses two statistics in turn
         steps = np.zeros((len(candidates), *state.shape))
         rows = self.free.columns[0]
-        compiled.flip_free(
-            thresholds, rows, *self.free.arrays, state.place, state.together, steps
-        )
+        compiled.flip_free(thresholds, rows, *self.free.arrays, state.place, state.together, steps)
         first = 0
         for loop, points in zip(loops, state.points, strict=True):
             part = np.ascontiguousarray(steps[:, :, first : first + points.shape[1]])

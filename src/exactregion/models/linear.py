@@ -269,11 +269,13 @@ class CLogLog(LinearModel):
 
 def _recalibrated(theta: FloatArray, score: FloatArray) -> FloatArray:
     """Compute expit(θ₀ + s(θ₁ + s(θ₂ + …))) at scores s, with 0 · ∞ = 0."""
-    eta = theta[:, -1:]
     with np.errstate(invalid="ignore", over="ignore"):
-        for power in range(theta.shape[1] - 2, -1, -1):
-            eta = theta[:, power, None] + np.where(eta == 0, 0.0, eta * score)
-    return np.asarray(expit(eta))
+        logits = theta[:, -1:] * score
+        logits[theta[:, -1] == 0] = 0.0
+        logits += theta[:, -2:-1]
+        for power in range(theta.shape[1] - 3, -1, -1):
+            logits = theta[:, power, None] + np.where(logits == 0, 0.0, logits * score)
+    return np.asarray(expit(logits, out=logits))
 
 
 @dataclass(frozen=True)

@@ -34,12 +34,12 @@ from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.models import Model, as_model
 from exactregion.models.base import check_probabilities, evaluated
 from exactregion.ranking import AcceptedRanks, pvalue_of, rank_of
-from exactregion.region.rays import radius_of
 from exactregion.region.window import (
     RankFunction,
     Window,
     lengths_of,
     likely_parameters,
+    radius_of,
     window_at,
 )
 from exactregion.resampling import Resampling, blocks, check_n_resamples, integer_seed
@@ -227,10 +227,9 @@ class FittedRegion:
 
     @property
     def has_many_data(self) -> bool:
-        """Whether a rank takes so long that searches should ask for few, near the estimate alone.
+        """Whether a rank takes so long that searches ask for few, near the estimate alone.
 
-        A thorough search takes ten seconds from so many data on, and moves ends by less than another
-        seed does.
+        The thousands of ranks of a thorough search take more than ten seconds from so many data on.
         """
         return self.resampling.m * len(self.sample) > MANY_LABELS
 

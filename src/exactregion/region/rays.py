@@ -17,7 +17,7 @@ from scipy.special import gammaincinv
 
 from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.ranking import AcceptedRanks
-from exactregion.region.window import Membership, Window
+from exactregion.region.window import Membership, Window, radius_of
 
 __all__ = ["FAR", "TOLERANCE", "Depth", "Rays", "directions", "radius_of", "trace"]
 
@@ -34,11 +34,6 @@ BEYOND = (1.3, 2.5)
 """Lengths, in multiples of the boundary's, at which further pieces are looked for: one close to the
 boundary and one farther out. More points find smaller pieces, at the cost of one evaluation per ray
 each."""
-
-
-def radius_of(level: float, d: int) -> float:
-    """Return the radius of the asymptotic region in standard errors, √χ²_d(level)."""
-    return float(np.sqrt(2 * gammaincinv(d / 2, level)))
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-from scipy.special import xlog1py, xlogy
+from scipy.special import gammaincinv, xlog1py, xlogy
 
 from exactregion._typing import FloatArray, IntArray
 from exactregion.data.sample import Sample
@@ -29,6 +30,7 @@ __all__ = [
     "likely_parameters",
     "maximum_likelihood",
     "multiply",
+    "radius_of",
     "window_at",
 ]
 
@@ -112,9 +114,14 @@ class Window:
         return self.coordinates(self.theta(z) * np.where(is_open, factors, 1.0))
 
 
+def radius_of(level: float, d: int) -> float:
+    """Return the radius of the asymptotic region in standard errors, √χ²_d(level)."""
+    return float(np.sqrt(2 * gammaincinv(d / 2, level)))
+
+
 def window_at(model: Model, sample: Sample, origin: FloatArray) -> Window:
     """Return coordinates around θ from the Fisher information there."""
-    bounds, units = np.array(model.bounds, dtype=np.float64), _units(model, sample)
+    bounds, units = np.array(model.bounds, dtype=np.float64), _Rows(model, sample).units
     axes = axes_from(information_at(model, sample, origin, units))
     return Window(origin, units[:, None] * axes, bounds)
 
@@ -154,8 +161,9 @@ def information_at(
 
     That of parameters in these units (d,).
     """
+    rows = _Rows(model, sample)
     information, *elsewhere = (
-        _gradient_and_information(_candidates(model, sample, at), units)[1]
+        _gradient_and_information(rows.at(at), units)[1]
         for at in [theta, *starting_points(model, RANDOM_STARTS)]
     )
     least = MIN_INFORMATION * np.max([np.diag(one) for one in elsewhere], axis=0)
@@ -169,9 +177,9 @@ def likely_parameters(model: Model, sample: Sample) -> FloatArray:
     where the data are separated, and matter little elsewhere.
     """
     added = model.n_parameters(sample.inputs.X)
+    rows = _Rows(model, sample)
     maxima = [
-        _maximise(model, sample, start, added=added)
-        for start in starting_points(model, RANDOM_STARTS)
+        _maximise(rows, start, added=added) for start in starting_points(model, RANDOM_STARTS)
     ]
     highest = max(value for value, _ in maxima)
     likely = [theta for value, theta in maxima if value >= highest - MIN_GAIN]
@@ -183,9 +191,10 @@ def maximum_likelihood(
 ) -> FloatArray | None:
     """Maximise the likelihood of the data alone; None where it seems to have no finite maximum."""
     start = likely_parameters(model, sample) if start is None else start
-    value, theta = _maximise(model, sample, start, added=0, least_gain=LAST_GAIN)
-    candidates = _candidates(model, sample, theta)
-    gradient, information = _gradient_and_information(candidates, _units(model, sample))
+    rows = _Rows(model, sample)
+    value, theta = _maximise(rows, start, added=0, least_gain=LAST_GAIN)
+    candidates = rows.at(theta)
+    gradient, information = _gradient_and_information(candidates, rows.units)
     score = gradient @ (sample.successes - sample.inputs.trials * candidates.probabilities[0])
     low, high = np.array(model.bounds).T
     inside = (theta > low) & (theta < high)
@@ -195,18 +204,42 @@ def maximum_likelihood(
     return theta if is_maximum else None
 
 
-def _candidates(model: Model, sample: Sample, theta: FloatArray) -> Candidates:
-    batch = theta[None]
-    P = np.asarray(evaluated(model, batch, sample.inputs.X), dtype=np.float64)
-    return Candidates(sample.inputs, P, sample.is_counts, model, batch)
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """A family on the rows of a sample: what does not depend on θ is computed once."""
 
+    model: Model
+    sample: Sample
 
-def _units(model: Model, sample: Sample) -> FloatArray:
-    """Return units of the parameters, powers of two (d,): other than 1 for extreme inputs only."""
-    start = starting_points(model, 0)[0]
-    largest = np.abs(_candidates(model, sample, start).logit_gradient[0]).max(axis=0)
-    is_extreme = np.abs(np.frexp(largest)[1]) > EXTREME
-    return np.where(is_extreme, scale_for(largest), 1.0)
+    @cached_property
+    def _evaluate(self) -> Callable[[FloatArray], FloatArray]:
+        X = self.sample.inputs.X
+        return self.model.on_rows(X) or (lambda theta: evaluated(self.model, theta, X))
+
+    @cached_property
+    def _gradient(self) -> FloatArray | None:
+        """The gradient of the logit, where it is the same for every θ."""
+        if not self.model.has_constant_gradient:
+            return None
+        inputs = self.sample.inputs
+        gradient = self.model.logit_gradient(starting_points(self.model, 0)[0][None], inputs.X)
+        return np.where(np.isfinite(gradient), gradient, 0.0)
+
+    def at(self, theta: FloatArray) -> Candidates:
+        """Evaluate one θ (d,)."""
+        P = np.asarray(self._evaluate(theta[None]), dtype=np.float64)
+        sample = self.sample
+        return Candidates(
+            sample.inputs, P, sample.is_counts, self.model, theta[None], self._gradient
+        )
+
+    @cached_property
+    def units(self) -> FloatArray:
+        """Units of the parameters, powers of two (d,): other than 1 for extreme inputs only."""
+        start = starting_points(self.model, 0)[0]
+        largest = np.abs(self.at(start).logit_gradient[0]).max(axis=0)
+        is_extreme = np.abs(np.frexp(largest)[1]) > EXTREME
+        return np.where(is_extreme, scale_for(largest), 1.0)
 
 
 def _gradient_and_information(
@@ -219,20 +252,20 @@ def _gradient_and_information(
 
 
 def _maximise(
-    model: Model, sample: Sample, theta: FloatArray, *, added: int, least_gain: float = MIN_GAIN
+    rows: _Rows, theta: FloatArray, *, added: int, least_gain: float = MIN_GAIN
 ) -> tuple[float, FloatArray]:
     """Maximise by Fisher scoring with Levenberg's damping: log-likelihood and θ.
 
     `added` trials are spread over the rows, half of them successes.
     """
+    sample, units = rows.sample, rows.units
     inputs = sample.inputs
-    low, high = np.array(model.bounds).T
-    units = _units(model, sample)
+    low, high = np.array(rows.model.bounds).T
     extra = inputs.trials * (added / inputs.total)
     successes, trials = sample.successes + extra / 2, inputs.trials + extra
 
     def log_likelihood(at: FloatArray) -> float:
-        P = _candidates(model, sample, at).probabilities[0]
+        P = rows.at(at).probabilities[0]
         with np.errstate(divide="ignore", invalid="ignore"):
             terms = successes * np.log(P) + (trials - successes) * np.log1p(-P)
         total = float(np.where(trials > 0, terms, 0.0).sum())
@@ -247,7 +280,7 @@ def _maximise(
 
     highest, damping = log_likelihood(theta), 1e-3
     for _ in range(MAX_STEPS):
-        candidates = _candidates(model, sample, theta)
+        candidates = rows.at(theta)
         gradient, information = _gradient_and_information(candidates, units)
         score = gradient @ (successes - trials * candidates.probabilities[0])
         size = np.diag(information) + 1e-12 * max(float(np.diag(information).max()), 1e-12)

@@ -93,12 +93,17 @@ def test_several_blocks_and_chunks_of_rows():
 
 @pytest.mark.usefixtures("large")
 def test_outside_of_the_window(drawn):
-    """θ that leave the window are evaluated all the same, those beside them by their free labels."""
+    """θ that leave the window are evaluated all the same, others by their free labels."""
     region = region_of()
     theta = near(region, number=12)
     theta[[3, 7]] *= 20
     np.testing.assert_array_equal(region.fitted_.statistics(theta), by_blocks(region, theta))
     assert drawn == [1, 1]
+    # another window holds them where there are several
+    far = near(region, number=12) + 2.0
+    np.testing.assert_array_equal(region.fitted_.statistics(far), by_blocks(region, far))
+    assert drawn == [1, 1]
+    assert len(region.fitted_._paths.windows()) == 2
 
 
 @pytest.mark.usefixtures("large")
@@ -128,7 +133,7 @@ def test_just_below_and_above_the_switch(monkeypatch, drawn, below, above):
     monkeypatch.setattr(evaluate, "MANY_LABELS", 100 * 50 - above)
     theta = near(region, number=40)
     np.testing.assert_array_equal(region.fitted_.statistics(theta), by_blocks(region, theta))
-    assert (region.fitted_._paths._window is None) == bool(below)
+    assert (not region.fitted_._paths.windows()) == bool(below)
     assert not drawn
 
 
@@ -137,11 +142,11 @@ def test_a_second_statistic_takes_no_second_list():
     region = region_of(statistic="score")
     fitted, theta = region.fitted_, near(region)
     fitted.statistics(theta)
-    listed = fitted._paths._window.arrays
+    listed = fitted._paths.windows()[0].arrays
     prepared = PreparedStatistic.of(Combined(), fitted.sample.inputs, fitted.resampling.m)
     found = fitted.statistics(theta, prepared)
     np.testing.assert_array_equal(found, by_blocks(region, theta, prepared))
-    assert fitted._paths._window.arrays is listed
+    assert fitted._paths.windows()[0].arrays is listed
 
 
 @pytest.mark.parametrize("width", [0.0, 0.1, 1.0])

@@ -16,7 +16,7 @@ import numpy as np
 from exactregion._typing import FloatArray
 from exactregion.region.rays import trace
 from exactregion.region.search.extremes import Functionals
-from exactregion.region.window import Membership, RankFunction, Window, lengths_of
+from exactregion.region.window import Membership, Window, lengths_of
 
 __all__ = ["QUICK_TOLERANCE", "RayEnds", "ends_along_rays"]
 

@@ -12,8 +12,8 @@ from exactregion.data.sample import Sample
 from exactregion.models.base import Model
 from exactregion.ranking import AcceptedRanks
 from exactregion.region.fitted import FittedRegion
-from exactregion.region.search.along_rays import QUICK_TOLERANCE
 from exactregion.region.rays import TOLERANCE, Depth, Rays, directions, trace
+from exactregion.region.search.along_rays import QUICK_TOLERANCE
 from exactregion.region.separation.far import FarMembers, far_members
 from exactregion.region.window import (
     RankFunction,
@@ -143,7 +143,7 @@ def explore(
         rays = trace(
             lambda theta: depth(ranks(theta)[0]),
             window,
-            directions(d, 4 * d if quick else 24 + 8 * d, rng),
+            directions(d, 2 * d if quick else 24 + 8 * d, rng),
             first_step=depth.radius,
             tolerance=QUICK_TOLERANCE if quick else TOLERANCE,
             look_beyond=not quick,
@@ -168,8 +168,8 @@ def most_compatible(
 ) -> tuple[FloatArray, int]:
     """Find the accepted θ with the lowest rank, ties by Z, near the origin: θ and rank.
 
-    It ends at an accepted rank that is low `enough`. Random steps around the best θ so far: one standard error at first, shorter after a round in
-    which none was better.
+    It ends at an accepted rank that is low `enough`. Random steps around the best θ so far: one
+    standard error at first, shorter after a round in which none was better.
     """
     bounds = window.bounds.T
 
