@@ -51,7 +51,7 @@ def test_there_are_options_to_check():
 def test_no_option_is_dropped_where_it_is_given_twice(run, path, command, option):
     file = {"datasets": ["oring"], "paper": [], "demo": []}.get(command, [path])
     needed = ["--probability", "p"] if command == "calibrate" else []
-    value = "1" if option in ("--resamples", "--seed", "--jobs") else "a b"
+    value = "1" if option in ("--resamples", "--seed", "--jobs", "--degree") else "a b"
     done = run(command, *file, *needed, option, value, option, value)
     assert done.code == 2
     assert f"{option} must be given once. Got it 2 times instead" in done.err

@@ -98,6 +98,7 @@ QUICK = {
     "psychometric": {"block": 5},
     "calibration": {"n": 50},
     "belts": {"n": 50},
+    "degrees": {"n": 200},
     "misfit": {"n": 50, "inputs": 2},
     "goodness": {"n": 30},
     "hypotheses": {"n": 20, "inputs": "binary"},

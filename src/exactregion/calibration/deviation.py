@@ -259,7 +259,7 @@ class CurveBounds:
     def _interval(self, cells: FloatArray) -> IntArray:
         """Return between which knots cells lie."""
         found = np.searchsorted(self.knots, cells.mean(axis=1), side="right") - 1
-        return np.clip(found, 0, len(self.knots) - 2)
+        return np.asarray(np.clip(found, 0, len(self.knots) - 2))
 
     # --- curves by their values at nodes: cells (N, degree + 1, 2) of lowest and highest ---
 

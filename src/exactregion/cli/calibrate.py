@@ -94,8 +94,8 @@ def calibrate(
     cluster: str | None = opt.CLUSTER,
     degree: int = opt.option(
         opt.METHOD,
-        "1, 2 or 3",
-        "Highest power of the logit in the curves of the belt: 1 is straight on the logit scale, "
+        "NUMBER",
+        "Highest power of the logit in the curves of the belt: 1 is straight on the logit scale; "
         "2 and 3 can bend.",
         1,
     ),
