@@ -51,7 +51,7 @@ from exactregion.testing.several import of_model
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ClassTest", "has_classes", "positive_column", "table_of_classes", "without_two"]
+__all__ = ["ClassTest", "candidate_of_two", "table_of_classes", "without_two"]
 
 MOST_LABELS = 10_000
 """Labels that are remembered: with more of them the outcomes are numbers, and no classes."""
@@ -335,17 +335,23 @@ def _chunks(whole: ClassChunk) -> Iterator[ClassChunk]:
 # --- what users give ------------------------------------------------------------------------------
 
 
-def has_classes(candidate: Any, y: Any, data: Any, classes: Any) -> bool:
-    """Say whether a candidate of `model_test` has more columns than that of the positive class.
+def candidate_of_two(
+    candidate: Any, y: Any, names: Rows, *, data: Any, classes: Any, pos_label: object
+) -> tuple[Any, object, bool]:
+    """Replace a candidate's array of two columns by that of the positive class.
 
-    A function has, where the outcomes have more than two classes.
+    Returns the positive class with it, and whether the candidate has more than two classes instead.
+    A function has, where the outcomes have.
     """
     if not needs_evaluation(candidate):
-        return are_classes(candidate, y, data, classes)
+        if not are_classes(candidate, y, data, classes):
+            return candidate, pos_label, False
+        settings: dict[str, Any] = {"data": data, "classes": classes, "pos_label": pos_label}
+        two = positive_column(y, candidate, names, **settings)
+        return (candidate, pos_label, True) if two is None else (*two, False)
     known: Any = getattr(candidate, "classes_", None) if classes is None else classes
-    if known is not None:
-        return len(known) > 2
-    return data is None and has_several_labels(y)
+    several = data is None and has_several_labels(y) if known is None else len(known) > 2
+    return candidate, pos_label, several
 
 
 def without_two(

@@ -24,8 +24,7 @@ from exactregion.statistics import Statistic, as_class_statistic, as_statistic
 from exactregion.testing.class_result import ClassTestResult
 from exactregion.testing.classes import (
     ClassTest,
-    has_classes,
-    positive_column,
+    candidate_of_two,
     table_of_classes,
     without_two,
 )
@@ -144,12 +143,9 @@ def model_test(
     """
     X, evaluated = collected(X), needs_evaluation(candidate)
     names = Rows("X", "y", "candidate")
-    several = has_classes(candidate, y, data, classes)
-    if several and not evaluated:
-        choice: dict[str, Any] = {"data": data, "classes": classes, "pos_label": pos_label}
-        two = positive_column(y, candidate, names, **choice)
-        if two is not None:
-            several, (candidate, pos_label) = False, two
+    candidate, pos_label, several = candidate_of_two(
+        candidate, y, names, data=data, classes=classes, pos_label=pos_label
+    )
     rows = open_rows(Rows(X, y, None if evaluated else candidate), data, names)
     rng = seeded(rng, lambda: seed_of(rows))
     draws = Draws(check_n_resamples(n_resamples), fresh_entropy(rng))
@@ -224,7 +220,12 @@ def compare(
     rng = seeded(rng, lambda: seed_of(Rows(X, y, None)))
     draws = Draws(check_n_resamples(n_resamples), fresh_entropy(rng))
     names, X = Rows("X", "y", "candidate"), collected(X)
-    if any(has_classes(candidate, y, None, classes) for candidate in candidates.values()):
+    choice: dict[str, Any] = {"data": None, "classes": classes, "pos_label": pos_label}
+    read = {name: candidate_of_two(one, y, names, **choice) for name, one in candidates.items()}
+    candidates = {name: candidate for name, (candidate, _, _) in read.items()}
+    # all have the labels of y, and so the same positive class
+    pos_label = next((label for _, label, _ in read.values() if label is not None), None)
+    if any(several for _, _, several in read.values()):
         for_classes = as_class_statistic(statistic, calibration=False)
         found = {}
         for name, candidate in candidates.items():

@@ -191,6 +191,14 @@ def test_classifiers_functions_and_arrays_are_candidates():
     assert table.loc["even", "rank"] == er.model_test(candidates["even"], X, TEXT, **SETTINGS).rank
 
 
+def test_two_columns_of_several_candidates_are_labels():
+    both = np.column_stack([1 - P[:, 0], P[:, 0]])
+    table = er.compare({"both": both, "one": P[:, 0]}, X, CODES == 0, **SETTINGS)
+    assert table.loc["both", "statistic"] == table.loc["one", "statistic"]
+    named = er.compare({"both": both}, X, TEXT == "ant", classes=[False, True], **SETTINGS)
+    assert named.loc["both", "rank"] == table.loc["one", "rank"]
+
+
 def test_objects_and_text_are_inputs():
     words = ["a" * (1 + k % 4) for k in range(N)]
     kernel = lambda a, b: float(min(len(a), len(b)))  # noqa: E731
