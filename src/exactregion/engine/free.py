@@ -99,7 +99,9 @@ class FreeLabels:
         owner = order + (order >= self.resampling.seat)  # the original sits among them
         first = U.shape[1] * np.arange(len(U) + 1)
         sorted_uniforms = np.take_along_axis(U, order, axis=1)
-        return first, sorted_uniforms.ravel(), owner.astype(np.int32).ravel()
+        # half the size of the usual integers: there are as many as labels
+        owners: Any = owner.astype(np.int32).ravel()
+        return first, sorted_uniforms.ravel(), owners
 
     def is_known(self, features: Any) -> bool:
         """Return whether features were summed before."""

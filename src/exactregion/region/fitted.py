@@ -183,7 +183,8 @@ class FittedRegion:
             return None
         start = np.zeros((1, self.n_parameters))
         gradient = self.model.logit_gradient(start, self.sample.inputs.X)
-        return read_only(np.where(np.isfinite(gradient), gradient, 0.0))
+        constant: FloatArray = read_only(np.where(np.isfinite(gradient), gradient, 0.0))
+        return constant
 
     def is_defined(self, theta: FloatArray) -> BoolArray:
         """Return at which θ (T, d) the family gives probabilities: far out it may overflow."""
