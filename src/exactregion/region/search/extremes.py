@@ -145,7 +145,7 @@ class _Climbs:
     def distance(self) -> FloatArray:
         """How far the best values are from those at the origin, at least a radius's worth."""
         with np.errstate(invalid="ignore"):  # where there is no value at the origin
-            return np.fmax(self.value - self.origin_value, self.unit)
+            return np.asarray(np.fmax(self.value - self.origin_value, self.unit))
 
     @property
     def unbounded(self) -> BoolArray:
@@ -197,8 +197,8 @@ class _Climbs:
         noise[0] = 0.0
         along = (self.uphill(self.best)[:, None] + noise).reshape(-1, d)
         along /= np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-12)
-        options = {"first_step": self.radius, "tolerance": TOLERANCE, "look_beyond": False}
-        ends = trace(self.inside, self.window, along, **options).members()
+        options = {"first_step": self.radius, "tolerance": TOLERANCE}
+        ends = trace(self.inside, self.window, along, **options, look_beyond=False).members()
         self.add(ends.reshape(number, RAYS, d), self.index, np.ones((number, RAYS), dtype=np.bool_))
         if known is None or not len(known):
             return
