@@ -48,7 +48,7 @@ class FreeLabels:
     resampling: Resampling
     bounds: Bounds | None = None
     _known: list[tuple[Any, FloatArray]] = field(default_factory=list, repr=False)
-    _listed: list[tuple[IntArray, FloatArray, IntArray]] = field(default_factory=list, repr=False)
+    _listed: list[tuple[Any, FloatArray, Any]] = field(default_factory=list, repr=False)
 
     @cached_property
     def columns(self) -> tuple[IntArray, IntArray]:
@@ -83,7 +83,7 @@ class FreeLabels:
         return np.array([bool((low <= q).all() and (q <= high).all()) for q in thresholds])
 
     @property
-    def arrays(self) -> tuple[IntArray, FloatArray, IntArray]:
+    def arrays(self) -> tuple[Any, FloatArray, Any]:
         """Where the uniforms of each data row begin, uniforms in ascending order, their data sets.
 
         Of shapes (n + 1,), (F,) and (F,).
@@ -92,7 +92,7 @@ class FreeLabels:
             self._listed.append(self._all_uniforms())
         return self._listed[0]
 
-    def _all_uniforms(self) -> tuple[IntArray, FloatArray, IntArray]:
+    def _all_uniforms(self) -> tuple[Any, FloatArray, Any]:
         parts = [self.resampling.uniforms(rows).T for rows in blocks(len(self.resampling.sample))]
         U = np.concatenate(parts)
         order = np.argsort(U, axis=1)
@@ -145,7 +145,7 @@ class FreeLabels:
         points = np.zeros((resampling.m, width))
         K = np.empty(GROUP * BLOCK_ROWS, dtype=precision)
         found = compiled.room_for(GROUP * BLOCK_ROWS)
-        listed: list[tuple[IntArray, FloatArray, IntArray]] = []
+        listed: list[tuple[Any, FloatArray, Any]] = []
         with single_thread():
             for rows in blocks(len(trials)):
                 b = rows.stop - rows.start
