@@ -19,7 +19,6 @@ from scipy.special import betainc
 
 from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.data.sample import BLOCK_ROWS, blocks
-from exactregion.engine.progress import advance
 from exactregion.features.grid import add_products
 from exactregion.features.threads import single_thread
 from exactregion.resampling import Resampling
@@ -175,7 +174,6 @@ class FreeLabels:
                 if not self._listed:
                     parts = [np.concatenate(part) for part in zip(*in_block, strict=True)]
                     listed.append(compiled.sorted_by_row(b, *parts))
-                advance(0)
         if not self._listed:
             numbers = np.concatenate([[0], *(np.diff(first) for first, _, _ in listed)])
             uniforms = np.concatenate([part for _, part, _ in listed])
