@@ -19,7 +19,6 @@ from scipy.special import betainc
 
 from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.data.sample import BLOCK_ROWS, blocks
-from exactregion.engine.progress import advance
 from exactregion.features.grid import add_products
 from exactregion.features.threads import single_thread
 from exactregion.resampling import Resampling
@@ -48,7 +47,7 @@ class FreeLabels:
     resampling: Resampling
     bounds: Bounds | None = None
     _known: list[tuple[Any, FloatArray]] = field(default_factory=list, repr=False)
-    _listed: list[tuple[IntArray, FloatArray, IntArray]] = field(default_factory=list, repr=False)
+    _listed: list[tuple[Any, FloatArray, Any]] = field(default_factory=list, repr=False)
 
     @cached_property
     def columns(self) -> tuple[IntArray, IntArray]:
@@ -83,7 +82,7 @@ class FreeLabels:
         return np.array([bool((low <= q).all() and (q <= high).all()) for q in thresholds])
 
     @property
-    def arrays(self) -> tuple[IntArray, FloatArray, IntArray]:
+    def arrays(self) -> tuple[Any, FloatArray, Any]:
         """Where the uniforms of each data row begin, uniforms in ascending order, their data sets.
 
         Of shapes (n + 1,), (F,) and (F,).
@@ -92,7 +91,7 @@ class FreeLabels:
             self._listed.append(self._all_uniforms())
         return self._listed[0]
 
-    def _all_uniforms(self) -> tuple[IntArray, FloatArray, IntArray]:
+    def _all_uniforms(self) -> tuple[Any, FloatArray, Any]:
         parts = [self.resampling.uniforms(rows).T for rows in blocks(len(self.resampling.sample))]
         U = np.concatenate(parts)
         order = np.argsort(U, axis=1)
@@ -147,7 +146,7 @@ class FreeLabels:
         points = np.zeros((resampling.m, width))
         K = np.empty(GROUP * BLOCK_ROWS, dtype=precision)
         found = compiled.room_for(GROUP * BLOCK_ROWS)
-        listed: list[tuple[IntArray, FloatArray, IntArray]] = []
+        listed: list[tuple[Any, FloatArray, Any]] = []
         with single_thread():
             for rows in blocks(len(trials)):
                 b = rows.stop - rows.start
@@ -177,7 +176,6 @@ class FreeLabels:
                 if not self._listed:
                     parts = [np.concatenate(part) for part in zip(*in_block, strict=True)]
                     listed.append(compiled.sorted_by_row(b, *parts))
-                advance(0)
         if not self._listed:
             numbers = np.concatenate([[0], *(np.diff(first) for first, _, _ in listed)])
             uniforms = np.concatenate([part for _, part, _ in listed])

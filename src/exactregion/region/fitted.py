@@ -183,8 +183,8 @@ class FittedRegion:
             return None
         start = np.zeros((1, self.n_parameters))
         gradient = self.model.logit_gradient(start, self.sample.inputs.X)
-        constant: FloatArray = read_only(np.where(np.isfinite(gradient), gradient, 0.0))
-        return constant
+        found: FloatArray = read_only(np.where(np.isfinite(gradient), gradient, 0.0))
+        return found
 
     def is_defined(self, theta: FloatArray) -> BoolArray:
         """Return at which θ (T, d) the family gives probabilities: far out it may overflow."""

@@ -21,14 +21,14 @@ from exactregion.region.window import Membership, Window, lengths_of
 __all__ = ["QUICK_TOLERANCE", "RayEnds", "ends_along_rays"]
 
 QUICK_TOLERANCE = 0.02
-"""Relative width of the bracket of a boundary point, and what an audit moves an end out by: one per
-cent of an interval around it."""
+"""Relative width of the bracket of a boundary point: one per cent of an interval around it."""
 
 PROBES, AUDITS = 24, 3
 """θ drawn at random per audit, and audits before a search gives up and says so."""
 
-SLACK = 0.02
-"""By which share of its distance from the origin an end is moved out before an audit."""
+SLACK = 0.04
+"""By which share of its distance from the origin an end is moved out before an audit: twice as much
+as after a thorough search, since few rays meet the roughness of a boundary less often."""
 
 PROBED = (1.0, 1.15)
 """Lengths of probes, in multiples of those of members at the boundary next to them."""

@@ -18,6 +18,7 @@ from exactregion.region.separation.far import FarMembers, far_members
 from exactregion.region.window import (
     RankFunction,
     Window,
+    likely_parameters,
     maximum_likelihood,
     window_at,
 )
@@ -120,7 +121,7 @@ def explore(
     accepted: AcceptedRanks,
     rng: np.random.Generator,
     *,
-    start: Window,
+    start: Window | None = None,
     quick: bool = False,
 ) -> Outline:
     """Find the most compatible θ, and follow 24 + 8 d rays from it to the boundary.
@@ -129,6 +130,8 @@ def explore(
     with fewer rays.
     """
     started = time.perf_counter()
+    if start is None:
+        start = window_at(model, sample, likely_parameters(model, sample))
     enough = accepted.low + (accepted.high - accepted.low) // 2 if quick else 0
     estimate, rank = most_compatible(ranks, start, accepted, rng, enough=enough)
     is_start = np.array_equal(estimate, start.origin)
