@@ -211,7 +211,9 @@ class Model(ABC):
 
 def evaluated(model: Model, theta: FloatArray, X: Any) -> FloatArray:
     """Evaluate a family at θ (T, d), whatever it does with what it is given: shape (T, n)."""
-    return model.evaluate(read_only(theta), read_only(X))
+    # searches ask for θ far out, where an exponential overflows on its way to 0 or 1
+    with np.errstate(over="ignore", under="ignore"):
+        return model.evaluate(read_only(theta), read_only(X))
 
 
 def as_matrix(X: Any, names: tuple[str, ...] | None = None) -> FloatArray:
