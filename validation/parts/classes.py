@@ -13,15 +13,13 @@ import pandas as pd
 from scipy.special import softmax
 
 import exactregion as er
-from exactregion.statistics.combined import one_over_p
 from validation.rejections import losses, power_table, size_table
 from validation.study import Case, generator
 
 OURS = "exactregion"
 BONFERRONI = "classes and confidence, Bonferroni"
 CONFIDENCE = "confidence alone"
-PARTS = ("temperature", "brier", "joint", "classwise", "toplabel")
-HALF = "half the weight for the first two"
+PARTS = ["temperature", "brier", "joint", "classwise", "toplabel"]
 TESTS = [OURS, BONFERRONI, CONFIDENCE]
 
 STRENGTH = {100: 1.0, 500: 0.5}
@@ -31,7 +29,13 @@ CASES = [
     Case({"kind": "right", "classes": C, "n": n}, 100, 2000) for C in (3, 10) for n in STRENGTH
 ] + [
     Case({"kind": kind, "classes": C, "n": n}, 50, 1000)
-    for kind in ("over-confident", "under-confident", "swapped classes", "one bad class", "blurred")
+    for kind in (
+        "over-confident",
+        "under-confident",
+        "two classes swapped",
+        "one bad class",
+        "blurred",
+    )
     for C in (3, 10)
     for n in STRENGTH
 ]
@@ -44,9 +48,10 @@ def predictions(kind: str, logits: Any, strength: float) -> Any:
         return softmax((1 + 0.5 * strength) * logits, axis=1)
     if kind == "under-confident":
         return softmax(logits / (1 + 0.7 * strength), axis=1)
-    if kind == "swapped classes":
-        share = 0.5 * strength
-        return np.column_stack([(1 - share) * P[:, :2] + share * P[:, 1::-1], P[:, 2:]])
+    if kind == "two classes swapped":  # in this share of rows
+        rows = np.arange(len(P)) < strength * len(P)
+        P[rows, :2] = P[rows, 1::-1]
+        return P
     if kind == "one bad class":
         shifted = logits.copy()
         shifted[:, 0] += 1.2 * strength
@@ -68,16 +73,7 @@ def rows(settings: dict[str, Any], repetition: int) -> list[dict[str, Any]]:
     alone = result.table["pvalue"]
     found = {OURS: result.pvalue, CONFIDENCE: alone["top label"]}
     found[BONFERRONI] = min(1.0, len(alone) * float(alone.min()))
-    found |= {part.name: part.pvalue for part in result.parts}
-    return [found | {HALF: _weighted(result.parts, (0.5, 0.5, 1.0, 1.0, 1.0))}]
-
-
-def _weighted(parts: Any, weights: tuple[float, ...]) -> float:
-    """Compute the p-value with other weights of the parts, the original in the first seat."""
-    total: Any = 0.0
-    for part, weight in zip(parts, weights, strict=True):
-        total = total + weight * one_over_p(np.array([part.statistic, *part.null_distribution]))
-    return float((total >= total[0]).mean())
+    return [found | {part.name: part.pvalue for part in result.parts}]
 
 
 def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -86,12 +82,12 @@ def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
     right = frame["kind"] == "right"
     size = size_table(frame[right], by, lambda _: TESTS).drop(columns="kind")
     power = power_table(frame[~right], by, lambda _: TESTS, size, lambda _: OURS)
-    parts = size_table(frame, by, lambda _: [*PARTS, HALF]).pivot_table(
+    parts = size_table(frame, by, lambda _: PARTS).pivot_table(
         index=by, columns="test", values="rate", sort=False
     )
     return {
         "size": size,
         "power": power,
         "losses": losses(power, TESTS),
-        "parts": parts[[*PARTS, HALF]].reset_index(),
+        "parts": parts[PARTS].reset_index(),
     }

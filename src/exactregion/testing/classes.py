@@ -43,6 +43,7 @@ from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.features.landmarks import ChunkSummary, InputSummary, summary_of_chunk
 from exactregion.models.fixed import class_values, needs_evaluation
 from exactregion.resampling import Draws
+from exactregion.statistics import Statistic
 from exactregion.statistics.classes import ClassStatistic, View
 from exactregion.testing.class_result import ClassTestResult, class_result
 from exactregion.testing.groups import holm
@@ -273,12 +274,14 @@ class ClassTest:
         if any(binary.needs_all_rows for _, binary in views):
             return None
         look = reduce(add, looks)
-        plans = []
+        made: dict[tuple[View, Statistic], ChunkPlan] = {}  # views that share inputs share a plan
         for view, binary in views:
-            one = ChunkPlan.of(binary, look.of(view), self.draws, *family_of(view))
-            if one is None:
-                return None
-            plans.append((view, one))
+            if (_key(view), binary) not in made:
+                one = ChunkPlan.of(binary, look.of(view), self.draws, *family_of(view))
+                if one is None:
+                    return None
+                made[_key(view), binary] = one
+        plans = [(view, made[_key(view), binary]) for view, binary in views]
         extent = Extent.together(
             Extent.of(np.ones(min(CHUNK_ROWS, n - start), dtype=np.int64))
             for start in range(0, n, CHUNK_ROWS)
