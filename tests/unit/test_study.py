@@ -112,6 +112,7 @@ QUICK = {
     "consistency": {"n": 100},
     "references": {},
     "proven": {"parameters": 1, "n": 10},
+    "searched": {"family": "logistic", "parameters": 2, "n": 10},
     "costs": {"result": "O-ring, joint intervals"},
 }
 

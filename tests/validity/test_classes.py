@@ -122,7 +122,8 @@ def test_no_right_class_is_named_too_often():
     most = binom.isf(1e-6, NAMINGS, 0.05)
     rejected, wrongly, alone = namings(bad=False)
     assert wrongly == rejected <= most
-    assert alone > most  # the test can fail: p-values of classes alone name wrongly
+    # the test can fail: p-values of classes alone name wrongly
+    assert alone > binom.isf(1e-4, NAMINGS, 0.05)
     rejected, wrongly, _ = namings(bad=True)
     assert rejected > NAMINGS / 2
     assert wrongly <= most

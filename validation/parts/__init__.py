@@ -22,6 +22,5 @@ PARTS = (
     "references",
     "proven",
     "searched",
-    "searched_coverage",
     "costs",
 )

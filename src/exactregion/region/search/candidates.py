@@ -62,36 +62,34 @@ AT_ONCE = 4_000_000
 
 
 def plausible_to(fitted: FittedRegion) -> Plausible:
-    """Return which θ are plausible, as a function of θ; made once per fit."""
-    return fitted.cached("plausible", lambda: _find_plausible(fitted))
+    """Return which θ are plausible, as a function of θ."""
+    limit = fitted.cached("plausible", lambda: _largest_deviance(fitted))
+    return lambda theta: np.asarray(_deviance(fitted, theta) <= limit)
 
 
-def _find_plausible(fitted: FittedRegion) -> Plausible:
+def _largest_deviance(fitted: FittedRegion) -> float:
+    """Return the deviance up to which θ are plausible."""
+    outline = outline_of(fitted)
+    known = _deviance(fitted, outline.window.theta(outline.members()))
+    above = max(radius_of(WIDEST, fitted.n_parameters) ** 2, float(np.ptp(known)))
+    return float(known.min()) + IMPLAUSIBLE * above
+
+
+def _deviance(fitted: FittedRegion, theta: FloatArray) -> FloatArray:
+    """Return minus twice the log-likelihood of each θ (T, d): far out a family may overflow."""
     inputs, successes = fitted.sample.inputs, fitted.sample.successes
     failures = inputs.trials - successes
-    outline = outline_of(fitted)
-
-    def deviance(theta: FloatArray) -> FloatArray:
-        batches = np.array_split(theta, 1 + len(theta) * len(inputs) // AT_ONCE)
-        return np.concatenate([of_batch(batch) for batch in batches])
 
     def of_batch(theta: FloatArray) -> FloatArray:
         with np.errstate(all="ignore"):
             P = np.asarray(evaluated(fitted.model, theta, inputs.user_rows))[:, inputs.order]
             total = np.where(successes > 0, successes * np.log(P), 0.0)
             total += np.where(failures > 0, failures * np.log1p(-P), 0.0)
-            # far out a family may overflow
             is_defined = ((P >= 0) & (P <= 1)).all(axis=1)
             return np.where(is_defined, -2 * total.sum(axis=1), np.inf)
 
-    known = deviance(outline.window.theta(outline.members()))
-    above = max(radius_of(WIDEST, fitted.n_parameters) ** 2, float(np.ptp(known)))
-    limit = float(known.min()) + IMPLAUSIBLE * above
-
-    def is_plausible(theta: FloatArray) -> BoolArray:
-        return np.asarray(deviance(theta) <= limit)
-
-    return is_plausible
+    batches = np.array_split(theta, 1 + len(theta) * len(inputs) // AT_ONCE)
+    return np.concatenate([of_batch(batch) for batch in batches])
 
 
 def known_members(fitted: FittedRegion, turn: int = 0) -> FloatArray:

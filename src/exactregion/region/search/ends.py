@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -274,8 +275,7 @@ class _Search:
         started, before = time.perf_counter(), self._evaluations()
 
         def both_signs(theta: FloatArray) -> FloatArray:
-            values = g(theta)
-            return np.concatenate([values, -values], axis=1)
+            return _with_negatives(g, theta)
 
         value, bound, best = self._largest(both_signs, 0)
         left, audit = np.arange(len(bound)), 0
@@ -320,7 +320,7 @@ class _Search:
         """Find the bounds of g where a rank takes long."""
         before = self._evaluations()
         ends = ends_along_rays(
-            lambda theta: np.concatenate([g(theta), -g(theta)], axis=1),
+            partial(_with_negatives, g),
             self.inside,
             self.window,
             self.fitted.search_rng(),
@@ -376,6 +376,13 @@ class _Search:
 
     def _evaluations(self) -> int:
         return sum(ranks.evaluations for ranks in self.counters)
+
+
+def _with_negatives(g: Functionals, theta: FloatArray) -> FloatArray:
+    """Return the values of functionals, and their negatives; far out they may overflow."""
+    with np.errstate(all="ignore"):
+        values = g(theta)
+    return np.concatenate([values, -values], axis=1)
 
 
 def passes_infinity(
