@@ -35,8 +35,8 @@ __all__ = [
 ]
 
 JOINT_MARGIN, FOCUSED_MARGIN = 0.03, 0.06
-"""How far ends lie beyond the best member found, as shares of its distance from the value at the
-origin: 1.5 and 3 % of the length of an interval around it. Without it members lie outside, mostly
+"""How far ends lie beyond the best member found, as shares of its distance from the origin: 1.5 and
+3 % of the length of an interval around it. Without it members lie outside, mostly
 by less than this, in every second data set. Chosen on repetitions 0 to 4 of the cases of
 validation/parts/searched.py with few rows: only its other repetitions are a test of them."""
 

@@ -76,7 +76,7 @@ def largest(
     A population starts from the ends of rays along the efficient direction (the gradient in the
     window's coordinates) and near it, from `members`, coordinates z of points that may be members,
     and from one member for each functional, `also` (G, d). The bound lies beyond the best member by
-    `margin`, as a share of its distance from the value at the origin.
+    `margin`, as a share of its distance from the origin.
 
     All functionals are given the same random steps, and learn nothing from each other: the result
     for one does not depend on which others there are. `radius` is the expected distance of the
@@ -281,4 +281,6 @@ class _Climbs:
             bound[active[kept & far & rising]] = np.inf
             length[active] *= 2
             active = active[kept & ~far]
-        return np.maximum(bound, self.value + margin * self.distance)
+        # farther along the way from the origin, so that a function of a functional has the same end
+        beyond = self.own_values((1 + margin) * self.best[:, None], self.index)[:, 0]
+        return np.maximum(bound, np.maximum(beyond, self.value))
