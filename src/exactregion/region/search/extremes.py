@@ -281,6 +281,8 @@ class _Climbs:
             bound[active[kept & far & rising]] = np.inf
             length[active] *= 2
             active = active[kept & ~far]
-        # farther along the way from the origin, so that a function of a functional has the same end
+        # in values an odds ratio might get below 0, in θ a ratio next to its pole go far: the less
         beyond = self.own_values((1 + margin) * self.best[:, None], self.index)[:, 0]
-        return np.maximum(bound, np.maximum(beyond, self.value))
+        added = self.value + margin * self.distance
+        margin_end = np.where(beyond > self.value, np.minimum(added, beyond), added)
+        return np.maximum(bound, np.maximum(margin_end, self.value))
