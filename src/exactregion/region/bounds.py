@@ -114,7 +114,8 @@ def joint_bounds(
     linear = numbers if isinstance(numbers, LinearRatios) else None
 
     def search(probes: int) -> Bounds:
-        found = search_joint(fitted, g, width, probes=probes)
+        # a band has many functionals
+        found = search_joint(fitted, g, width, probes=probes, quick=each)
         return _with_open_ends(found, linear, lambda: joint_far_members(fitted))
 
     prove = None

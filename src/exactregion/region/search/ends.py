@@ -34,7 +34,7 @@ __all__ = [
     "search_joint",
 ]
 
-JOINT_MARGIN, FOCUSED_MARGIN = 0.03, 0.06
+JOINT_MARGIN, QUICK_MARGIN, FOCUSED_MARGIN = 0.03, 0.06, 0.06
 """How far ends lie beyond the best member found, as shares of its distance from the origin: 1.5 and
 3 % of the length of an interval around it. Without it members lie outside, mostly
 by less than this, in every second data set. Chosen on repetitions 0 to 4 of the cases of
@@ -160,7 +160,9 @@ class Bounds:
         )
 
 
-def search_joint(fitted: FittedRegion, g: Functionals, width: int, *, probes: int) -> Bounds:
+def search_joint(
+    fitted: FittedRegion, g: Functionals, width: int, *, probes: int, quick: bool = False
+) -> Bounds:
     """Search for the ends of functionals over the joint region, each as if it were alone.
 
     A band is asked for at any inputs, and what it says at one of them must not depend on the
@@ -177,7 +179,8 @@ def search_joint(fitted: FittedRegion, g: Functionals, width: int, *, probes: in
         outline.window,
         [ranks],
         depth.radius,
-        JOINT_MARGIN,
+        QUICK_MARGIN if quick else JOINT_MARGIN,
+        quick=quick,
     )
     groups = [slice(start, min(start + GROUP, width)) for start in range(0, width, GROUP)]
     return Bounds.joined(
@@ -262,6 +265,7 @@ class _Search:
     radius: float
     margin: float
     tilts: Sequence[float] = ()
+    quick: bool = False
 
     def bounds(self, g: Functionals, probes: int, *, poles: bool) -> Bounds:
         """Find the bounds of g over the members, and audit them.
@@ -372,6 +376,7 @@ class _Search:
             also=also,
             is_defined=self.fitted.is_defined,
             margin=self.margin,
+            quick=self.quick,
         )
 
     def _evaluations(self) -> int:
