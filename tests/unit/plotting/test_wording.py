@@ -75,7 +75,7 @@ def test_belts():
     certain = wording.answer_of_belt(belt_of(np.append(Y, True), np.append(P, 0.0)))
     assert certain.startswith("1 outcome contradicts a prediction of exactly 0 or 1.")
     assert "p = 0.025, the smallest possible" in certain
-    assert "probability 95%" in wording.guarantee_of_belt(belt_of(Y, P))
+    assert "probability at least 95%" in wording.guarantee_of_belt(belt_of(Y, P))
 
 
 def test_a_belt_that_is_empty():
