@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CurveDisplay"]
 
-POINTS = 81
-"""Points of the curve."""
+POINTS = 41
+"""Points of the curve: the ends of a band are searched at each of them."""
 
 MARGIN = 0.05
 """A curve goes beyond a threshold that lies outside the data by this share of the range."""
