@@ -227,12 +227,16 @@ class FittedRegion:
         return self.cached("start", find)
 
     @property
-    def has_many_data(self) -> bool:
-        """Whether a rank takes so long that searches ask for few, near the estimate alone.
+    def can_search_by_rays(self) -> bool:
+        """Whether searches ask for few ranks, near the estimate alone, since each takes long.
 
         The thousands of ranks of a thorough search take more than ten seconds from so many data on.
+        With a linear predictor a region of many data is about an ellipsoid, and separation tells
+        where it has no end. Other families may have members far away whatever the number of rows.
         """
-        return self.resampling.m * len(self.sample) > MANY_LABELS
+        if self.resampling.m * len(self.sample) <= MANY_LABELS:
+            return False
+        return self.model.linear_design(self.sample.inputs.X) is not None
 
     def ranks(
         self, theta: FloatArray, prepared: PreparedStatistic | None = None

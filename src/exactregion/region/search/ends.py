@@ -274,7 +274,7 @@ class _Search:
         from other members and the farthest probe that is one. It is repeated for ends beyond which
         it finds a member.
         """
-        if self.fitted.has_many_data:
+        if self.fitted.can_search_by_rays:
             return self._along_rays(g, poles=poles)
         started, before = time.perf_counter(), self._evaluations()
 

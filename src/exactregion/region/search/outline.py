@@ -102,7 +102,7 @@ def _find_outline(fitted: FittedRegion) -> Outline:
         fitted.accepted,
         fitted.search_rng(),
         start=fitted.start,
-        quick=fitted.has_many_data,
+        quick=fitted.can_search_by_rays,
     )
     far = joint_far_members(fitted)
     status = outline.status

@@ -51,3 +51,16 @@ def test_few_ranks_of_many_data(monkeypatch):
     assert (np.abs(found["lower"] - ends["lower"]) < 0.1 * length).all()
     assert (np.abs(found["upper"] - ends["upper"]) < 0.1 * length).all()
     assert quick.fitted_._paths.evaluated < 200 < thorough.fitted_._paths.evaluated
+
+
+@pytest.mark.parametrize(
+    ("model", "by_rays"),
+    [("recalibration", True), ("probit", True), (er.models.Psychometric(lapse="free"), False)],
+)
+def test_families_that_may_have_members_far_away_are_searched_thoroughly(
+    monkeypatch, model, by_rays
+):
+    monkeypatch.setattr(fitted, "MANY_LABELS", 0)
+    p = np.linspace(0.1, 0.9, 9)
+    region = er.ConfidenceRegion(model, n_resamples=19, rng=0).fit(p, p > 0.4)
+    assert region.fitted_.can_search_by_rays is by_rays
