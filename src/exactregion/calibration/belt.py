@@ -263,7 +263,9 @@ class CalibrationBelt:
 
 
 class CalibrationBelts(dict[str, CalibrationBelt]):
-    """Belts of several models on the same outcomes, by the name of the model.
+    """Belts of several models on the same outcomes, by the name of the model; or of classes.
+
+    Belts of classes, and of the top label, go by the names of the classes.
 
     Examples
     --------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, overload
 
@@ -23,6 +23,7 @@ from exactregion.region.bands import probability_at
 from exactregion.resampling import RNGLike, fresh_entropy, integer_seed, seeded
 from exactregion.statistics import Statistic
 from exactregion.testing import calibration_test
+from exactregion.testing.classes import views_of_classes, without_two
 from exactregion.testing.several import models_of, of_model
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ def calibration_belt(
     n_resamples: int = 999,
     rng: RNGLike = None,
     pos_label: object = None,
+    classes: Sequence[object] | None = None,
     certify: bool | None = None,
     n_jobs: int | None = None,
     progress: bool = False,
@@ -70,6 +72,7 @@ def calibration_belt(
     n_resamples: int = 999,
     rng: RNGLike = None,
     pos_label: object = None,
+    classes: Sequence[object] | None = None,
     certify: bool | None = None,
     n_jobs: int | None = None,
     progress: bool = False,
@@ -85,6 +88,7 @@ def calibration_belt(
     n_resamples: int = 999,
     rng: RNGLike = None,
     pos_label: object = None,
+    classes: Sequence[object] | None = None,
     certify: bool | None = None,
     n_jobs: int | None = None,
     progress: bool = False,
@@ -107,7 +111,9 @@ def calibration_belt(
         Predicted probabilities of the positive class. Rows with exactly 0 or 1 take part in the
         test, not in the belt: no recalibration changes a certainty. A mapping of names to such
         arrays, or a frame with one column per model, gives `CalibrationBelts`: one belt per model,
-        each with the coverage on its own, made with the same draws.
+        each with the coverage on its own, made with the same draws. So do the probabilities of
+        three classes or more, shape (n, C): one belt per class, of whether it came true, and one
+        for the top label, the likeliest class of each row.
     degree : {1, 2, 3}
         Highest power of the logit. A higher one sees more forms of miscalibration, such as outcomes
         that are too rare at both ends, in a wider belt. Choose it before looking at the outcomes:
@@ -118,6 +124,8 @@ def calibration_belt(
         Of the belt, as for `ConfidenceRegion`.
     pos_label : object, optional
         The positive class of y_true.
+    classes : sequence, optional
+        The class of each column of y_prob, as for `calibration_test`.
     certify : bool, optional
         Whether to prove that no curve leaves the belt, as for `ConfidenceRegion.band`: by default
         for degree 1, with a limited amount of work; if True for degree 2 too, which can take a
@@ -156,17 +164,31 @@ def calibration_belt(
     ['below']
     """
     family = Recalibration(degree)  # an error for a bad degree before any work
+    names = Rows(None, "y_true", "y_prob")
+    y_prob, pos_label, several = without_two(
+        y_true, y_prob, names, data=None, classes=classes, pos_label=pos_label
+    )
+    searched: dict[str, Any] = {"confidence_level": confidence_level, "statistic": statistic}
+    searched |= {"degree": degree, "certify": certify, "n_jobs": n_jobs, "progress": progress}
+    if several:
+        if isinstance(y_prob, Mapping):
+            raise InvalidValueError(
+                f"must be of one model with more than two classes. Got {len(y_prob)} models "
+                "instead: make the belts of each by themselves.",
+                parameter="y_prob",
+            )
+        rng = seeded(rng, lambda: seed_of(Rows(None, y_true, y_prob)))
+        searched |= {"n_resamples": n_resamples, "rng": _same_draws(rng)}
+        views = views_of_classes(y_true, y_prob, names, classes)
+        return CalibrationBelts(
+            {name: calibration_belt(y, p, **searched) for name, (y, p) in views.items()}
+        )
     models = models_of(y_prob)
     first = y_prob if models is None else next(iter(models.values()))  # all have the same draws
     rng = seeded(rng, lambda: seed_of(Rows(None, y_true, first)))
-    if integer_seed(rng) is None and not isinstance(rng, np.random.SeedSequence):
-        # a generator would give the test and the region different draws
-        rng = np.random.SeedSequence(fresh_entropy(rng))
-    settings: dict[str, Any] = {"n_resamples": n_resamples, "rng": rng}
+    settings: dict[str, Any] = {"n_resamples": n_resamples, "rng": _same_draws(rng)}
     if models is not None:
-        settings |= {"confidence_level": confidence_level, "statistic": statistic}
-        settings |= {"degree": degree, "certify": certify}
-        settings |= {"pos_label": pos_label, "n_jobs": n_jobs, "progress": progress}
+        settings |= searched | {"pos_label": pos_label}
         for name, p in models.items():
             with of_model(name):
                 read_predictions(p)  # an error before the first search
@@ -222,6 +244,13 @@ def calibration_belt(
         contradicted=int(successes[p == 0].sum() + failures[p == 1].sum()),
         region=region,
     )
+
+
+def _same_draws(rng: RNGLike) -> RNGLike:
+    """Return a seed that gives the same draws each time; a generator would give others."""
+    if integer_seed(rng) is None and not isinstance(rng, np.random.SeedSequence):
+        return np.random.SeedSequence(fresh_entropy(rng))
+    return rng
 
 
 def _belt(region: ConfidenceRegion, p: FloatArray, certify: bool | None) -> tuple[Band, Band]:

@@ -10,6 +10,7 @@ import numpy as np
 
 import exactregion as er
 from exactregion.cli import options as opt
+from exactregion.cli.classes import calibrate_classes, calibrate_pieces_of_classes
 from exactregion.cli.data import (
     Data,
     check_outcome,
@@ -18,12 +19,13 @@ from exactregion.cli.data import (
     head_of_pieces,
     pieces,
     read_data,
+    schema_of,
     split_names,
 )
 from exactregion.cli.output import Page, Results, facts_of_test, settings_record
 from exactregion.cli.test import decision, kinds_of_misfit, show_models
 from exactregion.engine.progress import showing
-from exactregion.errors import InvalidValueError, optional_module
+from exactregion.errors import InvalidValueError
 from exactregion.plotting import wording
 from exactregion.testing.groups import table_of
 
@@ -34,7 +36,9 @@ EXAMPLES = """
 Examples:
   exactregion calibrate pima_predictions.csv --outcome y --probability p
   exactregion calibrate pima_predictions.csv --outcome y --probability p \\
-      --test-only --fail-below 1%"""
+      --test-only --fail-below 1%
+  exactregion calibrate animals.csv --outcome species --probability p_ \\
+      --report animals.html"""
 
 MANY_GROUPS = 50
 """More groups than this, most of them with one row, are no groups."""
@@ -50,9 +54,15 @@ class Predictions(opt.Outcome):
     probability: list[str] = opt.option(
         opt.COLUMNS,
         "COLUMN,…",
-        "Column with the predicted probabilities; several models with commas between them, or the "
-        "option repeated.",
+        "Column with the predicted probabilities. Several with commas between them: one per model, "
+        "or one per class where rows add up to 1, for which a prefix such as p_ will do.",
         ...,
+    )
+    classes: str | None = opt.option(
+        opt.COLUMNS,
+        "CLASS,…",
+        "Where --probability names one column per class: the class of each. Not needed where the "
+        "columns are named after the classes, with or without a prefix such as p_.",
     )
     by: list[str] | None = opt.option(
         opt.COLUMNS,
@@ -86,12 +96,15 @@ class Found:
 def calibrate(
     *,
     predictions: Predictions,
-    search: opt.Search,
+    search: opt.CalibrationSearch,
     output: opt.Output,
     reading: opt.Reading,
     file: str = opt.FILE,
     more: list[str] | None = opt.MORE,
     cluster: str | None = opt.CLUSTER,
+    belts: bool = opt.flag(
+        "--belts", "With several classes: a belt of each, which takes minutes.", opt.METHOD
+    ),
     degree: int = opt.option(
         opt.METHOD,
         "NUMBER",
@@ -116,6 +129,8 @@ def calibrate(
     looks at their p-values adjusted for their number; with --by, at those of the groups. With many
     rows hardly any predictions pass a test; --fail-above goes by how far off they are. Several
     files, or a cluster, are tested piece by piece, without a belt.
+
+    With one column per class, all classes are tested together, and each by itself.
     """
     guards = read_guards(fail_above)
     _check_belt_options(guards, grid, degree, output, belt=not (test_only or more or cluster))
@@ -123,11 +138,21 @@ def calibrate(
     results = Results(output, output.alpha(search.resamples))
     files = [file, *(more or ())]
     if more or cluster is not None:
+        if predictions.classes is not None:
+            _check_classes(predictions, guards, grid, belts)
+            calibrate_pieces_of_classes(files, cluster, predictions, search, results)
+            return
         found = _test_pieces(files, cluster, predictions, search, output)
     else:
-        found = _test_file(
-            file, predictions, search, output, reading, degree=None if test_only else degree
-        )
+        data = _read(file, predictions, output, reading)
+        if data.several:
+            _check_classes(predictions, guards, grid, belts=False)
+            wanted = degree if belts else None
+            calibrate_classes(data, predictions.classes, search, results, file=file, degree=wanted)
+            return
+        if belts:
+            raise InvalidValueError("--belts goes with several classes, one column each.")
+        found = _test_file(data, search, output, degree=None if test_only else degree)
     tests, belts, groups = found.tests, found.belts, found.groups
     names, one, table = list(tests), len(tests) == 1, table_of(tests, "model")
     records = {name: found.record(name, grid=grid) for name in names}
@@ -219,15 +244,27 @@ def _check_belt_options(
         raise InvalidValueError(f"--degree must be 1, 2 or 3. Got {degree} instead.")
 
 
-def _test_file(
-    file: str,
-    predictions: Predictions,
-    search: opt.Search,
-    output: opt.Output,
-    reading: opt.Reading,
-    *,
-    degree: int | None,
-) -> Found:
+def _check_classes(
+    predictions: Predictions, guards: Sequence[Any], grid: bool, belts: bool
+) -> None:
+    """Refuse what goes with the probabilities of one class."""
+    for name, is_given, instead in (
+        ("--by", predictions.by, "exactregion segments tests classes in groups of rows."),
+        ("--fail-above", guards, "--fail-below goes by the p-value of all classes."),
+        ("--grid", grid, "Leave it out."),
+        ("--belts", belts, "It goes with one file that is read as a whole."),
+    ):
+        if is_given:
+            raise InvalidValueError(f"{name} must be left out with several classes. {instead}")
+
+
+def _read(file: str, predictions: Predictions, output: opt.Output, reading: opt.Reading) -> Data:
+    named: dict[str, Any] = {"numbers": predictions.probability, "groups": predictions.by or ()}
+    classes = True if predictions.classes is not None else None
+    return read_data(file, predictions, reading, **named, classes=classes, quiet=output.quiet)
+
+
+def _test_file(data: Data, search: opt.Search, output: opt.Output, *, degree: int | None) -> Found:
     """Test one file that is read as a whole, with a belt of this degree or with none."""
     test_only = degree is None
     if search.statistic is not None and not test_only:
@@ -235,8 +272,6 @@ def _test_file(
             "--statistic goes with --test-only: the belt comes with a test of its own."
         )
     level = opt.read_level(search.confidence)
-    named: dict[str, Any] = {"numbers": predictions.probability, "groups": predictions.by or ()}
-    data = read_data(file, predictions, reading, **named, quiet=output.quiet)
     for name in data.numbers:
         check_probabilities(data, name)
     y, models = data.y, {name: data.frame[name] for name in data.numbers}
@@ -307,8 +342,7 @@ def _test_pieces(
     settings = search.settings | {"statistic": search.statistic, "pos_label": predictions.positive}
     settings |= {"n_jobs": search.jobs, "progress": output.progress}
     with pieces(files, cluster, predictions) as data:
-        known = optional_module("pyarrow.parquet", "A Parquet file", "parquet")
-        columns = known.read_schema(files[0]).names
+        columns = list(schema_of(files[0]))
         names = split_names(predictions.probability, columns)
         by = split_names(predictions.by or (), columns)
         outcome: Any = predictions.outcome

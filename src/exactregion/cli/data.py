@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from exactregion.cli.options import Columns, Outcome, Reading
 from exactregion.cli.output import note, rows_text
+from exactregion.data.classes import are_classes
 from exactregion.data.design import Design
 from exactregion.data.formula import columns_of_terms, parse_formula
 from exactregion.data.reading import percent_hint, read_outcomes
@@ -55,13 +56,16 @@ class Data:
     event: str
     successes: int
     trials: int
+    several: bool = False  # more than two classes, whose probabilities `numbers` name
 
     @property
     def head(self) -> dict[str, Any]:
         """Describe rows and outcomes for programs."""
+        rows = {"n": len(self.frame), "dropped": len(self.table) - len(self.frame)}
+        if self.several:
+            return {**rows, "outcome": self.event}
         return {
-            "n": len(self.frame),
-            "dropped": len(self.table) - len(self.frame),
+            **rows,
             **{name: getattr(self, name) for name in ("successes", "trials", "event")},
         }
 
@@ -89,10 +93,11 @@ def facts_of(
     `predictions` were left out because they look like those of other models.
     """
     event = f"{content['event']} in " if "event" in content else ""
-    facts = {
-        "rows": rows_text(content) + (f" in {files:,} files" if files > 1 else ""),
-        "outcome": f"{event}{content['successes']:,} of {content['trials']:,}",
-    }
+    facts = {"rows": rows_text(content) + (f" in {files:,} files" if files > 1 else "")}
+    if "successes" in content:
+        facts["outcome"] = f"{event}{content['successes']:,} of {content['trials']:,}"
+    else:
+        facts["outcome"] = content["outcome"]
     if content.get("formula") is not None:
         facts["formula"] = content["formula"]
     elif content.get("inputs"):
@@ -115,13 +120,15 @@ def read_data(
     groups: Sequence[str] = (),
     segments: Sequence[str] = (),
     all_inputs: bool = False,
+    classes: bool | None = False,
     quiet: bool,
 ) -> Data:
     """Read the file, and take the columns that the options name.
 
     `numbers` are further columns that must hold numbers, `groups` columns of any kind, `segments`
     columns that may have missing values. With `all_inputs`, all other columns are inputs where none
-    are named.
+    are named. With `classes`, `numbers` are the probabilities of classes, one column each, and may
+    be named by what their names begin with; None leaves it to what they hold.
     """
     formula, named_inputs = getattr(columns, "formula", None), getattr(columns, "inputs", None)
     if formula is None:
@@ -133,6 +140,8 @@ def read_data(
             )
     table = _open_table(file, reading)
     numbers, groups = (split_names(texts, table.columns) for texts in (numbers, groups))
+    if classes is not False:
+        numbers = with_prefix(numbers, [c for c in table.columns if c != columns.outcome])
     sides = unused = None
     predictions: list[str] = []
     if formula is not None:
@@ -164,9 +173,24 @@ def read_data(
     if sides is not None:
         with _rows_of(table, frame):
             design = Design.from_formula(str(formula), frame, sides)
-    outcomes = _read_outcomes(table, frame, columns, design)
     found = (inputs, unused, predictions, numbers, groups, named, design)
+    if classes is None and len(numbers) > 1 and columns.trials is None:
+        classes = are_classes(frame[numbers], frame[columns.outcome], None, None)
+    if classes:
+        return _of_classes(table, frame, columns, found)
+    outcomes = _read_outcomes(table, frame, columns, design)
     return Data(table, frame, *found, *outcomes)
+
+
+def _of_classes(
+    table: Table, frame: pd.DataFrame, columns: Outcome, found: tuple[Any, ...]
+) -> Data:
+    """Return data whose outcome is one of several classes."""
+    for name in ("trials", "positive"):
+        if getattr(columns, name) is not None:
+            raise InvalidValueError(f"--{name} must be left out where there are several classes.")
+    outcome = str(columns.outcome)
+    return Data(table, frame, *found, frame[outcome], None, outcome, 0, len(frame), several=True)
 
 
 @contextmanager
@@ -243,6 +267,13 @@ def pieces(files: list[str], cluster: str | None, outcome: Outcome) -> Iterator[
         yield dd.read_parquet(sorted(files))
 
 
+def schema_of(file: str) -> pd.DataFrame:
+    """Return the columns of a Parquet file without rows; an empty frame with the same kinds."""
+    parquet = optional_module("pyarrow.parquet", "A Parquet file", "parquet")
+    frame: pd.DataFrame = parquet.read_schema(file).empty_table().to_pandas()
+    return frame
+
+
 def head_of_pieces(successes: int, trials: int, outcome: Outcome) -> dict[str, Any]:
     """Describe rows and outcomes of files that were not read as a whole, as `Data.head` does."""
     counts = {"n": trials, "dropped": 0, "successes": successes, "trials": trials}
@@ -270,6 +301,20 @@ def split_names(texts: Iterable[str], columns: Sequence[str]) -> list[str]:
     for text in texts:
         names += [text] if text in columns else [part.strip() for part in text.split(",")]
     return list(dict.fromkeys(filter(None, names)))
+
+
+def with_prefix(names: list[str], columns: Sequence[str]) -> list[str]:
+    """Replace one text that is no column by the columns whose names begin with it, if several do.
+
+    Examples
+    --------
+    >>> with_prefix(["p_"], ["y", "p_cat", "p_dog"])
+    ['p_cat', 'p_dog']
+    """
+    if len(names) != 1 or names[0] in columns:
+        return names
+    found = [name for name in columns if name.startswith(names[0].removesuffix("*"))]
+    return found if len(found) > 1 else names
 
 
 def _possible_inputs(table: Table, used: set[str]) -> tuple[list[str], list[str], list[str]]:

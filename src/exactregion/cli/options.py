@@ -26,6 +26,7 @@ from exactregion.errors import InvalidValueError
 from exactregion.models import MODELS, Model
 from exactregion.resampling import check_n_resamples
 from exactregion.statistics import names_of_statistics
+from exactregion.statistics.classes import CLASS_STATISTICS
 from exactregion.testing.segments import STATISTICS
 
 COLUMNS, FAMILY, METHOD, RESULTS = "Columns", "Family", "Method", "Results"
@@ -206,6 +207,16 @@ class Search(Draws):
         """Check the values before any work."""
         super().__post_init__()
         check_n_jobs(self.jobs)
+
+
+@dataclass(frozen=True)
+class CalibrationSearch(Search):
+    """The same, with the statistics of classes too."""
+
+    @property
+    def choices(self) -> Sequence[str]:
+        """The statistics that there are."""
+        return sorted({*names_of_statistics(), *CLASS_STATISTICS})
 
 
 @dataclass(frozen=True)

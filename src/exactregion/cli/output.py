@@ -24,6 +24,7 @@ from exactregion.cli.options import Output
 from exactregion.data.files import json_text, regular_file, write_whole
 from exactregion.engine.progress import showing
 from exactregion.errors import FileAccessError, InvalidValueError, optional_module
+from exactregion.testing.class_result import ClassTestResult
 from exactregion.testing.result import ExactTestResult
 from exactregion.testing.segment_result import SegmentTestResult
 
@@ -166,7 +167,7 @@ def draws_text(statistic: str, resamples: int, seed: int | None) -> str:
     return text if seed is None else f"{text}, seed {seed}"
 
 
-def pvalue_text(result: ExactTestResult | SegmentTestResult) -> str:
+def pvalue_text(result: ExactTestResult | ClassTestResult | SegmentTestResult) -> str:
     """Write a p-value and its rank."""
     return f"{result.pvalue:.4g} (rank {result.rank:,} of {result.n_resamples + 1:,})"
 
@@ -218,6 +219,8 @@ def _about(content: Mapping[str, Any]) -> dict[str, str]:
     about = {"File": str(content["file"]), "Rows": rows_text(content)}
     if "event" in content:
         about["Outcome"] = str(content["event"])
+    elif "outcome" in content:
+        about["Outcome"] = str(content["outcome"])
     return about
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import exactregion as er
 from exactregion.cli import options as opt
+from exactregion.cli.classes import labels_in
 from exactregion.cli.data import (
     check_outcome,
     check_probabilities,
@@ -14,9 +15,12 @@ from exactregion.cli.data import (
     head_of_pieces,
     pieces,
     read_data,
+    schema_of,
     split_names,
+    with_prefix,
 )
 from exactregion.cli.output import Page, Results, draws_text, pvalue_text
+from exactregion.errors import InvalidValueError
 from exactregion.plotting import wording
 
 EXAMPLES = """
@@ -34,8 +38,15 @@ FEWEST, MOST = 10, 30
 class Predictions(opt.Outcome):
     """Predictions, outcomes and segments, by column."""
 
-    probability: str = opt.option(
-        opt.COLUMNS, "COLUMN", "Column with the predicted probabilities.", ...
+    probability: list[str] = opt.option(
+        opt.COLUMNS,
+        "COLUMN,…",
+        "Column with the predicted probabilities; one per class where there are several, for which "
+        "a prefix such as p_ will do.",
+        ...,
+    )
+    classes: str | None = opt.option(
+        opt.COLUMNS, "CLASS,…", "The class of each column, where they are not named after them."
     )
     segments: list[str] = opt.option(
         opt.COLUMNS, "COLUMN,…", "Columns whose values and combinations are segments.", ...
@@ -65,32 +76,37 @@ def segments(
     what predicts. --fail-below looks at the smallest adjusted p-value, which is the exact p-value
     of all segments together.
     """
-    probability = predictions.probability
     results = Results(output, output.alpha(draws.resamples))
     settings = draws.settings | {"depth": depth, "min_rows": min_rows, "bins": bins}
     settings |= {"n_jobs": draws.jobs, "progress": output.progress}
     files = [file, *(more or ())]
     if more or cluster is not None:
-        head, result = _of_pieces(files, cluster, predictions, settings)
+        head, names, result = _of_pieces(files, cluster, predictions, settings)
     else:
-        check_outcome(predictions, [probability])
+        check_outcome(predictions, predictions.probability)
         data = read_data(
             file,
             predictions,
             reading,
-            numbers=[probability],
+            numbers=predictions.probability,
             segments=predictions.segments,
+            classes=True if predictions.classes is not None else None,
             quiet=output.quiet,
         )
-        check_probabilities(data, probability)
+        names = data.numbers
+        _check_number(names, several=data.several)
+        if not data.several:
+            check_probabilities(data, names[0])
         result = er.segment_test(
             data.y,
-            data.frame[probability],
+            data.frame[names if data.several else names[0]],
             data.frame[data.segments],
             pos_label=data.positive,
+            classes=labels_in(predictions.classes, data.y),
             **settings,
         )
         head = data.head
+    probability: Any = names if len(names) > 1 else names[0]
     content: dict[str, Any] = {
         "command": "segments",
         "file": " ".join(files),
@@ -98,24 +114,41 @@ def segments(
         "probability": probability,
         **result.to_dict(),
     }
-    page = _page(head, probability, result, len(files))
+    page = _page(head, ", ".join(names), result, len(files))
     results.finish(page, content, result, result.pvalue, "the smallest adjusted p-value is")
+
+
+def _check_number(names: list[str], *, several: bool) -> None:
+    if len(names) > 1 and not several:
+        raise InvalidValueError(
+            "--probability must name one column, or one column per class whose rows add up to 1. "
+            f"Got {len(names)} columns instead."
+        )
 
 
 def _of_pieces(
     files: list[str], cluster: str | None, predictions: Predictions, settings: dict[str, Any]
-) -> tuple[dict[str, Any], er.SegmentTestResult]:
+) -> tuple[dict[str, Any], list[str], er.SegmentTestResult]:
     """Test Parquet files piece by piece, on a cluster if there is one."""
-    names = split_names(predictions.segments, [])
-    check_outcome(predictions, [predictions.probability, *names])
+    named = split_names(predictions.segments, [])
+    check_outcome(predictions, [*predictions.probability, *named])
     with pieces(files, cluster, predictions) as data:
+        schema = schema_of(files[0])
+        names = with_prefix(split_names(predictions.probability, list(schema)), list(schema))
+        classes = labels_in(predictions.classes, schema[predictions.outcome])
+        _check_number(names, several=classes is not None)
         result = er.segment_test(
-            *(predictions.outcome, predictions.probability, names),
+            *(predictions.outcome, names[0] if classes is None else names, named),
             data=data,
             pos_label=predictions.positive,
+            classes=classes,
             **settings,
         )
-    return head_of_pieces(result.successes, result.trials, predictions), result
+    if result.successes is None:
+        head = {"n": result.trials, "dropped": 0, "outcome": predictions.outcome}
+    else:
+        head = head_of_pieces(result.successes, result.trials, predictions)
+    return head, names, result
 
 
 def _page(head: dict[str, Any], probability: str, result: er.SegmentTestResult, files: int) -> Page:

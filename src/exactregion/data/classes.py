@@ -32,6 +32,7 @@ __all__ = [
     "column_labels",
     "has_several_labels",
     "labels_of",
+    "plain_label",
     "read_class_probabilities",
 ]
 
@@ -244,8 +245,8 @@ def _by_name(found: Sequence[Any], named: Sequence[str], names: tuple[str, str])
             return [texts.get(rest, int(rest) if numbers else rest) for rest in rests]
     raise InvalidValueError(
         f"must have columns that are named after the classes of {names[0]}, {_listed(found)}, with "
-        f"or without a prefix. Got {_listed(named)} instead: rename them, or name the class of "
-        "each column by 'classes'.",
+        f"or without a prefix. Got {_listed(named)} instead: rename them, or give the class of "
+        "each column as classes.",
         parameter=names[1],
     )
 
@@ -273,6 +274,11 @@ def _sorting_key(label: Any) -> tuple[bool, Any]:
     """Sort numbers by size, and everything else by its text after them."""
     number = isinstance(label, int | float)
     return (False, label) if number else (True, str(label))
+
+
+def plain_label(label: Any) -> Any:
+    """Return a label as JSON can have it."""
+    return label if isinstance(label, str | int | float | bool) else str(label)
 
 
 def _listed(labels: Sequence[Any]) -> str:

@@ -28,6 +28,7 @@ __all__ = [
     "ClassChunk",
     "ClassPlan",
     "ClassSums",
+    "DrawnClasses",
     "family_of",
     "measured_at_once",
     "shares_of",
@@ -71,7 +72,7 @@ class ClassChunk:
 
 
 @dataclass(frozen=True, eq=False)
-class _DrawnClasses:
+class DrawnClasses:
     """The classes of the m data sets, block by block."""
 
     chunk: ClassChunk
@@ -111,7 +112,7 @@ def _thresholds(P: FloatArray) -> Any:
 class _ViewOfDraws(Resampling):
     """The labels that a view makes of drawn classes, as the engine of blocks takes them."""
 
-    drawn: _DrawnClasses = field(kw_only=True)
+    drawn: DrawnClasses = field(kw_only=True)
     wanted: IntArray = field(kw_only=True)
 
     def parts(self, probabilities: FloatArray, rows: slice, size: int) -> Iterator[FloatArray]:
@@ -135,7 +136,7 @@ def measured_at_once(
     the candidate holds impossible.
     """
     n_classes = chunk.P.shape[1]
-    drawn = _DrawnClasses(chunk, draws)
+    drawn = DrawnClasses(chunk, draws)
     shared: dict[Statistic, PreparedStatistic] = {}
     found = {}
     for view, binary in statistic.views(n_classes):
@@ -168,7 +169,7 @@ class _Values:
     extent: Extent
     m: int
 
-    def of_chunk(self, chunk: ClassChunk, drawn: _DrawnClasses) -> FloatArray:
+    def of_chunk(self, chunk: ClassChunk, drawn: DrawnClasses) -> FloatArray:
         """Add up the values of the classes of each data set, and expected ones: (m + 1, s + 1)."""
         from exactregion.engine.draw_classes import add_values  # Numba is slow to import
 
@@ -249,7 +250,7 @@ class ClassSums:
 
 def sums_of_classes(chunk: ClassChunk, plan: ClassPlan) -> ClassSums:
     """Sum over one chunk, view after view."""
-    drawn = _DrawnClasses(chunk, plan.draws)
+    drawn = DrawnClasses(chunk, plan.draws)
     found = []
     for view, each in plan.views:
         wanted, p = view.successes(chunk.P), view.probability(chunk.P)
@@ -264,7 +265,7 @@ def sums_of_classes(chunk: ClassChunk, plan: ClassPlan) -> ClassSums:
 class _LabelsOf:
     """The labels that a view makes of drawn classes, as the engine of chunks takes them."""
 
-    drawn: _DrawnClasses
+    drawn: DrawnClasses
     wanted: IntArray
 
     def __call__(self, rows: slice, buffer: FloatArray) -> Iterator[tuple[int, FloatArray]]:

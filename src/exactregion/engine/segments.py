@@ -6,8 +6,9 @@ rows is on a grid, so that sums do not depend on the order of rows, chunks and t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from exactregion.data.sample import BLOCK_ROWS, CHUNK_ROWS, Extent, blocks
 from exactregion.data.segments import Segments
 from exactregion.engine.blocks import IMPOSSIBLE
 from exactregion.engine.chunks import Chunk
+from exactregion.engine.classes import ClassChunk, DrawnClasses
 from exactregion.features.grid import on_grid
 from exactregion.resampling import Draws, place_successes
 
@@ -65,7 +67,8 @@ class SegmentSums:
     Attributes
     ----------
     successes : ndarray of shape (groups, S, `GROUP`)
-        Successes in each segment of the data sets, which come in groups.
+        Successes in each segment of the data sets, which come in groups. With C classes S is C
+        times the number of segments: all segments of the first class, then those of the next.
     stretched : ndarray of the same shape, or None
         Sums of logit(p) over these successes.
     moments : ndarray of shape (S, 8)
@@ -92,42 +95,52 @@ def sums_of_segments(chunk: Chunk, plan: SegmentPlan) -> SegmentSums:
 
     Rows are ordered by segments, then predictions and trials: the sums do not depend on the order
     of rows in the chunk, and rows of the same segments are added up before they are distributed.
+    Predictions (b, C) are those of classes, of which the successes are the numbers.
     """
     from exactregion.engine import compiled  # Numba is slow to import
 
-    p = np.where(chunk.p < IMPOSSIBLE, 0.0, chunk.p)
-    order = np.lexsort([chunk.trials, p, *chunk.X.T[::-1]])
-    keys, p = chunk.X[order], p[order]
+    P = chunk.p if chunk.p.ndim == 2 else np.where(chunk.p < IMPOSSIBLE, 0.0, chunk.p)[:, None]
+    order = np.lexsort([chunk.trials, *P.T[::-1], *chunk.X.T[::-1]])
+    keys, P = chunk.X[order], P[order]
     trials, observed = chunk.trials[order], chunk.successes[order]
-    shape = (-(-plan.draws.m // GROUP), plan.number, GROUP)
+    counted = observed[:, None]
+    if chunk.p.ndim == 2:
+        counted = (counted == np.arange(P.shape[1])).astype(np.int64)
+    draw = _drawing(chunk.index, P, trials, observed, plan.draws)
+    shape = (-(-plan.draws.m // GROUP), P.shape[1], plan.number, GROUP)
     successes = np.zeros(shape, dtype=np.int32 if plan.extent.total < 2**31 else np.int64)
     stretched = np.zeros(shape) if plan.stretch else None
-    moments = np.zeros((plan.number, len(BOUNDS)))
-    weights = on_grid(np.clip(logit(p), -STEEPEST, STEEPEST), plan.unit(STEEPEST))
+    moments = np.zeros((P.shape[1], plan.number, len(BOUNDS)))
+    weights = on_grid(np.clip(logit(P), -STEEPEST, STEEPEST), plan.unit(STEEPEST))
     # labels of a block add up to 4,096 at most: short numbers are added several at a time
     short = np.int16 if plan.extent.row_trials <= 1 else np.int64
-    ones, within = np.ones(BLOCK_ROWS, dtype=short), np.zeros(shape[1:], dtype=short)
-    for rows in blocks(len(p)):
+    ones, within = np.ones(BLOCK_ROWS, dtype=short), np.zeros(shape[2:], dtype=short)
+    for rows in blocks(len(P)):
         block = keys[rows]
         changes = np.flatnonzero((block[1:] != block[:-1]).any(axis=1)) + 1
         starts = np.concatenate([[0], changes, [len(block)]])
         pointers, segments = plan.segments.members(block[starts[:-1]])
-        each = _moments(p[rows], trials[rows], observed[rows], weights[rows], plan)
         inside: Any = sparse.csr_array(
             (np.ones(len(segments)), segments, pointers), shape=(len(changes) + 1, plan.number)
         )
-        moments += inside.T @ np.add.reduceat(each, starts[:-1])
-        number = chunk.index * (CHUNK_ROWS // BLOCK_ROWS) + rows.start // BLOCK_ROWS
-        drawn = _drawn(number, p[rows], trials[rows], observed[rows], plan.draws)
-        for group, outcomes in enumerate(drawn):
-            within[:] = 0
-            compiled.add_runs(outcomes, ones, starts, pointers, segments, within)
-            successes[group] += within
-            if stretched is not None:
-                compiled.add_runs(
-                    outcomes, weights[rows], starts, pointers, segments, stretched[group]
-                )
-    return SegmentSums(successes, stretched, moments)
+        columns = [np.ascontiguousarray(values[rows].T) for values in (P, counted, weights)]
+        for level, (p, happened, x) in enumerate(zip(*columns, strict=True)):
+            each = _moments(p, trials[rows], happened, x, plan)
+            moments[level] += inside.T @ np.add.reduceat(each, starts[:-1])
+        for group, levels in enumerate(draw(rows)):
+            for level, (outcomes, x) in enumerate(zip(levels, columns[2], strict=True)):
+                within[:] = 0
+                compiled.add_runs(outcomes, ones, starts, pointers, segments, within)
+                successes[group, level] += within
+                if stretched is not None:
+                    total = stretched[group, level]
+                    compiled.add_runs(outcomes, x, starts, pointers, segments, total)
+    flat = (shape[0], -1, GROUP)
+    return SegmentSums(
+        successes.reshape(flat),
+        None if stretched is None else stretched.reshape(flat),
+        moments.reshape(-1, len(BOUNDS)),
+    )
 
 
 def _moments(
@@ -141,13 +154,40 @@ def _moments(
     return on_grid(np.stack(columns, axis=1), plan.unit(BOUNDS))  # type: ignore[no-any-return]
 
 
-def _drawn(
-    number: int, p: FloatArray, trials: IntArray, observed: IntArray, draws: Draws
-) -> Iterator[Any]:
-    """Yield the outcomes (b, `GROUP`) of one group of data sets after the other."""
+def _drawing(
+    index: int, P: FloatArray, trials: IntArray, observed: IntArray, draws: Draws
+) -> Callable[[slice], Iterator[list[Any]]]:
+    """Return what draws a block of a chunk: outcomes (b, `GROUP`) of each level, group by group."""
+    if P.shape[1] > 1:
+        return partial(_drawn_classes, DrawnClasses(ClassChunk(index, None, P, observed), draws))
+    first = index * (CHUNK_ROWS // BLOCK_ROWS)
+
+    def labels(rows: slice) -> Iterator[list[Any]]:
+        generator = draws.of_block(first + rows.start // BLOCK_ROWS)
+        return _drawn_labels(generator, P[rows, 0], trials[rows], observed[rows], draws)
+
+    return labels
+
+
+def _drawn_classes(drawn: DrawnClasses, rows: slice) -> Iterator[list[Any]]:
+    codes = drawn.of(rows)
+    for first in range(0, len(codes), GROUP):
+        some = np.full((codes.shape[1], GROUP), -1)  # no class, where the last group ends
+        part = codes[first : first + GROUP].T
+        some[:, : part.shape[1]] = part
+        yield [(some == level).astype(np.uint8) for level in range(drawn.chunk.P.shape[1])]
+
+
+def _drawn_labels(
+    generator: np.random.Generator,
+    p: FloatArray,
+    trials: IntArray,
+    observed: IntArray,
+    draws: Draws,
+) -> Iterator[list[Any]]:
     from exactregion.engine import compiled  # Numba is slow to import
 
-    b, generator = len(p), draws.of_block(number)
+    b = len(p)
     if trials.max() > 1:
         K = np.empty((1, draws.m, b))
         U = generator.random((draws.n_resamples, b))
@@ -156,7 +196,7 @@ def _drawn(
             counts = np.zeros((b, GROUP), dtype=np.int64)
             part = K[0, first : first + GROUP].T
             counts[:, : part.shape[1]] = part
-            yield counts
+            yield [counts]
         return
     thresholds = compiled.thresholds_of(p * trials)
     labels = observed.astype(np.uint8)
@@ -165,7 +205,7 @@ def _drawn(
     for first in range(0, draws.m, GROUP):  # those of the last group past m are not used
         seat = draws.seat - first if first <= draws.seat < first + GROUP else -1
         compiled.draw_labels(state, thresholds, labels, seat, drawn.T)
-        yield drawn
+        yield [drawn]
 
 
 def segment_statistics(sums: SegmentSums, draws: Draws) -> tuple[IntArray, FloatArray]:

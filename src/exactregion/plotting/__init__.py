@@ -12,6 +12,7 @@ from typing import Any
 from exactregion.errors import InvalidValueError
 from exactregion.plotting.bands import BandDisplay
 from exactregion.plotting.belt import BeltDisplay, BeltsDisplay
+from exactregion.plotting.classes import ClassesDisplay
 from exactregion.plotting.corner import CornerDisplay
 from exactregion.plotting.curve import CurveDisplay
 from exactregion.plotting.null import NullDisplay, NullsDisplay
@@ -24,6 +25,7 @@ __all__ = [
     "BandDisplay",
     "BeltDisplay",
     "BeltsDisplay",
+    "ClassesDisplay",
     "CornerDisplay",
     "CurveDisplay",
     "NullDisplay",

@@ -12,6 +12,7 @@ import numpy as np
 from exactregion._typing import FloatArray
 from exactregion.calibration import CalibrationBelt, Departure
 from exactregion.region import ConfidenceRegion
+from exactregion.testing.class_result import ClassTestResult
 from exactregion.testing.result import ExactTestResult
 from exactregion.testing.segment_result import SegmentTestResult
 from exactregion.testing.size import CalibrationSize
@@ -206,6 +207,51 @@ def guarantee_of_test(result: ExactTestResult) -> str:
         f"{_exact_pvalue(int(result.question.trials.sum()))}: if the probabilities are right, "
         "p ≤ 0.05 occurs at most 5 times in 100. This assumes independent rows, and that nothing "
         "was fitted to these outcomes."
+    )
+
+
+def class_rows(result: ClassTestResult) -> list[list[str]]:
+    """Write the table of classes: name, shares, difference, p-value and adjusted p-value."""
+    rows: Any = result.table.itertuples()
+    return [
+        [
+            str(row.Index),
+            probability(row.observed, 3),
+            probability(row.expected, 3),
+            f"{row.difference:+.3f}".replace("-", "−"),
+            *("–" if np.isnan(p) else f"{p:.4g}" for p in (row.pvalue, row.pvalue_adjusted)),
+        ]
+        for row in rows
+    ]
+
+
+def answer_of_classes(result: ClassTestResult, most: int = 5) -> str:
+    """Say what a test of several classes found, to someone who knows no statistics."""
+    often, calibration = pvalue_text(result.pvalue), result.kind == "calibration"
+    evidence = "evidence of miscalibration" if calibration else "evidence against the probabilities"
+    what = f"the probabilities of all {len(result.classes)} classes"
+    if result.pvalue > SURPRISE:
+        return (
+            f"There is no {evidence} (p = {result.pvalue:.4g}). If {what} are right, outcomes at "
+            f"least this unusual occur {often}."
+        )
+    off = [str(name) for name in result.named(SURPRISE).index]
+    more = f" and {len(off) - most} more" if len(off) > most else ""
+    named = listed(tuple(off)) if not more else f"{', '.join(off[:most])}{more}"
+    where = f" Shown to be off: {named}." if off else " No single class is shown to be off."
+    return (
+        f"There is {evidence} (p = {result.pvalue:.4g}). If {what} were right, outcomes this "
+        f"unusual would occur only {often}.{where}"
+    )
+
+
+def guarantee_of_classes(result: ClassTestResult) -> str:
+    """Say what is certain of a test of several classes."""
+    return (
+        f"{_exact_pvalue(result.n)}: if the probabilities are right, p ≤ 0.05 occurs at most 5 "
+        "times in 100. Classes with an adjusted p-value of 0.05 or less are named: at most 5 times "
+        "in 100 is even one of them right. This assumes independent rows, and that nothing was "
+        "fitted to these outcomes."
     )
 
 

@@ -1,4 +1,4 @@
-"""Reports: one HTML page that needs no network, for a test, a region, a belt or segments.
+"""Reports: one HTML page that needs no network, for a test, a region, a belt, classes or segments.
 
 The figures are drawn from the arrays of the Displays in `exactregion.plotting`, and answer the
 pointer; all that they need is in the page. Bokeh and Jinja2 are loaded when a report is written,
@@ -17,6 +17,7 @@ from exactregion.calibration import CalibrationBelt, CalibrationBelts
 from exactregion.data.files import write_whole
 from exactregion.errors import InvalidTypeError, optional_module
 from exactregion.region import ConfidenceRegion
+from exactregion.testing.class_result import ClassTestResult
 from exactregion.testing.result import ExactTestResult
 from exactregion.testing.segment_result import SegmentTestResult
 
@@ -30,6 +31,7 @@ TextTable: TypeAlias = tuple[Sequence[str], list[list[str]]]
 
 Reported: TypeAlias = (
     ExactTestResult
+    | ClassTestResult
     | ConfidenceRegion
     | CalibrationBelt
     | CalibrationBelts
@@ -44,6 +46,7 @@ def write_report(
     *,
     title: str | None = None,
     groups: pd.DataFrame | None = None,
+    belts: CalibrationBelts | None = None,
     tables: Mapping[str, TextTable] | None = None,
     about: Mapping[str, str] | None = None,
     command: str | None = None,
@@ -52,7 +55,7 @@ def write_report(
 
     Parameters
     ----------
-    result : ExactTestResult, ConfidenceRegion, CalibrationBelt, SegmentTestResult or mapping
+    result : test result, ConfidenceRegion, CalibrationBelt or mapping
         Returned by `model_test`, `calibration_test`, `calibration_belt` or `segment_test`, or a
         fitted region. A mapping has the test, or the belt, of each of several models, by name.
     path : str or Path
@@ -61,6 +64,8 @@ def write_report(
         Heading of the page.
     groups : DataFrame, optional
         What `calibration_test` with `by` returned: subgroups for the page to list.
+    belts : CalibrationBelts, optional
+        Belts of the classes of a `ClassTestResult`, for its diagrams.
     tables : mapping of str to (names of columns, rows), optional
         Further tables of text by their captions, such as thresholds and predictions.
     about : mapping of str to str, optional
@@ -87,6 +92,7 @@ def write_report(
     for package in ("bokeh", "jinja2"):
         optional_module(package, "A report", "report")
     from exactregion.report.belts import page_of_belt, page_of_several
+    from exactregion.report.classes import page_of_classes
     from exactregion.report.page import Section, Table, render
     from exactregion.report.regions import page_of_region
     from exactregion.report.segments import page_of_segments
@@ -94,6 +100,8 @@ def write_report(
 
     if isinstance(result, ExactTestResult):
         page = page_of_test(result, title)
+    elif isinstance(result, ClassTestResult):
+        page = page_of_classes(result, title, belts)
     elif isinstance(result, CalibrationBelt):
         page = page_of_belt(result, title)
     elif isinstance(result, SegmentTestResult):

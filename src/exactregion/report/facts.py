@@ -14,9 +14,12 @@ from exactregion.models.linear import LinearModel
 from exactregion.plotting import wording
 from exactregion.plotting.wording import shortened
 from exactregion.region import ConfidenceRegion
-from exactregion.statistics import as_statistic, names_of_statistics
+from exactregion.statistics import as_class_statistic, as_statistic, names_of_statistics
+from exactregion.testing.class_result import ClassTestResult
 from exactregion.testing.result import ExactTestResult
 from exactregion.testing.segment_result import SegmentTestResult
+
+_MODEL_CALL = "model_test(candidate, X, y"
 
 MOST_NAMES = 12
 LONGEST = 160
@@ -67,14 +70,27 @@ def belt_facts(belt: CalibrationBelt) -> Facts:
     ]
 
 
+def class_facts(result: ClassTestResult) -> Facts:
+    """List data and settings of a test with several classes."""
+    return [
+        ("Rows", f"{result.n:,}"),
+        ("Classes", f"{len(result.classes):,}: {_listed(tuple(map(str, result.classes)))}"),
+        ("Statistic", _class_statistic(result)),
+        *_draw_facts(result.n_resamples, result.seed),
+    ]
+
+
 def segment_facts(result: SegmentTestResult) -> Facts:
     """List data and settings of a test of segments."""
-    share = wording.percent(result.successes / result.trials)
+    outcomes = f"{result.trials:,} in {len(result.classes):,} classes"
+    if result.successes is not None:
+        share = wording.percent(result.successes / result.trials)
+        outcomes = f"{result.successes:,} positive of {result.trials:,} ({share})"
     columns = [("Columns", _listed(result.columns))] if result.columns else []
     columns += [("Combined", f"up to {result.depth}")] if result.depth > 1 else []
     fewer = f" ({result.left_out:,} with fewer left out)" if result.left_out else ""
     return [
-        ("Outcomes", f"{result.successes:,} positive of {result.trials:,} ({share})"),
+        ("Outcomes", outcomes),
         *columns,
         ("Segments", f"{len(result.table):,} with {result.min_rows:,} outcomes or more{fewer}"),
         ("Statistic", result.method),
@@ -126,6 +142,16 @@ def _statistic(statistic: str) -> str:
     return _tidy(usual.get(statistic, statistic))
 
 
+def _class_statistic(result: ClassTestResult) -> str:
+    return "omnibus" if _has_usual_statistic(result) else _tidy(result.method)
+
+
+def _has_usual_statistic(result: ClassTestResult) -> bool:
+    name = "omnibus" if result.kind == "calibration" else "multiscale"
+    usual = as_class_statistic(name, calibration=result.kind == "calibration")
+    return result.method == repr(usual)
+
+
 def _level(region: ConfidenceRegion) -> str:
     exactly = wording.percent(region.coverage_)
     if region.accepted_ranks is not None:
@@ -136,9 +162,16 @@ def _level(region: ConfidenceRegion) -> str:
 
 
 def code_of(
-    result: ExactTestResult | ConfidenceRegion | CalibrationBelt | SegmentTestResult,
+    result: ExactTestResult
+    | ClassTestResult
+    | ConfidenceRegion
+    | CalibrationBelt
+    | SegmentTestResult,
 ) -> str:
     """Write the lines of Python that make the report again."""
+    if isinstance(result, ClassTestResult):
+        call = "calibration_test(y_true, y_prob" if result.kind == "calibration" else _MODEL_CALL
+        return _code("result", _call(call, result, result.seed, _has_usual_statistic(result)))
     if isinstance(result, SegmentTestResult):
         return _code("result", _segment_call(result))
     if isinstance(result, ExactTestResult):
@@ -173,10 +206,16 @@ def _test_call(result: ExactTestResult) -> str:
     question = result.question
     calibration = question.kind == "calibration"
     usual = repr(as_statistic("omnibus" if calibration else "multiscale"))
-    settings = [] if question.statistic == usual else ["statistic=statistic"]
-    settings += [f"n_resamples={result.n_resamples}", *_seed(question.seed)]
-    call = "calibration_test(y_true, y_prob" if calibration else "model_test(candidate, X, y"
-    return f"er.{call}, {', '.join(settings)})"
+    call = "calibration_test(y_true, y_prob" if calibration else _MODEL_CALL
+    return _call(call, result, question.seed, question.statistic == usual)
+
+
+def _call(
+    start: str, result: ExactTestResult | ClassTestResult, seed: int | None, is_usual: bool
+) -> str:
+    settings = [] if is_usual else ["statistic=statistic"]
+    settings += [f"n_resamples={result.n_resamples}", *_seed(seed)]
+    return f"er.{start}, {', '.join(settings)})"
 
 
 def _segment_call(result: SegmentTestResult) -> str:

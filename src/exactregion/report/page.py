@@ -59,6 +59,17 @@ class Figure:
     pointers: list[Pointer] = field(default_factory=list)
 
 
+@dataclass(frozen=True, eq=False)
+class Panels:
+    """Small figures side by side, each below its heading, with one legend for all."""
+
+    kind: ClassVar[str] = "panels"
+
+    figures: dict[str, Figure]
+    keys: list[Key]
+    reading: str
+
+
 @dataclass(frozen=True)
 class Table:
     """A table; the first cell of each row is its head. A sortable one has buttons in its heads."""
@@ -128,7 +139,7 @@ class Section:
     """A heading and parts; with `beside` the first stands to the left of the others."""
 
     heading: str
-    parts: list[Figure | Table | Words | Explorer]
+    parts: list[Figure | Panels | Table | Words | Explorer]
     beside: bool = False
 
 
@@ -157,7 +168,9 @@ class Page:
         """All figures of the page, in order."""
         parts = [part for section in self.sections for part in section.parts]
         explored = [self.explorer.plane, *self.explorer.bands] if self.explorer else []
-        return explored + [part for part in parts if isinstance(part, Figure)]
+        panels = [part for part in parts if isinstance(part, Panels)]
+        small = [figure for part in panels for figure in part.figures.values()]
+        return explored + small + [part for part in parts if isinstance(part, Figure)]
 
 
 def render(page: Page) -> str:

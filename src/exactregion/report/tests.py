@@ -5,6 +5,7 @@ The groups show observed shares beside predicted probabilities: a description, n
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -27,6 +28,7 @@ from exactregion.report.figures import (
     probability_figure,
 )
 from exactregion.report.page import Figure, Key, Page, Pointer, Section, Table, Words
+from exactregion.testing.misfit import Part
 from exactregion.testing.result import ExactTestResult
 
 ASSUMPTIONS = [
@@ -65,7 +67,7 @@ def page_of_test(result: ExactTestResult, title: str | None = None) -> Page:
 def sections_of_test(result: ExactTestResult, name: str = "", id: str = "") -> list[Section]:
     """Draw a test, that of the model of this name if there are several."""
     question, before = result.question, f"{name}: " if name else ""
-    null = _null_figure(NullDisplay.from_result(result, draw=False), f"null{id}")
+    null = null_figure(NullDisplay.from_result(result, draw=False), f"null{id}")
     misfit = misfit_section(result)
     groups = groups_section(
         question.probabilities, question.successes, question.trials, f"groups{id}"
@@ -99,10 +101,15 @@ def misfit_section(result: ExactTestResult) -> Section:
         if result.parts
         else "The statistic has no parts that look for one kind of misfit each."
     )
-    rows = [[part.name, part.kind, f"{part.pvalue:.4g}", f"{part.rank:,}"] for part in result.parts]
-    heads = ["Part", "Looks for", "p-value", "Rank"]
-    tables = [Table("The parts of the statistic", heads, rows)] if rows else []
+    tables = [parts_table(result.parts)] if result.parts else []
     return Section("What is off, and how much", [Words(words), *tables, _size_table(result)])
+
+
+def parts_table(parts: Iterable[Part]) -> Table:
+    """List what each part of a statistic thought."""
+    rows = [[part.name, part.kind, f"{part.pvalue:.4g}", f"{part.rank:,}"] for part in parts]
+    heads = ["Part", "Looks for", "p-value", "Rank"]
+    return Table("The parts of the statistic", heads, rows)
 
 
 def _size_table(result: ExactTestResult) -> Table:
@@ -128,7 +135,8 @@ def _size_table(result: ExactTestResult) -> Table:
     return Table("Size in these data, without limits", ["", "Value"], rows)
 
 
-def _null_figure(display: NullDisplay, id: str = "null") -> Figure:
+def null_figure(display: NullDisplay, id: str = "null") -> Figure:
+    """Draw where the observed statistic lies among those of the alternatives."""
     number = wording.number
     edges, smaller, larger = display.histogram()
     total = smaller + larger

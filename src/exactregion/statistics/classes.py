@@ -32,6 +32,7 @@ __all__ = [
     "TopLabel",
     "View",
     "as_class_statistic",
+    "name_of_class_statistic",
 ]
 
 LOWEST_LOG = 37.0
@@ -286,6 +287,19 @@ CLASS_STATISTICS: dict[str, type[ClassStatistic]] = {
     "toplabel": TopLabel,
 }
 """The statistics of classes that have a name; those of labels are summed over classes."""
+
+
+def name_of_class_statistic(written: str) -> str:
+    """Return the name of a statistic that is written as a call.
+
+    Examples
+    --------
+    >>> name_of_class_statistic("ClassOmnibus(Temperature(), Brier())")
+    'omnibus'
+    """
+    kind = written.partition("(")[0]
+    names = {one.__name__: name for name, one in CLASS_STATISTICS.items()}
+    return names.get(kind, kind.lower())
 
 
 def as_class_statistic(statistic: object, *, calibration: bool) -> ClassStatistic:

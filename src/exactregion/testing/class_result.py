@@ -5,20 +5,29 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from exactregion._typing import BoolArray, FloatArray
+from exactregion._typing import BoolArray, FloatArray, IntArray
+from exactregion.data.classes import plain_label
 from exactregion.data.files import finite
 from exactregion.ranking import pvalue_of, rank_of, step_down
 from exactregion.statistics import Multiscale, Omnibus, Statistic
-from exactregion.statistics.classes import ClassStatistic, Measured, View
+from exactregion.statistics.classes import (
+    ClassStatistic,
+    Measured,
+    View,
+    name_of_class_statistic,
+)
 from exactregion.statistics.combined import one_over_p
 from exactregion.testing.misfit import Part
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from exactregion.plotting import ClassesDisplay
 
 __all__ = ["TOP_LABEL", "ClassTestResult", "class_result"]
 
@@ -59,6 +68,10 @@ class ClassTestResult:
         The statistic, as it would be written.
     seed : int or None
         ``rng`` where it was an integer, which gives the same draws again.
+    probabilities : ndarray of shape (n, C), or None
+        The predictions, with columns in the order of the classes; None where rows came in chunks.
+    outcomes : ndarray of shape (n,), or None
+        The number of the class of each row.
 
     Notes
     -----
@@ -80,6 +93,8 @@ class ClassTestResult:
     kind: Literal["model", "calibration"]
     method: str = field(repr=False)
     seed: int | None
+    probabilities: FloatArray | None = field(default=None, repr=False)
+    outcomes: IntArray | None = field(default=None, repr=False)
 
     @property
     def n_resamples(self) -> int:
@@ -99,6 +114,34 @@ class ClassTestResult:
         """
         return self.table[self.table["pvalue_adjusted"] <= level]
 
+    def plot(self, **kwargs: Any) -> ClassesDisplay:
+        """Draw a reliability diagram for each class and for the top label: needs matplotlib.
+
+        Parameters
+        ----------
+        **kwargs
+            For `ClassesDisplay.from_result`: ``belts`` and others.
+        """
+        from exactregion.plotting import ClassesDisplay
+
+        return ClassesDisplay.from_result(self, **kwargs)
+
+    def report(self, path: str | Path, *, title: str | None = None, **more: Any) -> Path:
+        """Write one self-contained HTML page: needs Bokeh, ``pip install exactregion[report]``.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where the page goes; an old one is replaced when the new one is complete.
+        title : str, optional
+            Heading of the page.
+        **more
+            For `report.write_report`.
+        """
+        from exactregion.report import write_report
+
+        return write_report(self, path, title=title, **more)
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON, not finite ones as None.
 
@@ -108,11 +151,11 @@ class ClassTestResult:
         found: dict[str, Any] = finite(
             {
                 "kind": self.kind,
-                "statistic": self.method.partition("(")[0].lower(),
+                "statistic": name_of_class_statistic(self.method),
                 "resamples": self.n_resamples,
                 "seed": self.seed,
                 "n": self.n,
-                "classes": [_plain(label) for label in self.classes],
+                "classes": [plain_label(label) for label in self.classes],
                 "pvalue": self.pvalue,
                 "rank": self.rank,
                 "z": self.statistic,
@@ -239,7 +282,3 @@ def _scaled(measured: Measured, row: int) -> FloatArray:
 
 def _has_common_scale(statistic: Statistic) -> bool:
     return isinstance(statistic, Omnibus | Multiscale)
-
-
-def _plain(label: Any) -> Any:
-    return label if isinstance(label, str | int | float | bool) else str(label)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from exactregion._typing import FloatArray
+from exactregion._typing import FloatArray, IntArray
 from exactregion.data.classes import (
     MatchedClasses,
     are_classes,
@@ -45,14 +45,21 @@ from exactregion.models.fixed import class_values, needs_evaluation
 from exactregion.resampling import Draws
 from exactregion.statistics import Statistic
 from exactregion.statistics.classes import ClassStatistic, View
-from exactregion.testing.class_result import ClassTestResult, class_result
+from exactregion.testing.class_result import TOP_LABEL, ClassTestResult, class_result
 from exactregion.testing.groups import holm
 from exactregion.testing.several import of_model
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ClassTest", "candidate_of_two", "table_of_classes", "without_two"]
+__all__ = [
+    "ClassTest",
+    "candidate_of_two",
+    "matched_in",
+    "table_of_classes",
+    "views_of_classes",
+    "without_two",
+]
 
 MOST_LABELS = 10_000
 """Labels that are remembered: with more of them the outcomes are numbers, and no classes."""
@@ -106,6 +113,13 @@ class _SeenLabels:
     def __add__(self, other: _SeenLabels) -> _SeenLabels:
         """Add the labels of other chunks."""
         return _SeenLabels(self.labels | other.labels)
+
+
+def labels_of_source(source: Source, known: Any, names: Rows, n_jobs: int | None) -> list[Any]:
+    """List the labels in all chunks; none where the classes are known without looking."""
+    if known is not None:
+        return []
+    return sorted(source.total(_LabelPass(names.y), advance, n_jobs).labels, key=str)
 
 
 @dataclass(frozen=True)
@@ -216,8 +230,9 @@ class ClassTest:
         )
         inputs = Inputs(ordered, trials, columns, order, shared)
         whole = ClassChunk(0, ordered, P[order], codes[order])
+        given = {"probabilities": P, "outcomes": codes}
         if len(P) <= CHUNK_ROWS or isinstance(values, tuple):
-            return self._at_once(whole, inputs, matched)
+            return replace(self._at_once(whole, inputs, matched), **given)
         table = replace(whole, X=inputs.matrix)
 
         def sums(plan: ClassPlan) -> ClassSums:
@@ -226,7 +241,7 @@ class ClassTest:
 
         look = _LookPass(self._reader(matched), len(P), self._inputs_of_views(len(matched)))
         found_in_chunks = self._by_chunks(map(look.look, _chunks(table)), sums, matched, len(P))
-        return found_in_chunks or self._at_once(whole, inputs, matched)
+        return replace(found_in_chunks or self._at_once(whole, inputs, matched), **given)
 
     def _evaluated(self, rows: Rows) -> tuple[Any, FloatArray]:
         """Return probabilities as they were given, and checked."""
@@ -243,10 +258,8 @@ class ClassTest:
 
     def _on_source(self, source: Source) -> ClassTestResult:
         known, P = self._evaluated(next(source.chunks()))
-        found: list[Any] = []
-        if self._known_classes is None:
-            found = list(source.total(_LabelPass(self.names.y), advance, self.n_jobs).labels)
-        matched = self._matched(sorted(found, key=str), P.shape[1], column_labels(known))
+        found = labels_of_source(source, self._known_classes, self.names, self.n_jobs)
+        matched = self._matched(found, P.shape[1], column_labels(known))
         reader, views = self._reader(matched), self._inputs_of_views(len(matched))
         look = source.total(_LookPass(reader, source.n_rows, views), advance, self.n_jobs)
 
@@ -376,6 +389,31 @@ def without_two(
             return y_prob, pos_label, True
         found[name], positive = two
     return (found if isinstance(y_prob, Mapping) else found[""]), positive, False
+
+
+def matched_in(source: Source, classes: Any, names: Rows, n_jobs: int | None) -> MatchedClasses:
+    """Match the columns of probabilities to the classes of all outcomes of a source."""
+    P = next(source.chunks()).p
+    width = read_class_probabilities(P, names.p).shape[1]
+    found = labels_of_source(source, classes, names, n_jobs)
+    return MatchedClasses.of(found, width, column_labels(P), classes, (names.y, names.p))
+
+
+def views_of_classes(
+    y: Any, P: Any, names: Rows, classes: Any
+) -> dict[str, tuple[IntArray, FloatArray]]:
+    """Return the binary outcome of each class, and of the top label, with its probability."""
+    values = read_class_probabilities(P, names.p)
+    found = labels_of(y, names.y)
+    labels = (names.y, names.p)
+    matched = MatchedClasses.of(found, values.shape[1], column_labels(P), classes, labels)
+    values, codes = values[:, list(matched.columns)], matched.codes(y, names.y)
+    every = [View(c, own=True) for c in range(len(matched))] + [View(None, own=True)]
+    named = [*map(str, matched.labels), TOP_LABEL]
+    return {
+        name: ((codes == view.successes(values)).astype(np.int64), view.probability(values))
+        for name, view in zip(named, every, strict=True)
+    }
 
 
 def positive_column(

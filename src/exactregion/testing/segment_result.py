@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import betaincinv
 
 from exactregion._typing import FloatArray, IntArray
+from exactregion.data.classes import plain_label
 from exactregion.data.files import finite
 from exactregion.engine.segments import saddlepoint
 
@@ -50,7 +51,10 @@ class SegmentTestResult:
     confidence_level : float
         Of the intervals of all segments together.
     successes, trials : int
-        Outcomes in all rows.
+        Outcomes in all rows; successes are None with more than two classes.
+    classes : tuple
+        The classes, where there are more than two. The table then has one row per segment and
+        class, such as "sex = m: cat".
     seed : int or None
         ``rng`` where it was an integer, which gives the same draws again.
     """
@@ -67,8 +71,9 @@ class SegmentTestResult:
     min_rows: int
     left_out: int
     confidence_level: float
-    successes: int
+    successes: int | None
     trials: int
+    classes: tuple[Any, ...]
     seed: int | None
 
     @property
@@ -107,6 +112,7 @@ class SegmentTestResult:
         found: dict[str, Any] = finite(
             {
                 "columns": list(self.columns),
+                **({"classes": list(map(plain_label, self.classes))} if self.classes else {}),
                 "depth": self.depth,
                 "min_rows": self.min_rows,
                 "left_out": self.left_out,

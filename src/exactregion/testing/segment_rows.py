@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from exactregion._typing import IntArray
+from exactregion._typing import FloatArray, IntArray
+from exactregion.data.classes import MatchedClasses, read_class_probabilities
 from exactregion.data.frames import as_pandas
 from exactregion.data.levels import DEFAULT_BINS, MOST_VALUES, Column, ColumnLook
 from exactregion.data.reading import (
@@ -146,6 +147,15 @@ class SegmentReader:
 
     own: tuple[str, ...] | None  # names of segments that the user made
     outcome: str | None  # name of the column of outcomes
+    matched: MatchedClasses | None = None  # where there are more than two
+
+    def probabilities(self, index: int, rows: Rows) -> FloatArray:
+        """Read predictions: shape (b,), or (b, C) of the classes in order."""
+        first_row = index * CHUNK_ROWS
+        if self.matched is None:
+            return read_predictions(rows.p, NAMES.p, first_row=first_row)
+        P = read_class_probabilities(rows.p, NAMES.p, first_row=first_row)
+        return P[:, list(self.matched.columns)]
 
     def outcomes(self, index: int, rows: Rows) -> Any:
         """Read outcomes of any classes."""
@@ -230,7 +240,7 @@ class LookPass:
 
     def __call__(self, index: int, rows: Rows) -> Look:
         """Look at a chunk."""
-        read_predictions(rows.p, NAMES.p, first_row=index * CHUNK_ROWS)
+        self.reader.probabilities(index, rows)
         y = self.reader.outcomes(index, rows)
         trials = y.sum(axis=1) if y.ndim == 2 else np.ones(len(y), dtype=np.int64)
         table = self.reader.table(index, rows)
@@ -270,9 +280,13 @@ class SumPass:
 
     def __call__(self, index: int, rows: Rows) -> SegmentSums:
         """Sum over a chunk."""
-        p = read_predictions(rows.p, NAMES.p, first_row=index * CHUNK_ROWS)
+        p = self.reader.probabilities(index, rows)
+        keys = self.plan.segments.keys(self.reader.table(index, rows))
+        if self.reader.matched is not None:
+            codes = self.reader.matched.codes(rows.y, NAMES.y, first_row=index * CHUNK_ROWS)
+            chunk = Chunk(index, keys, np.ones(len(codes), dtype=np.int64), codes, p)
+            return sums_of_segments(chunk, self.plan)
         y = self.reader.outcomes(index, rows)
         outcomes = counted(y) if self.classes is None else labelled(y, self.classes)
-        keys = self.plan.segments.keys(self.reader.table(index, rows))
         chunk = Chunk(index, keys, outcomes.trials, outcomes.successes, p)
         return sums_of_segments(chunk, self.plan)

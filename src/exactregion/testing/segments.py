@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from exactregion._typing import BoolArray, FloatArray, IntArray
+from exactregion.data.classes import are_classes
 from exactregion.data.digest import seed_of
 from exactregion.data.reading import check_total, no_trials_error
 from exactregion.data.segments import ColumnSegments, OwnSegments, Segments
@@ -25,6 +26,7 @@ from exactregion.resampling import (
     integer_seed,
     seeded,
 )
+from exactregion.testing.classes import matched_in, positive_column
 from exactregion.testing.segment_result import SegmentTestResult, envelope, share_limits
 from exactregion.testing.segment_rows import (
     NAMES,
@@ -72,6 +74,7 @@ def segment_test(
     n_resamples: int = 999,
     rng: RNGLike = None,
     pos_label: object = None,
+    classes: Sequence[object] | None = None,
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> SegmentTestResult:
@@ -87,8 +90,9 @@ def segment_test(
     ----------
     y_true : array-like of shape (n,) or (n, 2)
         Labels, or successes and failures; **held out**, not used to fit what predicts.
-    y_prob : array-like of shape (n,)
-        Predicted probabilities of the positive class.
+    y_prob : array-like of shape (n,) or (n, C)
+        Predicted probabilities of the positive class; or of C classes, each of which is then looked
+        at in each segment.
     segments : frame, mapping of name to 0/1, or 0/1 array of shape (n, S)
         Columns of text, categories, booleans or numbers, whose values and combinations become
         segments; or segments of your own, which may overlap. **They must not be made from the
@@ -115,6 +119,8 @@ def segment_test(
         Seed; the same seed gives the same result. "data" makes the seed from the data.
     pos_label : object, optional
         The positive class of y_true.
+    classes : sequence, optional
+        The class of each column of y_prob, as for `calibration_test`.
     n_jobs : int, optional
         Number of threads that work on the rows, where there are more than 65,536.
     progress : bool
@@ -150,6 +156,10 @@ def segment_test(
     α, also where others are wrong. A segment that contains a bad one is wrong itself, and may be
     named with it.
 
+    *Classes.* With C classes there is a hypothesis for each segment and class: that this class has
+    the right probability in all its rows. Those that hold fix the distribution of their classes
+    together, so that the same control holds for all pairs.
+
     *When to use which.* `calibration_test` with ``by`` tests a few groups one by one, with a
     statistic that sees any miscalibration within a group. This test is for many segments, which
     may overlap, and looks mainly at their means.
@@ -183,6 +193,12 @@ def segment_test(
             parameter="statistic",
         )
     X, own = requested_segments(segments, data)
+    several = are_classes(y_prob, y_true, data, classes)
+    if several:
+        choice: dict[str, Any] = {"data": data, "classes": classes, "pos_label": pos_label}
+        two = positive_column(y_true, y_prob, NAMES, **choice)
+        if two is not None:
+            (y_prob, pos_label), several = two, False
     rows = open_rows(Rows(X, y_true, y_prob), data, NAMES)
     rng = seeded(rng, lambda: seed_of(rows))
     settings = _Settings(
@@ -202,8 +218,9 @@ def segment_test(
     if source.n_rows == 0:
         raise InvalidValueError("The data must have at least one row. Got 0 instead.")
     outcome = y_true if isinstance(y_true, str) else getattr(y_true, "name", None)
-    reader = SegmentReader(own, None if outcome is None else str(outcome))
     with showing("segments", show=progress, unit="rows processed"):
+        matched = matched_in(source, classes, NAMES, n_jobs) if several else None
+        reader = SegmentReader(own, None if outcome is None else str(outcome), matched)
         return _run(source, reader, settings)
 
 
@@ -225,7 +242,11 @@ class _Settings:
 def _run(source: Source, reader: SegmentReader, settings: _Settings) -> SegmentTestResult:
     """Go through the rows: look, count cells, sum; then rank."""
     look = source.total(LookPass(reader, source.n_rows, settings.bins), advance, settings.n_jobs)
-    classes = look.labels.find_classes(settings.pos_label, NAMES.y)
+    classes, labels = None, ()
+    if reader.matched is None:
+        classes = look.labels.find_classes(settings.pos_label, NAMES.y)
+    else:
+        labels = reader.matched.labels
     total = look.extent.total
     check_total(total, NAMES.y)
     if total == 0:
@@ -241,10 +262,10 @@ def _run(source: Source, reader: SegmentReader, settings: _Settings) -> SegmentT
         segments = OwnSegments(reader.own, np.flatnonzero(look.sizes >= least))
         left_out = int((look.sizes < least).sum())
     names = segments.names
-    _check_names(names, least, settings.draws.m)
+    _check_names(names, least, settings.draws.m * max(1, len(labels)))
     plan = SegmentPlan(segments, len(names), settings.draws, look.extent, settings.stretch)
     sums = source.total(SumPass(reader, plan, classes), advance, settings.n_jobs)
-    return _result(names, segments, sums, settings, (least, left_out))
+    return _result(names, segments, sums, settings, (least, left_out, labels))
 
 
 def _result(
@@ -252,14 +273,21 @@ def _result(
     segments: Segments,
     sums: SegmentSums,
     settings: _Settings,
-    used: tuple[int, int],
+    used: tuple[int, int, tuple[Any, ...]],
 ) -> SegmentTestResult:
     draws, level = settings.draws, settings.confidence_level
+    least, left_out, labels = used
     successes, Z = segment_statistics(sums, draws)
     trials, expected = sums.moments.T[:2]
-    _check_not_outcome(names, successes, trials, expected)
-    if isinstance(segments, ColumnSegments):
-        _check_no_column_knows(segments, successes, trials, expected)
+    number = len(names)
+    if labels:
+        names = [f"{name}: {label}" for label in labels for name in names]
+    for first in range(0, len(names), number):  # the segments of one class
+        part = slice(first, first + number)
+        seen = (successes[part], trials[part], expected[part])
+        _check_not_outcome(names[part], *seen)
+        if isinstance(segments, ColumnSegments):
+            _check_no_column_knows(segments, *seen)
     largest = Z.max(axis=0)
     rank = rank_of(largest, draws.seat)
     null = np.delete(largest, draws.seat)
@@ -270,7 +298,6 @@ def _result(
     table["pvalue_adjusted"] = step_down(Z, draws.seat)
     table = table.iloc[np.argsort(-Z[:, draws.seat], kind="stable")]
     columns = segments.columns if isinstance(segments, ColumnSegments) else ()
-    least, left_out = used
     return SegmentTestResult(
         pvalue=float(pvalue_of(rank, draws.m)),
         rank=int(rank),
@@ -284,8 +311,9 @@ def _result(
         min_rows=least,
         left_out=left_out,
         confidence_level=level,
-        successes=int(successes[0]),
+        successes=None if labels else int(successes[0]),
         trials=int(trials[0]),
+        classes=labels,
         seed=settings.seed,
     )
 

@@ -7,9 +7,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import narwhals as nw
-import numpy as np
 
-from exactregion.data.reading import as_floats, from_native, is_number
+from exactregion.data.reading import from_native
 from exactregion.errors import ArgumentError, InvalidTypeError, InvalidValueError
 
 
@@ -26,10 +25,7 @@ def models_of(y_prob: Any, data: Any = None) -> dict[str, Any] | None:
     >>> models_of([0.1, 0.9]) is None
     True
     """
-    models = _named(y_prob, "y_prob", "models", data)
-    if models is not None and not isinstance(y_prob, Mapping) and data is None:
-        _check_not_classes(y_prob)
-    return models
+    return _named(y_prob, "y_prob", "models", data)
 
 
 def groupings_of(by: Any, data: Any = None) -> dict[str, Any] | None:
@@ -86,20 +82,3 @@ def _check_once(names: Any, parameter: str) -> None:
             f"must name each column once. Got {twice[0]!r} more than once instead.",
             parameter=parameter,
         )
-
-
-def _check_not_classes(y_prob: Any) -> None:
-    """Refuse what `predict_proba` gives as if each class were a model."""
-    frame = from_native(y_prob, "y_prob")
-    if not isinstance(frame, nw.DataFrame) or len(frame.columns) < 2 or not len(frame):
-        return
-    columns = list(frame.iter_columns())
-    if all(map(is_number, columns)):
-        sums = np.sum([as_floats(column) for column in columns], axis=0)
-        if np.allclose(sums, 1.0, rtol=0, atol=1e-6):
-            raise InvalidValueError(
-                "must have one column per model. Got columns that add up to 1 in every row "
-                "instead, as the classes of predict_proba do: pass the column of the positive "
-                f"class, such as y_prob[{frame.columns[-1]!r}].",
-                parameter="y_prob",
-            )

@@ -1,0 +1,195 @@
+"""Reliability diagrams of several classes and of the top label, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+from exactregion._typing import FloatArray, IntArray
+from exactregion.calibration import CalibrationBelts
+from exactregion.errors import InvalidValueError
+from exactregion.plotting import canvas, wording
+from exactregion.plotting.belt import BeltDisplay, draw_diagonal, draw_points
+from exactregion.plotting.reliability import ProbabilityAxis, reliability
+from exactregion.testing.class_result import TOP_LABEL, ClassTestResult
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+WIDEST = 4
+"""Panels beside each other."""
+
+GROUPS = 8
+"""Most groups of a panel: it is a quarter as wide as other pictures."""
+
+
+@dataclass(eq=False)
+class ClassPanel:
+    """One class: its probability in each row, whether it came true, and a belt where there is one.
+
+    `adjusted` is the p-value of the class, adjusted for all classes; NaN where it has none.
+    """
+
+    y_prob: FloatArray
+    successes: IntArray
+    adjusted: float
+    belt: BeltDisplay | None = None
+
+    @property
+    def is_off(self) -> bool:
+        """Whether the adjusted p-value is 0.05 or less."""
+        return self.adjusted <= wording.SURPRISE
+
+    @cached_property
+    def points(self) -> pd.DataFrame:
+        """The reliability diagram, as `plotting.reliability` gives it."""
+        trials = np.ones(len(self.y_prob), dtype=np.int64)
+        return reliability(self.y_prob, self.successes, trials, most=GROUPS)
+
+
+@dataclass(eq=False, repr=False)
+class ClassesDisplay(canvas.Display):
+    """Observed shares of each class in groups of its predicted probability, one panel per class.
+
+    Limits are exact (Clopper and Pearson), each at 95 % on its own. The last panel is the top
+    label: how often the likeliest class came true, by its probability. Use `from_result`, or
+    `ClassTestResult.plot`, to make one.
+
+    Parameters
+    ----------
+    panels : dict of str to ClassPanel
+        The classes, and the top label.
+    pvalue : float
+        Exact p-value of all classes together.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import exactregion as er
+    >>> rng = np.random.default_rng(0)
+    >>> P = rng.dirichlet([1, 1, 1], size=100)
+    >>> y = [rng.choice(3, p=row) for row in P]
+    >>> result = er.calibration_test(y, P, n_resamples=99, rng=0)
+    >>> len(er.plotting.ClassesDisplay.from_result(result).figure_.axes)
+    4
+    """
+
+    panels: Mapping[str, ClassPanel]
+    pvalue: float
+
+    axis: ClassVar[ProbabilityAxis] = ProbabilityAxis("linear", 0.0, 1.0)
+    """The axis of predicted and of observed probabilities, in all panels."""
+
+    @classmethod
+    def from_result(
+        cls,
+        result: ClassTestResult,
+        *,
+        belts: CalibrationBelts | None = None,
+        draw: bool = True,
+        **kwargs: Any,
+    ) -> Self:
+        """Take predictions and outcomes of a test, and draw them.
+
+        Parameters
+        ----------
+        result : ClassTestResult
+            Returned by `calibration_test` or `model_test`, of rows that were in memory.
+        belts : CalibrationBelts, optional
+            Returned by `calibration_belt` for the same probabilities.
+        draw : bool
+            Whether to draw at once; if not, matplotlib is not needed.
+        **kwargs
+            For `plot`.
+        """
+        P, codes = result.probabilities, result.outcomes
+        if P is None or codes is None:
+            raise InvalidValueError(
+                "must be of rows in memory, to show them in groups. Got a result of rows that came "
+                "in chunks instead: draw a sample of them.",
+                parameter="result",
+            )
+        adjusted = result.table["pvalue_adjusted"]
+        drawn = {
+            name: BeltDisplay.from_belt(belt, draw=False) for name, belt in (belts or {}).items()
+        }
+        panels = {
+            str(label): ClassPanel(
+                P[:, c],
+                (codes == c).astype(np.int64),
+                float(adjusted[label]),
+                drawn.get(str(label)),
+            )
+            for c, label in enumerate(result.classes)
+        }
+        panels[TOP_LABEL] = ClassPanel(
+            P.max(axis=1),
+            (codes == P.argmax(axis=1)).astype(np.int64),
+            float(adjusted.get(TOP_LABEL, np.nan)),
+            drawn.get(TOP_LABEL),
+        )
+        display = cls(panels, result.pvalue)
+        return display.plot(**kwargs) if draw else display
+
+    def _new_axes(self) -> Axes:
+        import matplotlib.pyplot as plt
+
+        columns = min(WIDEST, len(self.panels))
+        rows = -(-len(self.panels) // columns)
+        size = (0.6 + 2.3 * columns, 0.7 + 2.45 * rows)
+        figure = plt.figure(figsize=size, layout="constrained")
+        self._axes = figure.subplots(rows, columns, squeeze=False).ravel()
+        for unused in self._axes[len(self.panels) :]:
+            unused.remove()
+        first: Axes = self._axes[0]
+        return first
+
+    def plot(self, **kwargs: Any) -> Self:  # type: ignore[override]
+        """Draw all panels in a new figure.
+
+        Parameters
+        ----------
+        **kwargs
+            For `matplotlib.axes.Axes.plot`, of the points.
+        """
+        return super().plot(**kwargs)
+
+    def _draw(self, ax: Axes, **kwargs: Any) -> None:
+        axis, has_belts = self.axis, any(panel.belt for panel in self.panels.values())
+        for place, (name, panel) in zip(self._axes, self.panels.items(), strict=False):
+            draw_diagonal(place, axis, axis)
+            belt = panel.belt
+            if belt is not None and belt.status != "empty":
+                place.fill_between(belt.grid, belt.lower, belt.upper, **canvas.BAND_STYLE)
+                place.plot(belt.grid, belt.estimate, color=canvas.BLUE, linewidth=1.2)
+            colors = (canvas.VERMILION,) * 2 if panel.is_off else (canvas.INK, canvas.GREY)
+            draw_points(place, panel.points, axis, colors[0], "")
+            p = "" if np.isnan(panel.adjusted) else f"adjusted p = {panel.adjusted:.3g}"
+            title = canvas.as_text(wording.shortened(name, 24))
+            place.set_title(title, loc="left", fontsize="medium", fontweight="bold", pad=16)
+            style: dict[str, Any] = {"xytext": (0, 4), "textcoords": "offset points"}
+            style |= {"fontsize": "small", "color": colors[1]}
+            place.annotate(p, (0, 1), xycoords="axes fraction", **style)
+            place.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03), aspect="equal")
+            place.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
+            place.set_yticks([0, 0.5, 1], ["0", "0.5", "1"])
+            canvas.remove_spines(place)
+        self.figure_.supxlabel("predicted probability", fontsize="medium")
+        self.figure_.supylabel("observed share", fontsize="medium")
+        belts = f"{wording.percent(self._coverage)} belts; " if has_belts else ""
+        self.figure_.suptitle(
+            f"Calibration of {len(self.panels) - 1} classes: exact p-value {self.pvalue:.4g}\n"
+            f"{belts}bars: 95% exact limits of each share",
+            fontsize="medium",
+            x=0.02,
+            ha="left",
+        )
+
+    @property
+    def _coverage(self) -> float:
+        return next(panel.belt.coverage for panel in self.panels.values() if panel.belt is not None)

@@ -1,0 +1,108 @@
+"""The report of a test with several classes: a table of them, and their reliability diagrams."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from exactregion.calibration import CalibrationBelts
+from exactregion.plotting import ClassesDisplay, NullDisplay, wording
+from exactregion.plotting.classes import ClassPanel
+from exactregion.report.facts import class_facts, code_of
+from exactregion.report.figures import (
+    add_diagonal,
+    add_glyph,
+    add_line,
+    add_points,
+    probability_figure,
+)
+from exactregion.report.page import Figure, Key, Page, Panels, Section, Table, Words
+from exactregion.report.tests import ASSUMPTIONS, null_figure, parts_table, pointer_of_points
+from exactregion.testing.class_result import ClassTestResult
+
+MOST_PANELS = 60
+"""Figures on a page: more of them make a page that browsers are slow with."""
+
+
+def page_of_classes(
+    result: ClassTestResult, title: str | None = None, belts: CalibrationBelts | None = None
+) -> Page:
+    """Gather the page of a test with several classes."""
+    calibration = result.kind == "calibration"
+    null = null_figure(NullDisplay.from_result(result, draw=False), "null")
+    sections = [
+        Section("Classes", [_table(result), Words([_together()])]),
+        Section("Null distribution", [null, _parts(result)]),
+    ]
+    if result.probabilities is not None:
+        display = ClassesDisplay.from_result(result, belts=belts, draw=False)
+        sections.insert(1, Section("Reliability diagrams", [_panels(display)]))
+    return Page(
+        title=title or f"{'Calibration' if calibration else 'Test'} of several classes",
+        question="Can these probabilities be right?",
+        answer=wording.answer_of_classes(result),
+        guarantee=wording.guarantee_of_classes(result),
+        verdict="against" if result.pvalue <= wording.SURPRISE else "fits",
+        facts=class_facts(result),
+        sections=sections,
+        assumptions=ASSUMPTIONS,
+        code=code_of(result),
+    )
+
+
+def _together() -> str:
+    return (
+        "Adjusted p-values hold for all rows of the table together: one or more of the classes "
+        "whose probabilities are right has 0.05 or less with a probability of at most 5%."
+    )
+
+
+def _table(result: ClassTestResult) -> Table:
+    rows = [[wording.shortened(name, 60), *cells] for name, *cells in wording.class_rows(result)]
+    heads = ["Class", "Observed", "Expected", "Difference", "p-value", "Adjusted"]
+    return Table("Share of each class in the outcomes, and expected share", heads, rows, True)
+
+
+def _parts(result: ClassTestResult) -> Any:
+    return parts_table(result.parts) if result.parts else Words(["The statistic has no parts."])
+
+
+def _panels(display: ClassesDisplay) -> Panels:
+    shown = list(display.panels.items())
+    if len(shown) > MOST_PANELS:  # the top label is the last
+        clearest = sorted(shown[:-1], key=lambda one: one[1].adjusted)[: MOST_PANELS - 1]
+        shown = [*clearest, shown[-1]]
+    keys = [
+        Key("dot-vermilion", "observed shares of a class that is off, 95% exact limits"),
+        Key("dot-ink", "observed shares of others"),
+        Key("dash-muted", "calibrated"),
+    ]
+    reading = (
+        "Rows are divided into groups by the predicted probability of a class; points are the "
+        "shares in which it came true, with exact limits (Clopper and Pearson), each on its own. "
+        "Near the dashed line classes are as frequent as predicted. The top label is the likeliest "
+        "class of each row: points below the line are confidence that is too large."
+    )
+    if any(panel.belt for _, panel in shown):
+        keys.append(Key("area-blue", "belt"))
+        reading += " A belt holds the whole true curve of its class, with its level on its own."
+    figures = {name: _figure(name, panel, index) for index, (name, panel) in enumerate(shown)}
+    return Panels(figures, keys, reading)
+
+
+def _figure(name: str, panel: ClassPanel, index: int) -> Figure:
+    axis, id = ClassesDisplay.axis, f"class-{index}"
+    plot = probability_figure(id, axis, axis, ("predicted", "observed"), height=280)
+    plot.toolbar_location = None
+    plot.min_border_left = 40
+    add_diagonal(plot, axis, axis)
+    belt = panel.belt
+    if belt is not None and belt.status != "empty":
+        area = {"x": belt.grid, "y1": belt.lower, "y2": belt.upper}
+        add_glyph(plot, "varea", area, {"fill_color": "blue"}, fill_alpha=0.25)
+        add_line(plot, belt.grid, belt.estimate, "blue", line_width=2)
+    add_points(plot, panel.points, axis, axis, "vermilion" if panel.is_off else "ink")
+    adjusted = "" if np.isnan(panel.adjusted) else f"Adjusted p-value {panel.adjusted:.3g}."
+    label = f"Reliability diagram of {wording.shortened(name)}."
+    return Figure(id, label, plot, [], adjusted, [pointer_of_points(panel.points, axis, id)])
