@@ -23,6 +23,10 @@ RARE = 0.1
 SNAP = 0.15
 """A linear axis begins at 0 where the values begin this close to it, as a share of the largest."""
 
+SMALL = 0.25
+"""Groups of less than this share of the mean weight join others: beside many equal predictions, one
+row may be left, whose limits fill the picture."""
+
 TAIL = 0.001
 """The share of predictions at each end that a logit axis may leave out: one prediction of 1e-12
 would press all others together."""
@@ -82,6 +86,7 @@ def reliability(
         weights *= weights.index * (1 - weights.index)
     middles = weights.cumsum() - weights / 2
     group_of_value = (most * middles / weights.sum()).astype(int).clip(upper=most - 1)
+    group_of_value = _without_small(group_of_value, weights, SMALL * weights.sum() / most)
     grouped = rows.groupby(rows["p"].map(group_of_value))
     sums, p = grouped[["expected", "successes", "trials"]].sum(), grouped["p"]
     limits = [
@@ -100,6 +105,19 @@ def reliability(
             "trials": sums["trials"],
         }
     )
+
+
+def _without_small(groups: pd.Series[Any], weights: pd.Series[Any], least: float) -> pd.Series[Any]:
+    """Join groups of less weight to the one below, or to the one above where there is none."""
+    sizes = weights.groupby(groups).sum()
+    joined, below = {}, None
+    for group, size in sizes.items():
+        below = group if below is None or size >= least else below
+        joined[group] = below
+    first, *others = sizes.index
+    if sizes[first] < least and others:
+        joined = {group: others[0] if into == first else into for group, into in joined.items()}
+    return groups.map(joined)
 
 
 def scale_for(probabilities: FloatArray, scale: str | None = None) -> str:
