@@ -49,7 +49,8 @@ class ClassPanel:
     def points(self) -> pd.DataFrame:
         """The reliability diagram, as `plotting.reliability` gives it."""
         trials = np.ones(len(self.y_prob), dtype=np.int64)
-        return reliability(self.y_prob, self.successes, trials, most=GROUPS)
+        # most rows have other classes: groups of equal size would all but one be next to 0
+        return reliability(self.y_prob, self.successes, trials, most=GROUPS, by_variance=True)
 
 
 @dataclass(eq=False, repr=False)

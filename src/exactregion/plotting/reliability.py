@@ -39,6 +39,7 @@ def reliability(
     *,
     most: int = 10,
     confidence_level: float = 0.95,
+    by_variance: bool | None = None,
 ) -> pd.DataFrame:
     """Divide outcomes into groups of about equal size; equal predictions stay together.
 
@@ -57,6 +58,8 @@ def reliability(
         Most groups.
     confidence_level : float
         Level of each group's limits.
+    by_variance : bool, optional
+        Whether groups have about equal Σ p(1-p); None decides as said above.
 
     Returns
     -------
@@ -79,10 +82,9 @@ def reliability(
     rows = pd.DataFrame({"p": probabilities, "successes": successes, "trials": trials})
     rows = rows[rows["trials"] > 0].assign(expected=lambda rows: rows["p"] * rows["trials"])
     weights = rows.groupby("p")["trials"].sum().astype(float)
-    if (
-        scale_for(rows["p"].to_numpy()) == "logit"
-        and ((weights.index > 0) & (weights.index < 1)).any()
-    ):
+    if by_variance is None:
+        by_variance = scale_for(rows["p"].to_numpy()) == "logit"
+    if by_variance and ((weights.index > 0) & (weights.index < 1)).any():
         weights *= weights.index * (1 - weights.index)
     middles = weights.cumsum() - weights / 2
     group_of_value = (most * middles / weights.sum()).astype(int).clip(upper=most - 1)
