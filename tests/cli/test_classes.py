@@ -116,3 +116,16 @@ def test_segments_of_classes(animals, run):
     )
     assert done.code == 2
     assert "add up to 1" in done.err or "one column per class" in done.err
+
+
+def test_probabilities_of_classes_are_tested_against_inputs(animals, run):
+    words = [*WORDS, "--probability", "p_", "--inputs", "site"]
+    found = json.loads(run("test", "animals.csv", *words, "--json").out)
+    names = ["p_bird", "p_cat", "p_dog"]
+    settings = {"n_resamples": 99, "rng": 0}
+    result = er.model_test(animals[names], animals[["site"]], animals["species"], **settings)
+    assert found["pvalue"] == result.pvalue
+    assert (found["command"], found["inputs"]) == ("test", ["site"])
+    done = run("test", "animals.csv", *words)
+    assert done.code == 0, done.err
+    assert "evidence against the probabilities" in " ".join(done.out.split())

@@ -1,4 +1,4 @@
-"""``exactregion calibrate`` with more than two classes, one column of probabilities each."""
+"""``calibrate`` and ``test`` with more than two classes, one column of probabilities each."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def calibrate_classes(
         settings["confidence_level"] = opt.read_level(search.confidence)
         with showing("belts", show=results.output.progress):
             belts = er.calibration_belt(data.y, P, **settings)
-    _finish(result, data.head, data.numbers, results, file=file, belts=belts)
+    finish_classes(result, data.head, data.numbers, results, file=file, belts=belts)
 
 
 def calibrate_pieces_of_classes(
@@ -71,7 +71,7 @@ def calibrate_pieces_of_classes(
             **search.settings,
         )
     head = {"n": result.n, "dropped": 0, "outcome": predictions.outcome}
-    _finish(result, head, names, results, file=" ".join(files), files=len(files))
+    finish_classes(result, head, names, results, file=" ".join(files), files=len(files))
 
 
 def labels_in(classes: str | None, outcome: pd.Series[Any]) -> list[object] | None:
@@ -89,21 +89,24 @@ def labels_in(classes: str | None, outcome: pd.Series[Any]) -> list[object] | No
     return [int(value) if whole else value for value in values]  # type: ignore[call-overload]
 
 
-def _finish(
+def finish_classes(
     result: er.ClassTestResult,
     head: dict[str, Any],
     names: list[str],
     results: Results,
     *,
     file: str,
+    command: str = "calibrate",
     files: int = 1,
     belts: er.CalibrationBelts | None = None,
 ) -> None:
-    content = {"command": "calibrate", "file": file, **head, "probability": names}
+    """Show the test of several classes, and write the files."""
+    content = {"command": command, "file": file, **head, "probability": names}
     content |= {key: value for key, value in result.to_dict().items() if key != "kind"}
     if belts is not None:
         content["belts"] = {name: belt.to_dict()["belt"] for name, belt in belts.items()}
-    page = Page("Are these predictions calibrated?")
+    question = "Can these probabilities be true?"
+    page = Page(question if command == "test" else "Are these predictions calibrated?")
     page.facts(
         {
             **facts_of(head, files=files),

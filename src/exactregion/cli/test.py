@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import exactregion as er
 from exactregion.cli import options as opt
+from exactregion.cli.classes import finish_classes
 from exactregion.cli.data import Data, check_probabilities, facts_of, read_data
 from exactregion.cli.fit import fit_region
 from exactregion.cli.output import Page, Results, facts_of_test, settings_record
@@ -30,7 +31,8 @@ def run_test(
     probability: list[str] | None = opt.option(
         opt.COLUMNS,
         "COLUMN,…",
-        "Column with the probabilities to test; several with commas between them, or repeated.",
+        "Column with the probabilities to test. Several with commas between them: one per "
+        "candidate, or one per class where rows add up to 1, for which a prefix will do.",
     ),
     columns: opt.Columns,
     parameters: str | None = opt.option(
@@ -52,7 +54,7 @@ def run_test(
     """
     _check_candidates(probability or [], parameters, family)
     results = Results(output, output.alpha(draws.resamples))
-    named: dict[str, Any] = {"numbers": probability or (), "all_inputs": True}
+    named: dict[str, Any] = {"numbers": probability or (), "all_inputs": True, "classes": None}
     data = read_data(file, columns, reading, **named, quiet=output.quiet)
     names = data.numbers
     if not data.inputs:
@@ -62,6 +64,12 @@ def run_test(
             "the test to look for structure in. Name some with --inputs, or test the calibration "
             "of the probabilities: exactregion calibrate."
         )
+    if data.several:
+        X, P = data.frame[data.inputs], data.frame[names]
+        statistic = draws.statistic or "multiscale"
+        tested: Any = er.model_test(P, X, data.y, statistic=statistic, **draws.settings)
+        finish_classes(tested, data.to_dict(), names, results, command="test", file=file)
+        return
     output.alpha(draws.resamples, max(1, len(names)))
     for name in names:
         check_probabilities(data, name)

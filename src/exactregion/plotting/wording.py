@@ -235,13 +235,14 @@ def answer_of_classes(result: ClassTestResult, most: int = 5) -> str:
             f"There is no {evidence} (p = {result.pvalue:.4g}). If {what} are right, outcomes at "
             f"least this unusual occur {often}."
         )
-    off = [str(name) for name in result.named(SURPRISE).index]
-    more = f" and {len(off) - most} more" if len(off) > most else ""
-    named = listed(tuple(off)) if not more else f"{', '.join(off[:most])}{more}"
-    where = f" Shown to be off: {named}." if off else " No single class is shown to be off."
+    off = tuple(str(name) for name in result.named(SURPRISE).index)
+    where = "No single class is shown to be off."
+    if off:
+        shown = off if len(off) <= most + 1 else (*off[:most], f"{len(off) - most} more")
+        where = f"Shown to be off: {listed(shown)}."
     return (
         f"There is {evidence} (p = {result.pvalue:.4g}). If {what} were right, outcomes this "
-        f"unusual would occur only {often}.{where}"
+        f"unusual would occur only {often}. {where}"
     )
 
 
