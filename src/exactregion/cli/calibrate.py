@@ -15,11 +15,11 @@ from exactregion.cli.data import (
     Data,
     check_outcome,
     check_probabilities,
+    empty_columns,
     facts_of,
     head_of_pieces,
     pieces,
     read_data,
-    schema_of,
     split_names,
 )
 from exactregion.cli.output import Page, Results, facts_of_test, settings_record
@@ -102,7 +102,7 @@ def calibrate(
     file: str = opt.FILE,
     more: list[str] | None = opt.MORE,
     cluster: str | None = opt.CLUSTER,
-    belts: bool = opt.flag(
+    belts_of_classes: bool = opt.flag(
         "--belts", "With several classes: a belt of each, which takes minutes.", opt.METHOD
     ),
     degree: int = opt.option(
@@ -139,7 +139,7 @@ def calibrate(
     files = [file, *(more or ())]
     if more or cluster is not None:
         if predictions.classes is not None:
-            _check_classes(predictions, guards, grid, belts)
+            _check_classes(predictions, guards, grid, belts_of_classes)
             calibrate_pieces_of_classes(files, cluster, predictions, search, results)
             return
         found = _test_pieces(files, cluster, predictions, search, output)
@@ -147,10 +147,10 @@ def calibrate(
         data = _read(file, predictions, output, reading)
         if data.several:
             _check_classes(predictions, guards, grid, belts=False)
-            wanted = degree if belts else None
+            wanted = degree if belts_of_classes else None
             calibrate_classes(data, predictions.classes, search, results, file=file, degree=wanted)
             return
-        if belts:
+        if belts_of_classes:
             raise InvalidValueError("--belts goes with several classes, one column each.")
         found = _test_file(data, search, output, degree=None if test_only else degree)
     tests, belts, groups = found.tests, found.belts, found.groups
@@ -342,7 +342,7 @@ def _test_pieces(
     settings = search.settings | {"statistic": search.statistic, "pos_label": predictions.positive}
     settings |= {"n_jobs": search.jobs, "progress": output.progress}
     with pieces(files, cluster, predictions) as data:
-        columns = list(schema_of(files[0]))
+        columns = list(empty_columns(files[0]))
         names = split_names(predictions.probability, columns)
         by = split_names(predictions.by or (), columns)
         outcome: Any = predictions.outcome

@@ -10,10 +10,10 @@ import exactregion as er
 from exactregion.cli import options as opt
 from exactregion.cli.data import (
     Data,
+    empty_columns,
     facts_of,
     pieces,
     read_value,
-    schema_of,
     split_names,
     with_prefix,
 )
@@ -58,7 +58,7 @@ def calibrate_pieces_of_classes(
     if results.output.plot is not None:
         raise InvalidValueError("--plot with classes goes with one file that is read as a whole.")
     with pieces(files, cluster, predictions) as data:
-        schema = schema_of(files[0])
+        schema = empty_columns(files[0])
         names = with_prefix(split_names(predictions.probability, list(schema)), list(schema))
         result: Any = er.calibration_test(
             predictions.outcome,

@@ -190,7 +190,8 @@ def _of_classes(
         if getattr(columns, name) is not None:
             raise InvalidValueError(f"--{name} must be left out where there are several classes.")
     outcome = str(columns.outcome)
-    return Data(table, frame, *found, frame[outcome], None, outcome, 0, len(frame), several=True)
+    outcomes: tuple[Any, ...] = (frame[outcome], None, outcome, 0, len(frame), True)
+    return Data(table, frame, *found, *outcomes)
 
 
 @contextmanager
@@ -267,11 +268,11 @@ def pieces(files: list[str], cluster: str | None, outcome: Outcome) -> Iterator[
         yield dd.read_parquet(sorted(files))
 
 
-def schema_of(file: str) -> pd.DataFrame:
-    """Return the columns of a Parquet file without rows; an empty frame with the same kinds."""
+def empty_columns(file: str) -> dict[str, pd.Series[Any]]:
+    """Return the columns of a Parquet file, of the same kinds but without rows."""
     parquet = optional_module("pyarrow.parquet", "A Parquet file", "parquet")
-    frame: pd.DataFrame = parquet.read_schema(file).empty_table().to_pandas()
-    return frame
+    frame = parquet.read_schema(file).empty_table().to_pandas()
+    return {str(name): frame[name] for name in frame}
 
 
 def head_of_pieces(successes: int, trials: int, outcome: Outcome) -> dict[str, Any]:

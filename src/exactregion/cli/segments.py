@@ -11,11 +11,11 @@ from exactregion.cli.classes import labels_in
 from exactregion.cli.data import (
     check_outcome,
     check_probabilities,
+    empty_columns,
     facts_of,
     head_of_pieces,
     pieces,
     read_data,
-    schema_of,
     split_names,
     with_prefix,
 )
@@ -133,9 +133,9 @@ def _of_pieces(
     named = split_names(predictions.segments, [])
     check_outcome(predictions, [*predictions.probability, *named])
     with pieces(files, cluster, predictions) as data:
-        schema = schema_of(files[0])
+        schema = empty_columns(files[0])
         names = with_prefix(split_names(predictions.probability, list(schema)), list(schema))
-        classes = labels_in(predictions.classes, schema[predictions.outcome])
+        classes = labels_in(predictions.classes, schema[str(predictions.outcome)])
         _check_number(names, several=classes is not None)
         result = er.segment_test(
             *(predictions.outcome, names[0] if classes is None else names, named),

@@ -12,6 +12,7 @@ import numpy as np
 from exactregion._typing import FloatArray, IntArray
 from exactregion.errors import optional_module
 from exactregion.plotting import canvas, wording
+from exactregion.testing.class_result import ClassTestResult
 from exactregion.testing.result import ExactTestResult
 
 if TYPE_CHECKING:
@@ -66,13 +67,18 @@ class NullDisplay(canvas.Display):
 
     @classmethod
     def from_result(
-        cls, result: ExactTestResult, *, draw: bool = True, ax: Axes | None = None, **kwargs: Any
+        cls,
+        result: ExactTestResult | ClassTestResult,
+        *,
+        draw: bool = True,
+        ax: Axes | None = None,
+        **kwargs: Any,
     ) -> Self:
         """Take the numbers of a test result, and draw them.
 
         Parameters
         ----------
-        result : ExactTestResult
+        result : ExactTestResult or ClassTestResult
             Returned by `model_test` or `calibration_test`.
         draw : bool
             Whether to draw at once; if not, matplotlib is not needed.

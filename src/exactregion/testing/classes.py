@@ -230,7 +230,7 @@ class ClassTest:
         )
         inputs = Inputs(ordered, trials, columns, order, shared)
         whole = ClassChunk(0, ordered, P[order], codes[order])
-        given = {"probabilities": P, "outcomes": codes}
+        given: dict[str, Any] = {"probabilities": P, "outcomes": codes}
         if len(P) <= CHUNK_ROWS or isinstance(values, tuple):
             return replace(self._at_once(whole, inputs, matched), **given)
         table = replace(whole, X=inputs.matrix)
