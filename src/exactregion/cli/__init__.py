@@ -7,16 +7,24 @@ codes: 0 done; 1 rejected, only with ``--fail-below``; 2 bad input; 3 a defect; 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+
+from exactregion._version import __version__
 
 __all__ = ["main"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command ``exactregion``, with the arguments of the process by default."""
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    if words == ["--version"] and sys.stdout is not None:
+        # at once: loading the commands takes ten times as long
+        sys.stdout.write(f"exactregion {__version__}\n")
+        return 0
     try:
         from exactregion.cli.app import run
 
-        return run(arguments)
+        return run(words)
     except KeyboardInterrupt:
         return 130
