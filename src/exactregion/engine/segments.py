@@ -15,7 +15,7 @@ from scipy import sparse
 from scipy.special import logit
 
 from exactregion._typing import FloatArray, IntArray
-from exactregion.data.sample import BLOCK_ROWS, CHUNK_ROWS, Extent, blocks
+from exactregion.data.sample import BLOCK_ROWS, Extent, blocks, number_of_block
 from exactregion.data.segments import Segments
 from exactregion.engine.blocks import IMPOSSIBLE
 from exactregion.engine.chunks import Chunk
@@ -117,7 +117,7 @@ def sums_of_segments(chunk: Chunk, plan: SegmentPlan) -> SegmentSums:
             (np.ones(len(segments)), segments, pointers), shape=(len(changes) + 1, plan.number)
         )
         moments += inside.T @ np.add.reduceat(each, starts[:-1])
-        number = chunk.index * (CHUNK_ROWS // BLOCK_ROWS) + rows.start // BLOCK_ROWS
+        number = number_of_block(chunk.index, rows)
         drawn = _drawn(number, p[rows], trials[rows], observed[rows], plan.draws)
         for group, outcomes in enumerate(drawn):
             within[:] = 0
@@ -145,7 +145,7 @@ def _drawn(
     number: int, p: FloatArray, trials: IntArray, observed: IntArray, draws: Draws
 ) -> Iterator[Any]:
     """Yield the outcomes (b, `GROUP`) of one group of data sets after the other."""
-    from exactregion.engine import compiled  # Numba is slow to import
+    from exactregion.engine import drawing  # Numba is slow to import
 
     b, generator = len(p), draws.of_block(number)
     if trials.max() > 1:
@@ -158,13 +158,13 @@ def _drawn(
             counts[:, : part.shape[1]] = part
             yield counts
         return
-    thresholds = compiled.thresholds_of(p * trials)
+    thresholds = drawing.thresholds_of(p * trials)
     labels = observed.astype(np.uint8)
-    state = generator.bit_generator.state["state"]["state"].copy()
+    state = drawing.state_of(generator)
     drawn = np.empty((b, GROUP), dtype=np.uint8)
     for first in range(0, draws.m, GROUP):  # those of the last group past m are not used
         seat = draws.seat - first if first <= draws.seat < first + GROUP else -1
-        compiled.draw_labels(state, thresholds, labels, seat, drawn.T)
+        drawing.draw_labels(state, thresholds, labels, seat, drawn.T)
         yield drawn
 
 
