@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 import numpy as np
 from numpy.polynomial.polynomial import polyvander
@@ -14,7 +14,7 @@ from exactregion._typing import FloatArray
 from exactregion.calibration.belt import CalibrationBelt, CalibrationBelts
 from exactregion.calibration.deviation import CurveBounds
 from exactregion.data.digest import seed_of
-from exactregion.data.reading import read_outcomes, read_predictions
+from exactregion.data.reading import Outcomes, read_outcomes, read_predictions
 from exactregion.data.sources import Rows
 from exactregion.errors import InvalidValueError, with_named_seed
 from exactregion.models import Recalibration
@@ -22,7 +22,7 @@ from exactregion.region import Band, ConfidenceRegion
 from exactregion.region.bands import probability_at
 from exactregion.resampling import RNGLike, fresh_entropy, integer_seed, seeded
 from exactregion.statistics import Statistic
-from exactregion.testing import calibration_test
+from exactregion.testing import ExactTestResult, calibration_test
 from exactregion.testing.several import models_of, of_model
 
 if TYPE_CHECKING:
@@ -44,35 +44,27 @@ POINTS = 201
 """Predictions at which the belt is returned: a smooth curve in a picture."""
 
 
+class BeltSettings(TypedDict, total=False):
+    """What `calibration_belt` takes besides outcomes and predictions."""
+
+    degree: int
+    confidence_level: float
+    statistic: str | Statistic | Any
+    n_resamples: int
+    rng: RNGLike
+    pos_label: object
+    certify: bool | None
+    n_jobs: int | None
+    progress: bool
+
+
 @overload
 def calibration_belt(
-    y_true: Any,
-    y_prob: Mapping[str, Any] | pd.DataFrame,
-    *,
-    degree: int = 1,
-    confidence_level: float = 0.95,
-    statistic: str | Statistic | Any = "combined",
-    n_resamples: int = 999,
-    rng: RNGLike = None,
-    pos_label: object = None,
-    certify: bool | None = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
+    y_true: Any, y_prob: Mapping[str, Any] | pd.DataFrame, **settings: Unpack[BeltSettings]
 ) -> CalibrationBelts: ...
 @overload
 def calibration_belt(
-    y_true: Any,
-    y_prob: Any,
-    *,
-    degree: int = 1,
-    confidence_level: float = 0.95,
-    statistic: str | Statistic | Any = "combined",
-    n_resamples: int = 999,
-    rng: RNGLike = None,
-    pos_label: object = None,
-    certify: bool | None = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
+    y_true: Any, y_prob: Any, **settings: Unpack[BeltSettings]
 ) -> CalibrationBelt: ...
 @with_named_seed
 def calibration_belt(
@@ -162,20 +154,40 @@ def calibration_belt(
     if integer_seed(rng) is None and not isinstance(rng, np.random.SeedSequence):
         # a generator would give the test and the region different draws
         rng = np.random.SeedSequence(fresh_entropy(rng))
-    settings: dict[str, Any] = {"n_resamples": n_resamples, "rng": rng}
-    if models is not None:
-        settings |= {"confidence_level": confidence_level, "statistic": statistic}
-        settings |= {"degree": degree, "certify": certify}
-        settings |= {"pos_label": pos_label, "n_jobs": n_jobs, "progress": progress}
-        for name, p in models.items():
-            with of_model(name):
-                read_predictions(p)  # an error before the first search
-        belts = {name: calibration_belt(y_true, p, **settings) for name, p in models.items()}
-        return CalibrationBelts(belts)
-    test = calibration_test(y_true, y_prob, pos_label=pos_label, **settings)
-    # read again: of very many rows the test keeps a summary only
-    p = read_predictions(y_prob)
-    outcomes = read_outcomes(y_true, pos_label, "y_true")
+    draws: dict[str, Any] = {"n_resamples": n_resamples, "rng": rng}
+
+    def find(p: Any) -> CalibrationBelt:
+        test = calibration_test(y_true, p, pos_label=pos_label, **draws)
+        # read again: of very many rows the test keeps a summary only
+        outcomes = read_outcomes(y_true, pos_label, "y_true")
+        region = ConfidenceRegion(
+            family,
+            statistic=statistic,
+            confidence_level=confidence_level,
+            n_jobs=n_jobs,
+            progress=progress,
+            **draws,
+        )
+        return _belt_of(region, read_predictions(p), outcomes, test, degree=degree, certify=certify)
+
+    if models is None:
+        return find(y_prob)
+    for name, p in models.items():
+        with of_model(name):
+            read_predictions(p)  # an error before the first search
+    return CalibrationBelts({name: find(p) for name, p in models.items()})
+
+
+def _belt_of(
+    region: ConfidenceRegion,
+    p: FloatArray,
+    outcomes: Outcomes,
+    test: ExactTestResult,
+    *,
+    degree: int,
+    certify: bool | None,
+) -> CalibrationBelt:
+    """Fit the region to the predictions of one model that are not certain, and find its belt."""
     successes, trials = outcomes.successes, outcomes.trials
     failures = trials - successes
     uncertain = (p > 0) & (p < 1)
@@ -192,14 +204,6 @@ def calibration_belt(
             f"bends is known from so few. Got {degree} instead.",
             parameter="degree",
         )
-    region = ConfidenceRegion(
-        family,
-        statistic=statistic,
-        confidence_level=confidence_level,
-        n_jobs=n_jobs,
-        progress=progress,
-        **settings,
-    )
     counts = np.column_stack([successes, failures])[uncertain]
     labels = np.where(successes > 0, 1, -1)[uncertain]
     region.fit(p[uncertain], counts if outcomes.is_counts else labels)

@@ -44,7 +44,7 @@ def blocks(n: int) -> Iterator[slice]:
 
 def number_of_block(chunk: int, rows: slice) -> int:
     """Count the blocks of all rows before a block, given as rows of its chunk."""
-    return chunk * (CHUNK_ROWS // BLOCK_ROWS) + rows.start // BLOCK_ROWS
+    return chunk * (CHUNK_ROWS // BLOCK_ROWS) + int(rows.start) // BLOCK_ROWS
 
 
 @dataclass(frozen=True)
