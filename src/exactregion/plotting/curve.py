@@ -14,8 +14,8 @@ from exactregion.models import Psychometric
 from exactregion.plotting import canvas, wording
 from exactregion.plotting.bands import BandDisplay
 from exactregion.region import ConfidenceRegion, Threshold
-from exactregion.region.places import is_number
-from exactregion.region.thresholds import ThresholdPlan, read_place
+from exactregion.region.places import is_number, read_place
+from exactregion.region.thresholds import ThresholdPlan
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from numbers import Real
 from typing import TypeAlias
 
 import numpy as np
@@ -204,6 +205,10 @@ def affordable_work(fitted: FittedRegion, dimensions: int, certify: bool | None)
 
 def paving_of(fitted: FittedRegion, tolerance: float) -> Paving:
     """Cover a region by boxes; see `ConfidenceRegion.paving`."""
+    if not (isinstance(tolerance, Real) and 0 < tolerance < 1):
+        raise InvalidValueError(
+            f"must be between 0 and 1. Got {tolerance!r} instead.", parameter="tolerance"
+        )
     domain = domain_of(fitted) if is_provable(fitted, certify=True) else None
     if domain is None:
         raise InvalidValueError(
