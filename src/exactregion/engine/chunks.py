@@ -53,7 +53,8 @@ GROUP = 64
 stays in the cache until the product has read them."""
 
 BINS = 1000
-"""Bins of probabilities in which outcomes are counted, for pictures of data that are not kept."""
+"""Bins of probabilities in which outcomes are counted, for pictures of data that are not kept:
+finer than a picture shows."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -151,16 +151,16 @@ def measured_at_once(
             continue
         wanted, p = view.successes(chunk.P), view.probability(chunk.P)
         if view.own:
-            own = Inputs(p, chunk.trials, ("p",), inputs.order)
-            prepared = PreparedStatistic.of(binary, own, draws.m)
+            of_view = Inputs(p, chunk.trials, ("p",), inputs.order)
+            prepared = PreparedStatistic.of(binary, of_view, draws.m)
         else:
-            own = inputs
+            of_view = inputs
             if binary not in shared:
                 shared[binary] = PreparedStatistic.of(binary, inputs, draws.m)
             prepared = shared[binary]
-        sample = Sample(own, (chunk.classes == wanted).astype(np.int64), False, None)
+        sample = Sample(of_view, (chunk.classes == wanted).astype(np.int64), False, None)
         labels = _ViewOfDraws(sample, draws.n_resamples, draws.entropy, drawn=drawn, wanted=wanted)
-        candidates = Candidates(own, p[None], False, *family_of(view))
+        candidates = Candidates(of_view, p[None], False, *family_of(view))
         Zs = statistics_with_parts(candidates, labels, prepared)
         found[view, binary] = [Z[0] for Z in Zs]
     values = _Values(tuple(statistic.sums()), Extent.of(chunk.trials), draws.m)
@@ -224,12 +224,12 @@ class ClassPlan:
         return cls(tuple(plans), _Values(tuple(sums), extent, draws.m), draws)
 
     def measured(
-        self, totals: ClassSums, asked: Sequence[tuple[View, Statistic]], n_classes: int
+        self, totals: ClassSums, views: Sequence[tuple[View, Statistic]], n_classes: int
     ) -> tuple[Measured, BoolArray]:
         """Turn the sums over all rows into what `measured_at_once` gives."""
         found = {
             one: plan.statistics(sums)
-            for one, (_, plan), sums in zip(asked, self.views, totals.views, strict=True)
+            for one, (_, plan), sums in zip(views, self.views, totals.views, strict=True)
         }
         values = self.values.measured(totals.values)
         return Measured(n_classes, found, values), self.values.impossible(totals.values)

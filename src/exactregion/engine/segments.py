@@ -43,14 +43,14 @@ AT_ONCE = 2**20
 class SegmentPlan:
     """All that the sums over a chunk depend on, besides its rows.
 
-    With `stretch` sums of logit(p) over the successes are made too.
+    With `with_slope` sums of logit(p) over the successes are made too.
     """
 
     segments: Segments
     number: int  # of segments
     draws: Draws
     extent: Extent
-    stretch: bool
+    with_slope: bool
 
     def unit(self, largest: Any) -> Any:
         """Return the spacing of a grid on which sums over all trials are exact."""
@@ -66,7 +66,7 @@ class SegmentSums:
     ----------
     successes : ndarray of shape (groups, S, `GROUP`)
         Successes in each segment of the data sets, which come in groups.
-    stretched : ndarray of the same shape, or None
+    logits : ndarray of the same shape, or None
         Sums of logit(p) over these successes.
     moments : ndarray of shape (S, 8)
         For each segment Σt, Σtp, Σtp(1-p), Σtp(1-p)(1-2p), outcomes that contradict a prediction of
@@ -74,17 +74,15 @@ class SegmentSums:
     """
 
     successes: IntArray
-    stretched: FloatArray | None
+    logits: FloatArray | None
     moments: FloatArray
 
     def __add__(self, other: SegmentSums) -> SegmentSums:
         """Add the sums over other chunks."""
-        stretched = None
-        if self.stretched is not None and other.stretched is not None:
-            stretched = self.stretched + other.stretched
-        return SegmentSums(
-            self.successes + other.successes, stretched, self.moments + other.moments
-        )
+        logits = None
+        if self.logits is not None and other.logits is not None:
+            logits = self.logits + other.logits
+        return SegmentSums(self.successes + other.successes, logits, self.moments + other.moments)
 
 
 def sums_of_segments(chunk: Chunk, plan: SegmentPlan) -> SegmentSums:
@@ -101,7 +99,7 @@ def sums_of_segments(chunk: Chunk, plan: SegmentPlan) -> SegmentSums:
     trials, observed = chunk.trials[order], chunk.successes[order]
     shape = (-(-plan.draws.m // GROUP), plan.number, GROUP)
     successes = np.zeros(shape, dtype=np.int32 if plan.extent.total < 2**31 else np.int64)
-    stretched = np.zeros(shape) if plan.stretch else None
+    logits = np.zeros(shape) if plan.with_slope else None
     moments = np.zeros((plan.number, len(BOUNDS)))
     weights = on_grid(np.clip(logit(p), -STEEPEST, STEEPEST), plan.unit(STEEPEST))
     # labels of a block add up to 4,096 at most: short numbers are added several at a time
@@ -123,11 +121,11 @@ def sums_of_segments(chunk: Chunk, plan: SegmentPlan) -> SegmentSums:
             within[:] = 0
             compiled.add_runs(outcomes, ones, starts, pointers, segments, within)
             successes[group] += within
-            if stretched is not None:
+            if logits is not None:
                 compiled.add_runs(
-                    outcomes, weights[rows], starts, pointers, segments, stretched[group]
+                    outcomes, weights[rows], starts, pointers, segments, logits[group]
                 )
-    return SegmentSums(successes, stretched, moments)
+    return SegmentSums(successes, logits, moments)
 
 
 def _moments(
@@ -177,7 +175,7 @@ def segment_statistics(sums: SegmentSums, draws: Draws) -> tuple[IntArray, Float
     for start in range(0, number, step):
         some = slice(start, start + step)
         K = _side_by_side(sums.successes[:, some], draws.m)
-        X = None if sums.stretched is None else _side_by_side(sums.stretched[:, some], draws.m)
+        X = None if sums.logits is None else _side_by_side(sums.logits[:, some], draws.m)
         Z[some] = _statistics(K, X, sums.moments[some])
     # alternatives are drawn from the predictions, and have none of these
     Z[sums.moments[:, 4] > 0, draws.seat] = np.inf
@@ -196,11 +194,11 @@ def _statistics(K: IntArray, X: FloatArray | None, moments: FloatArray) -> Float
     safe = np.where(variance > 0, variance, 1.0)
     middle = x_v / safe
     spread = xx_v - middle * x_v
-    stretches = spread > 1e-9 * xx_v
+    has_slope = spread > 1e-9 * xx_v
     tilt = (X - x_p) - middle * (K - expected)
     # one more outcome in the variance: few outcomes must not look like a wrong slope
-    damped = np.where(stretches, spread * (1 + 1 / safe), 1.0)
-    return np.asarray(np.sqrt(Z * Z + np.where(stretches, tilt * tilt / damped, 0.0)))
+    damped = np.where(has_slope, spread * (1 + 1 / safe), 1.0)
+    return np.asarray(np.sqrt(Z * Z + np.where(has_slope, tilt * tilt / damped, 0.0)))
 
 
 def saddlepoint(S: FloatArray, variance: FloatArray, third: FloatArray) -> FloatArray:

@@ -200,7 +200,7 @@ class CurveDisplay(BandDisplay):
 def _plan(
     region: ConfidenceRegion, name: str, probability: float | None, at: Any
 ) -> ThresholdPlan | None:
-    """Plan the threshold; None where an input has none, and nobody asked for it."""
+    """Plan the threshold; None where an input has none, and no probability was given."""
     try:
         return ThresholdPlan.read(region.fitted_, name, probability, at)
     except ArgumentError as error:

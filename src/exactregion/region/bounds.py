@@ -59,8 +59,8 @@ __all__ = [
 ]
 
 USUAL_LARGEST, LARGEST = 2, 3
-"""Most parameters for which ends are proven without and with being asked to: boxes are many more
-with every parameter."""
+"""Most parameters for which ends are proven by default, and with ``certify=True``: boxes are many
+more with every parameter."""
 
 JOINT_GAP, FOCUSED_GAP, LARGEST_GAP = 0.01, 0.02, 0.05
 """Distance between a proven end and a member, as a share of the interval's length, at which boxes
@@ -71,8 +71,9 @@ WIDEST_GAP = 0.1
 """Proven ends that are farther than this from a member, since the budget ran out, are not used."""
 
 BUDGET, LARGE_BUDGET = 1e9, 1e11
-"""Comparisons of labels for proving the ends of one call without and with being asked to: some ten
-seconds, and a quarter of an hour. Not seconds, so that results do not depend on the machine."""
+"""Comparisons of labels for proving the ends of one call by default, and with ``certify=True``:
+some ten seconds, and a quarter of an hour. Not seconds, so that results do not depend on the
+machine."""
 
 EMPTY_BUDGET = 3e8
 """The same where a search found no member: a set that is nearly but not quite empty would use up
@@ -84,7 +85,7 @@ does not depend on how many there are."""
 
 USUAL_BOXES = 1000
 """Boxes for two parameters in which all alternatives have to be compared, as measured for n from 23
-to 500: ends are not proven without being asked to where this would exceed the budget."""
+to 500: ends are not proven by default where this would exceed the budget."""
 
 PROBES, PROBE_WORK = (300, 2000), 4e8
 """Fewest and most probes of an audit, and how many labels they may draw: a second or two."""

@@ -116,9 +116,9 @@ class Likelihood(_AgainstMembers, name="likelihood"):
 
     def combine(self, values: Sequence[Any], expected: Sequence[Any]) -> FloatArray:
         """Add score and likelihood ratio, per parameter, and the discrepancy."""
-        score, discrepancy, highest, own = values
+        score, discrepancy, highest, at_theta = values
         d, usual = expected[0], expected[1]
-        deviance = 2 * np.maximum(highest - own, 0.0)
+        deviance = 2 * np.maximum(highest - at_theta, 0.0)
         scaled = discrepancy / np.where(usual > 0, usual, 1.0)[:, None]
         return np.asarray((score + deviance) / d[:, None] + WEIGHT * scaled)
 
@@ -159,10 +159,10 @@ class Ratio(_AgainstMembers, name="ratio"):
 
     def combine(self, values: Sequence[Any], expected: Sequence[Any]) -> FloatArray:
         """Add the ratio, which is per parameter, and the discrepancy."""
-        discrepancy, highest, own = values
+        discrepancy, highest, at_theta = values
         usual = expected[0]
         return np.asarray(
-            highest - own + WEIGHT * discrepancy / np.where(usual > 0, usual, 1.0)[:, None]
+            highest - at_theta + WEIGHT * discrepancy / np.where(usual > 0, usual, 1.0)[:, None]
         )
 
 
