@@ -19,15 +19,12 @@ from scipy.special import betainc
 
 from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.data.sample import BLOCK_ROWS, blocks
+from exactregion.engine.chunks import GROUP
 from exactregion.features.grid import add_products
 from exactregion.features.threads import single_thread
 from exactregion.resampling import Resampling
 
 __all__ = ["FreeLabels", "same_features"]
-
-GROUP = 64
-"""Data sets whose labels are drawn at once: 64 × 4096 of them stay in the cache until a product has
-read them."""
 
 Bounds = tuple[FloatArray, FloatArray]
 
