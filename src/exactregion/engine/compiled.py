@@ -172,24 +172,14 @@ def _measure(how: int, points: Any, centre: Any, W: Any, scale: float, mean: Any
 
 
 @compiled
-def follow_dense(
-    thresholds: Any,
-    rows: Any,
-    first: Any,
-    uniforms: Any,
-    owner: Any,
-    place: Any,
-    above: Any,
-    below: Any,
-    features: Any,
-    points: Any,
-    how: int,
-    centre: Any,
-    W: Any,
-    scale: float,
-    out: Any,
-) -> None:
-    """Follow T candidates with features (n, r), and measure at each: out (T, m)."""
+def follow_dense(columns: Any, features: Any, points: Any, measured: Any) -> None:
+    """Follow T candidates with features (n, r), and measure at each: out (T, m).
+
+    `columns` has the thresholds (T, columns) and what is said above of columns and free labels;
+    `measured` has the kind of measure, centre (T, r), W (T, s, r), scale and out.
+    """
+    thresholds, rows, first, uniforms, owner, place, above, below = columns
+    how, centre, W, scale, out = measured
     r = features.shape[1]
     mean = np.empty(r)
     for t in range(len(thresholds)):
@@ -207,20 +197,13 @@ def follow_dense(
 
 
 @compiled
-def flip_free(
-    thresholds: Any,
-    rows: Any,
-    first: Any,
-    uniforms: Any,
-    owner: Any,
-    place: Any,
-    features: Any,
-    steps: Any,
-) -> None:
+def flip_free(thresholds: Any, rows: Any, free: Any, place: Any, features: Any, steps: Any) -> None:
     """Follow T candidates of a window, row by row: steps (T, m, r) from each to the next.
 
-    All candidates are done with a row before the next row is read: there may be very many.
+    All candidates are done with a row before the next row is read: there may be very many. `free`
+    has first, uniforms and owner.
     """
+    first, uniforms, owner = free
     r = features.shape[1]
     for c in range(len(rows)):
         row = rows[c]
@@ -240,10 +223,9 @@ def flip_free(
 
 
 @compiled
-def measure_steps(
-    points: Any, steps: Any, how: int, centre: Any, W: Any, scale: float, out: Any
-) -> None:
+def measure_steps(points: Any, steps: Any, measured: Any) -> None:
     """Add steps (T, m, r) to points (m, r) one after the other, and measure after each."""
+    how, centre, W, scale, out = measured
     mean = np.empty(points.shape[1])
     for t in range(len(steps)):
         for i in range(points.shape[0]):
@@ -253,26 +235,11 @@ def measure_steps(
 
 
 @compiled
-def follow_sparse(
-    thresholds: Any,
-    rows: Any,
-    first: Any,
-    uniforms: Any,
-    owner: Any,
-    place: Any,
-    above: Any,
-    below: Any,
-    starts: Any,
-    indices: Any,
-    values: Any,
-    points: Any,
-    how: int,
-    centre: Any,
-    W: Any,
-    scale: float,
-    out: Any,
-) -> None:
-    """Do the same with features as a sparse matrix of rows."""
+def follow_sparse(columns: Any, features: Any, points: Any, measured: Any) -> None:
+    """Do the same as `follow_dense` with features as the arrays of a sparse matrix of rows."""
+    thresholds, rows, first, uniforms, owner, place, above, below = columns
+    how, centre, W, scale, out = measured
+    starts, indices, values = features
     mean = np.empty(points.shape[1])
     for t in range(len(thresholds)):
         for c in range(len(rows)):
@@ -289,27 +256,13 @@ def follow_sparse(
 
 
 @compiled
-def follow_labels(
-    thresholds: Any,
-    rows: Any,
-    first: Any,
-    uniforms: Any,
-    owner: Any,
-    place: Any,
-    above: Any,
-    below: Any,
-    successes: Any,
-    features: Any,
-    how: int,
-    centre: Any,
-    W: Any,
-    scale: float,
-    out: Any,
-) -> None:
-    """Do the same with features (T, r, n) that differ between candidates.
+def follow_labels(columns: Any, features: Any, successes: Any, measured: Any) -> None:
+    """Do the same as `follow_dense` with features (T, r, n) that differ between candidates.
 
     What is updated are the successes (n, m) themselves; points are summed up at each step.
     """
+    thresholds, rows, first, uniforms, owner, place, above, below = columns
+    how, centre, W, scale, out = measured
     n, m = successes.shape
     r = features.shape[1]
     sums, points, mean = np.empty((r, m)), np.empty((m, r)), np.empty(r)
