@@ -98,7 +98,7 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> object:
-    """Load what is asked for at its first use."""
+    """Load a name when it is first used."""
     if name in _MODULES:
         return import_module(f"exactregion.{name}")
     if name in _HOMES:

@@ -93,7 +93,7 @@ class ModelError(ExactRegionError, ValueError):
 
 
 class NotFittedError(ExactRegionError, ValueError, AttributeError):
-    """An object was asked for results before ``fit`` was called."""
+    """Results of an object were requested before its ``fit`` was called."""
 
 
 def with_named_seed(function: Callable[P, R]) -> Callable[P, R]:
@@ -109,7 +109,7 @@ def with_named_seed(function: Callable[P, R]) -> Callable[P, R]:
     exactregion.errors.InvalidTypeError: The 'random_state' parameter is called 'rng' here: rng=0.
     """
     known = signature(function).parameters
-    own = next(name for name in SEEDS if name in known)
+    called = next(name for name in SEEDS if name in known)
     others = [name for name in SEEDS if name not in known]
 
     @wraps(function)
@@ -117,7 +117,7 @@ def with_named_seed(function: Callable[P, R]) -> Callable[P, R]:
         for name in others:
             if name in kwargs:
                 raise InvalidTypeError(
-                    f"is called {own!r} here: {own}={kwargs[name]!r}.", parameter=name
+                    f"is called {called!r} here: {called}={kwargs[name]!r}.", parameter=name
                 )
         return function(*args, **kwargs)
 

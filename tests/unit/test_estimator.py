@@ -40,7 +40,10 @@ def fitted():
 
 @parametrize_with_checks([classifier(random_state=None)])
 def test_scikit_learn_accepts_it(estimator, check):
+    """The checks raise where it is not as scikit-learn wants it."""
+    settings = estimator.get_params()
     check(estimator)
+    assert estimator.get_params() == settings
 
 
 def test_defaults():

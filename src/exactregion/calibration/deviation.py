@@ -115,12 +115,12 @@ class CurveBounds:
         """Limits of the largest deviation over the range of predictions, and where it can be."""
         points = self._points
         low, high = self.at(points)
-        reach = _reach(points, low, high)
-        at = float(expit(points[int(reach.argmax())]))
+        farthest = _farthest(points, low, high)
+        at = float(expit(points[int(farthest.argmax())]))
         if len(self.knots) == 1:
-            return float(_distance(points, low, high)[0]), float(reach[0]), at
+            return float(_distance(points, low, high)[0]), float(farthest[0]), at
         cells = np.column_stack([points[:-1], points[1:]])
-        upper = min(1.0, _supremum(cells, self._reach_within, self._reach_at_start, _halved))
+        upper = min(1.0, _supremum(cells, self._farthest_within, self._farthest_at_start, _halved))
         if not self._is_bounded:
             return float(_distance(points, low, high).max()), upper, at
 
@@ -132,7 +132,7 @@ class CurveBounds:
     def mean_by_points(self) -> tuple[float, float]:
         """Limits of the mean deviation over the predictions, each as near and as far as it can."""
         low, high = self.at(self.scores)
-        near, far = _distance(self.scores, low, high), _reach(self.scores, low, high)
+        near, far = _distance(self.scores, low, high), _farthest(self.scores, low, high)
         return float(near @ self.weights), min(1.0, float(far @ self.weights))
 
     def mean(self) -> tuple[float, float]:
@@ -152,7 +152,7 @@ class CurveBounds:
             return np.asarray(sign * (measured @ groups.weights))
 
         lowest = -self._highest(lambda cells: mean_of(cells, _distance, -1))
-        highest = self._highest(lambda cells: mean_of(cells, _reach, 1))
+        highest = self._highest(lambda cells: mean_of(cells, _farthest, 1))
         return max(0.0, lowest), min(1.0, highest)
 
     def of_curves(self, theta: FloatArray) -> FloatArray:
@@ -220,7 +220,7 @@ class CurveBounds:
 
     # --- the belt between predictions next to each other: cells (N, 2) of logits ---
 
-    def _reach_within(self, cells: FloatArray) -> FloatArray:
+    def _farthest_within(self, cells: FloatArray) -> FloatArray:
         """Bound the deviation in cells.
 
         The bounds of a cell are parabolas on the logit scale, which rise above the higher of their
@@ -235,8 +235,8 @@ class CurveBounds:
         p = expit(cells)
         return np.asarray(np.maximum(expit(high) - p[:, 0], p[:, 1] - expit(low)))
 
-    def _reach_at_start(self, cells: FloatArray) -> FloatArray:
-        return _reach(cells[:, 0], *self._belt_within(cells, 0))
+    def _farthest_at_start(self, cells: FloatArray) -> FloatArray:
+        return _farthest(cells[:, 0], *self._belt_within(cells, 0))
 
     def _belt_within(self, cells: FloatArray, side: int) -> tuple[FloatArray, FloatArray]:
         """Bounds at one end of cells, as limits from within them: no cell has a knot inside."""
@@ -379,7 +379,7 @@ def _largest(objective: FloatArray, system: dict[str, Any]) -> float:
     return SOLVER_ERROR - float(found.fun) if found.status == 0 else np.inf
 
 
-def _reach(scores: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+def _farthest(scores: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
     """Largest |c - p| at logits of p, for logits of c from low to high."""
     p = expit(scores)
     return np.asarray(np.maximum(expit(high) - p, p - expit(low)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 import numpy as np
 from numpy.polynomial.polynomial import polyvander
@@ -14,15 +14,15 @@ from exactregion._typing import FloatArray
 from exactregion.calibration.belt import CalibrationBelt, CalibrationBelts
 from exactregion.calibration.deviation import CurveBounds
 from exactregion.data.digest import seed_of
-from exactregion.data.reading import read_outcomes, read_predictions
-from exactregion.data.sources import Rows
+from exactregion.data.reading import Outcomes, read_outcomes, read_predictions
+from exactregion.data.sources import Rows, rows_in_memory
 from exactregion.errors import InvalidValueError, with_named_seed
 from exactregion.models import Recalibration
 from exactregion.region import Band, ConfidenceRegion
 from exactregion.region.bands import probability_at
 from exactregion.resampling import RNGLike, fresh_entropy, integer_seed, seeded
 from exactregion.statistics import Statistic
-from exactregion.testing import calibration_test
+from exactregion.testing import ExactTestResult, calibration_test
 from exactregion.testing.classes import views_of_classes, without_two
 from exactregion.testing.several import models_of, of_model
 
@@ -45,43 +45,36 @@ POINTS = 201
 """Predictions at which the belt is returned: a smooth curve in a picture."""
 
 
+class BeltSettings(TypedDict, total=False):
+    """What `calibration_belt` takes besides outcomes and predictions."""
+
+    data: Any
+    degree: int
+    confidence_level: float
+    statistic: str | Statistic | Any
+    n_resamples: int
+    rng: RNGLike
+    pos_label: object
+    classes: Sequence[object] | None
+    certify: bool | None
+    n_jobs: int | None
+    progress: bool
+
+
 @overload
 def calibration_belt(
-    y_true: Any,
-    y_prob: Mapping[str, Any] | pd.DataFrame,
-    *,
-    degree: int = 1,
-    confidence_level: float = 0.95,
-    statistic: str | Statistic | Any = "combined",
-    n_resamples: int = 999,
-    rng: RNGLike = None,
-    pos_label: object = None,
-    classes: Sequence[object] | None = None,
-    certify: bool | None = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
+    y_true: Any, y_prob: Mapping[str, Any] | pd.DataFrame, **settings: Unpack[BeltSettings]
 ) -> CalibrationBelts: ...
 @overload
 def calibration_belt(
-    y_true: Any,
-    y_prob: Any,
-    *,
-    degree: int = 1,
-    confidence_level: float = 0.95,
-    statistic: str | Statistic | Any = "combined",
-    n_resamples: int = 999,
-    rng: RNGLike = None,
-    pos_label: object = None,
-    classes: Sequence[object] | None = None,
-    certify: bool | None = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
+    y_true: Any, y_prob: Any, **settings: Unpack[BeltSettings]
 ) -> CalibrationBelt: ...
 @with_named_seed
 def calibration_belt(
     y_true: Any,
     y_prob: Any,
     *,
+    data: Any = None,
     degree: int = 1,
     confidence_level: float = 0.95,
     statistic: str | Statistic | Any = "combined",
@@ -114,6 +107,9 @@ def calibration_belt(
         each with the coverage on its own, made with the same draws. So do the probabilities of
         three classes or more, shape (n, C): one belt per class, of whether it came true, and one
         for the top label, the likeliest class of each row.
+    data : frame, path, pattern, list of paths, or pyarrow data set, optional
+        A table. y_true and y_prob are then names of its columns. The columns are read into memory,
+        as are memory maps and Dask collections: 16 bytes per row, and as much again at work.
     degree : {1, 2, 3}
         Highest power of the logit. A higher one sees more forms of miscalibration, such as outcomes
         that are too rare at both ends, in a wider belt. Choose it before looking at the outcomes:
@@ -165,39 +161,55 @@ def calibration_belt(
     """
     family = Recalibration(degree)  # an error for a bad degree before any work
     names = Rows(None, "y_true", "y_prob")
+    if not isinstance(y_prob, Mapping):
+        rows = rows_in_memory(Rows(None, y_true, y_prob), data, names)
+        y_true, y_prob = rows.y, rows.p
     y_prob, pos_label, several = without_two(
         y_true, y_prob, names, data=None, classes=classes, pos_label=pos_label
     )
-    searched: dict[str, Any] = {"confidence_level": confidence_level, "statistic": statistic}
-    searched |= {"degree": degree, "certify": certify, "n_jobs": n_jobs, "progress": progress}
-    if several:
-        if isinstance(y_prob, Mapping):
-            raise InvalidValueError(
-                f"must be of one model with more than two classes. Got {len(y_prob)} models "
-                "instead: make the belts of each by themselves.",
-                parameter="y_prob",
-            )
-        rng = seeded(rng, lambda: seed_of(Rows(None, y_true, y_prob)))
-        searched |= {"n_resamples": n_resamples, "rng": _same_draws(rng)}
-        views = views_of_classes(y_true, y_prob, names, classes)
-        return CalibrationBelts(
-            {name: calibration_belt(y, p, **searched) for name, (y, p) in views.items()}
-        )
-    models = models_of(y_prob)
+    models = None if several else models_of(y_prob)
     first = y_prob if models is None else next(iter(models.values()))  # all have the same draws
     rng = seeded(rng, lambda: seed_of(Rows(None, y_true, first)))
-    settings: dict[str, Any] = {"n_resamples": n_resamples, "rng": _same_draws(rng)}
-    if models is not None:
-        settings |= searched | {"pos_label": pos_label}
-        for name, p in models.items():
-            with of_model(name):
-                read_predictions(p)  # an error before the first search
-        belts = {name: calibration_belt(y_true, p, **settings) for name, p in models.items()}
-        return CalibrationBelts(belts)
-    test = calibration_test(y_true, y_prob, pos_label=pos_label, **settings)
-    # read again: of very many rows the test keeps a summary only
-    p = read_predictions(y_prob)
-    outcomes = read_outcomes(y_true, pos_label, "y_true")
+    if integer_seed(rng) is None and not isinstance(rng, np.random.SeedSequence):
+        # a generator would give the test and the region different draws
+        rng = np.random.SeedSequence(fresh_entropy(rng))
+    draws: dict[str, Any] = {"n_resamples": n_resamples, "rng": rng}
+
+    def find(y: Any, p: Any) -> CalibrationBelt:
+        test = calibration_test(y, p, pos_label=pos_label, **draws)
+        # read again: of very many rows the test keeps a summary only
+        outcomes = read_outcomes(y, pos_label, "y_true")
+        region = ConfidenceRegion(
+            family,
+            statistic=statistic,
+            confidence_level=confidence_level,
+            n_jobs=n_jobs,
+            progress=progress,
+            **draws,
+        )
+        return _belt_of(region, read_predictions(p), outcomes, test, degree=degree, certify=certify)
+
+    if several:
+        views = views_of_classes(y_true, y_prob, names, classes)
+        return CalibrationBelts({name: find(y, p) for name, (y, p) in views.items()})
+    if models is None:
+        return find(y_true, y_prob)
+    for name, p in models.items():
+        with of_model(name):
+            read_predictions(p)  # an error before the first search
+    return CalibrationBelts({name: find(y_true, p) for name, p in models.items()})
+
+
+def _belt_of(
+    region: ConfidenceRegion,
+    p: FloatArray,
+    outcomes: Outcomes,
+    test: ExactTestResult,
+    *,
+    degree: int,
+    certify: bool | None,
+) -> CalibrationBelt:
+    """Fit the region to the predictions of one model that are not certain, and find its belt."""
     successes, trials = outcomes.successes, outcomes.trials
     failures = trials - successes
     uncertain = (p > 0) & (p < 1)
@@ -214,14 +226,6 @@ def calibration_belt(
             f"bends is known from so few. Got {degree} instead.",
             parameter="degree",
         )
-    region = ConfidenceRegion(
-        family,
-        statistic=statistic,
-        confidence_level=confidence_level,
-        n_jobs=n_jobs,
-        progress=progress,
-        **settings,
-    )
     counts = np.column_stack([successes, failures])[uncertain]
     labels = np.where(successes > 0, 1, -1)[uncertain]
     region.fit(p[uncertain], counts if outcomes.is_counts else labels)
@@ -244,13 +248,6 @@ def calibration_belt(
         contradicted=int(successes[p == 0].sum() + failures[p == 1].sum()),
         region=region,
     )
-
-
-def _same_draws(rng: RNGLike) -> RNGLike:
-    """Return a seed that gives the same draws each time; a generator would give others."""
-    if integer_seed(rng) is None and not isinstance(rng, np.random.SeedSequence):
-        return np.random.SeedSequence(fresh_entropy(rng))
-    return rng
 
 
 def _belt(region: ConfidenceRegion, p: FloatArray, certify: bool | None) -> tuple[Band, Band]:

@@ -138,15 +138,12 @@ def run(arguments: Sequence[str] | None = None) -> int:
     return int(code or 0)
 
 
-def _next_row(found: re.Match[str]) -> str:
-    return f"in row {int(found[1]) + 1} instead"
-
-
 def message_of(error: Exception) -> str | None:
     """Return the message for an error of the user or the machine; None for a defect."""
     if isinstance(error, ArgumentError) and error.parameter in OPTIONS:
         # Python counts rows from 0, and files from 1
-        text = re.sub(r"in row (\d+) instead", _next_row, error.requirement)
+        number = r"(?<=in row )\d+(?= instead)"
+        text = re.sub(number, lambda row: str(int(row[0]) + 1), error.requirement)
         return f"{OPTIONS[error.parameter]} {text}"
     if isinstance(error, ExactRegionError):
         return str(error)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +37,6 @@ from exactregion.region.thresholds import ThresholdPlan, plans_for
 if TYPE_CHECKING:
     import pandas as pd
 
-    from exactregion.region import Band, Threshold
     from exactregion.report import TextTable
 
 PICTURES = ("curve", "region")
@@ -183,86 +182,173 @@ def fit_region(
     return er.ConfidenceRegion(**settings).fit(data.frame[data.inputs], data.y)
 
 
+@dataclass(frozen=True, eq=False)
+class _Description:
+    """What people and programs are told of a region, part after part.
+
+    `certified` says which results are proven; `tables` are those that the report cannot make.
+    """
+
+    region: er.ConfidenceRegion
+    page: Page
+    content: dict[str, Any] = field(default_factory=dict)
+    certified: dict[str, bool] = field(default_factory=dict)
+    tables: dict[str, TextTable] = field(default_factory=dict)
+
+    @property
+    def interval(self) -> str:
+        """The heading of a column of intervals."""
+        return f"{percent(self.region.coverage_)} interval"
+
+    def add_parameters(self, wanted: Wanted) -> None:
+        """Add intervals of the parameters, and p-values of their being zero."""
+        intervals = self.region.intervals()
+        joint = self.region.intervals(joint=True) if wanted.joint else None
+        tests = zero_tests(self.region.fitted_, only_quick=not wanted.pvalues)
+        names = ["parameter", "estimate", self.interval]
+        rows = [[str(name), *estimate_and_interval(row)] for name, row in intervals.iterrows()]
+        proven = intervals["certified"].items()
+        self._certify("the intervals", {f"the interval of {name}": yes for name, yes in proven})
+        if joint is not None:
+            names.append("all at once")
+            for cells, (_, row) in zip(rows, joint.iterrows(), strict=True):
+                cells.append(estimate_and_interval(row)[1])
+            self.certified["the intervals for all at once"] = bool(joint["certified"].all())
+        if any(tests):
+            names.append("p (= 0)")
+            for cells, test in zip(rows, tests, strict=True):
+                cells.append("" if test is None else f"{test.pvalue:.4g}")
+        self.page.table(names, rows)
+        self.page.paragraph(f"Estimates: {self.region.estimate_kind_}.")
+        self.content["intervals"] = _interval_records(intervals)
+        self.content["tests"] = [test.to_dict() for test in tests if test is not None] or None
+        self.content["joint_intervals"] = None if joint is None else _interval_records(joint)
+
+    def add_thresholds(self, plans: Sequence[ThresholdPlan]) -> None:
+        """Add what --ed looks for."""
+        found = [plan.find() for plan in plans]
+        records = [
+            {name: value for name, value in one.to_dict().items() if name not in UNRECORDED}
+            for one in found
+        ]
+        self.content["thresholds"] = records or None
+        if not found:
+            return
+        self._certify("the thresholds", {one.name: one.certified for one in found})
+        names = ["where", "estimate", self.interval]
+        rows = [[one.name, *estimate_and_interval(vars(one))] for one in found]
+        outside = [one.extrapolates for one in found]
+        self._add_table("Thresholds", [one.certified for one in found], names, rows, outside)
+        assumed = {name: one.at[name] for one in found for name in one.assumed}
+        if assumed:
+            self.page.paragraph(
+                f"Inputs that are not named are at their median: {values_text(assumed)}."
+            )
+
+    def add_predictions(
+        self, places: pd.DataFrame, given: list[dict[str, Any]], others: dict[str, Any]
+    ) -> None:
+        """Add probabilities at the places of --at, of which `given` and `others` are known."""
+        self.content["band"] = None
+        if not given:
+            return
+        table, band = self.region.predict(places), self.region.band(places)
+        names = ["probability at", "estimate", self.interval, "all at once"]
+        rows: list[list[str]] = []
+        self.content["band"] = records = []
+        for place, (_, found) in zip(given, table.iterrows(), strict=True):
+            each, all_at_once = (
+                (found[f"{kind}lower"], found[f"{kind}upper"]) for kind in ("", "simultaneous_")
+            )
+            limits = (
+                "empty" if math.isnan(low) else f"[{low:.3f}, {high:.3f}]"
+                for low, high in (each, all_at_once)
+            )
+            rows.append([values_text(place), f"{found['estimate']:.3f}", *limits])
+            records.append(
+                {
+                    "at": {**others, **place},
+                    "estimate": found["estimate"],
+                    "lower": all_at_once[0],
+                    "upper": all_at_once[1],
+                    "gap": band.gap,
+                    "individual_lower": each[0],
+                    "individual_upper": each[1],
+                    "extrapolates": bool(found["extrapolates"]),
+                }
+            )
+        certified = [*table["certified"], band.certified]
+        self._add_table("Probabilities", certified, names, rows, list(table["extrapolates"]))
+        self.certified["the limits for all places at once"] = band.certified
+        self.certified["the limits at each place"] = bool(table["certified"].all())
+        if others:
+            self.page.paragraph(
+                "Inputs that are not named have their median, or most frequent value: "
+                f"{values_text(others)}."
+            )
+
+    def _certify(self, name: str, parts: dict[str, bool]) -> None:
+        """Note which results are proven, under one name where all or none are."""
+        same = len(set(parts.values())) == 1
+        self.certified.update({name: all(parts.values())} if same else parts)
+
+    def _add_table(
+        self,
+        what: str,
+        certified: Sequence[bool],
+        names: list[str],
+        rows: list[list[str]],
+        outside: Sequence[bool],
+    ) -> None:
+        """Add a table that says how its limits were found, and which rows are outside the data."""
+        if any(outside):
+            names = [*names, ""]
+            rows = [
+                [*row, "outside the data" if yes else ""]
+                for row, yes in zip(rows, outside, strict=True)
+            ]
+        how = "limits were searched" + (", some are proven" if any(certified) else "")
+        if all(certified):
+            how = "limits are proven to leave out no member"
+        self.tables[f"{what}: {how}"] = names, rows
+        self.page.table(names, rows)
+
+
 def _describe(
     region: er.ConfidenceRegion, wanted: Wanted, head: dict[str, Any], results: Results
 ) -> None:
     """Compute what is wanted of a region, then print and write it."""
     # what the options say is checked before the search
-    places, given, others = read_places(region, wanted.at or ())
+    places = read_places(region, wanted.at or ())
     plans = _plans(region, wanted)
     draw = _picture(region, wanted, results)
-    with showing("region", show=results.output.progress):
-        pvalue = float(region.pvalue(region.most_compatible_))
-        intervals = region.intervals()
-        joint = region.intervals(joint=True) if wanted.joint else None
-        tests = zero_tests(region.fitted_, only_quick=not wanted.pvalues)
-        thresholds = [plan.find() for plan in plans]
-        table = region.predict(places) if given else None
-        band = region.band(places) if given else None
-
     kind = type(region.model_)
     family = next((name for name, known in MODELS.items() if known is kind), kind.__name__)
+    page, settings = Page(f"Which {family} curves fit?"), settings_record(region)
     level = percent(region.coverage_)
-    page = Page(f"Which {family} curves fit?")
-    page.facts({**facts_of(head), "region": f"{level}, {draws_text(**settings_record(region))}"})
-    names = ["parameter", "estimate", f"{level} interval"]
-    rows = [[str(name), *estimate_and_interval(row)] for name, row in intervals.iterrows()]
-    if joint is not None:
-        names.append("all at once")
-        for cells, (_, row) in zip(rows, joint.iterrows(), strict=True):
-            cells.append(estimate_and_interval(row)[1])
-    if any(tests):
-        names.append("p (= 0)")
-        for cells, test in zip(rows, tests, strict=True):
-            cells.append("" if test is None else f"{test.pvalue:.4g}")
-    page.table(names, rows)
-    page.paragraph(f"Estimates: {region.estimate_kind_}.")
-    further: dict[str, Any] = {}  # tables of which the report knows nothing
-    if thresholds:
-        caption = _caption("Thresholds", [one.certified for one in thresholds])
-        further[caption] = _thresholds_table(thresholds, level)
-        page.table(*further[caption])
-        assumed = {name: one.at[name] for one in thresholds for name in one.assumed}
-        if assumed:
-            page.paragraph(
-                f"Inputs that are not named are at their median: {values_text(assumed)}."
-            )
-    at = None
-    if band is not None and table is not None:
-        at = _prediction_records(table, band.gap, given, others)
-        caption = _caption("Probabilities", [*table["certified"], band.certified])
-        further[caption] = _predictions_table(table, given, level)
-        page.table(*further[caption])
-        if others:
-            page.paragraph(
-                "Inputs that are not named have their median, or most frequent value: "
-                f"{values_text(others)}."
-            )
-    page.paragraph(how_ends_were_found(_certified(intervals, joint, thresholds, band, table)))
+    page.facts({**facts_of(head), "region": f"{level}, {draws_text(**settings)}"})
+    description = _Description(region, page)
+    with showing("region", show=results.output.progress):
+        pvalue = float(region.pvalue(region.most_compatible_))
+        description.add_parameters(wanted)
+        description.add_thresholds(plans)
+        description.add_predictions(*places)
+    page.paragraph(how_ends_were_found(description.certified))
     page.paragraph(answer_of_region(region), guarantee_of_region(region))
-
     content = {
         **head,
         "model": family,
         "confidence_level": region.confidence_level,
-        **settings_record(region),
+        **settings,
         "coverage": region.coverage_,
         "status": region.status_,
         "pvalue": pvalue,
         "estimate": dict(zip(region.parameter_names_, region.estimate_, strict=True)),
         "estimate_kind": region.estimate_kind_,
-        "intervals": _interval_records(intervals),
-        "tests": [test.to_dict() for test in tests if test is not None] or None,
-        "joint_intervals": _interval_records(joint),
-        "thresholds": [
-            {name: value for name, value in one.to_dict().items() if name not in UNRECORDED}
-            for one in thresholds
-        ]
-        or None,
-        "band": at,
+        **description.content,
     }
     decided = "the largest p-value of a member is"
-    results.finish(page, content, region, pvalue, decided, draw=draw, tables=further)
+    results.finish(page, content, region, pvalue, decided, draw=draw, tables=description.tables)
 
 
 def _plans(region: er.ConfidenceRegion, wanted: Wanted) -> list[ThresholdPlan]:
@@ -314,94 +400,7 @@ def _picture(
     return lambda: region.plot("curve")
 
 
-def _thresholds_table(thresholds: Sequence[Threshold], level: str) -> TextTable:
-    """Write thresholds, one per row."""
-    names = ["where", "estimate", f"{level} interval"]
-    rows = [[one.name, *estimate_and_interval(vars(one))] for one in thresholds]
-    return _with_warnings(names, rows, [one.extrapolates for one in thresholds])
-
-
-def _interval_records(table: pd.DataFrame | None) -> list[dict[str, Any]] | None:
+def _interval_records(table: pd.DataFrame) -> list[dict[str, Any]]:
     """Return what JSON has of the intervals of parameters."""
-    if table is None:
-        return None
     records: list[Any] = table[INTERVAL].rename_axis("parameter").reset_index().to_dict("records")
     return records
-
-
-def _prediction_records(
-    table: pd.DataFrame, gap: float, given: list[dict[str, Any]], others: dict[str, Any]
-) -> list[dict[str, Any]]:
-    """Return what JSON has of the probabilities at the places that are asked for."""
-    return [
-        {
-            "at": {**others, **place},
-            "estimate": found["estimate"],
-            "lower": found["simultaneous_lower"],
-            "upper": found["simultaneous_upper"],
-            "gap": gap,
-            "individual_lower": found["lower"],
-            "individual_upper": found["upper"],
-            "extrapolates": bool(found["extrapolates"]),
-        }
-        for place, (_, found) in zip(given, table.iterrows(), strict=True)
-    ]
-
-
-def _predictions_table(table: pd.DataFrame, given: list[dict[str, Any]], level: str) -> TextTable:
-    """Write the probabilities at the places that are asked for, one per row."""
-
-    def limits(found: Any, kind: str) -> str:
-        low, high = found[f"{kind}lower"], found[f"{kind}upper"]
-        return "empty" if math.isnan(low) else f"[{low:.3f}, {high:.3f}]"
-
-    rows = [
-        [
-            values_text(place),
-            f"{found['estimate']:.3f}",
-            limits(found, ""),
-            limits(found, "simultaneous_"),
-        ]
-        for place, (_, found) in zip(given, table.iterrows(), strict=True)
-    ]
-    names = ["probability at", "estimate", f"{level} interval", "all at once"]
-    return _with_warnings(names, rows, list(table["extrapolates"]))
-
-
-def _with_warnings(names: list[str], rows: list[list[str]], outside: Sequence[bool]) -> TextTable:
-    """Add a column that says which rows lie outside the data, if any does."""
-    if not any(outside):
-        return names, rows
-    words = ["outside the data" if yes else "" for yes in outside]
-    return [*names, ""], [[*row, word] for row, word in zip(rows, words, strict=True)]
-
-
-def _certified(
-    intervals: pd.DataFrame,
-    joint: pd.DataFrame | None,
-    thresholds: list[Threshold],
-    band: Band | None,
-    table: pd.DataFrame | None,
-) -> dict[str, bool]:
-    """Return which results are proven, by name."""
-
-    def gathered(name: str, parts: dict[str, bool]) -> dict[str, bool]:
-        """Name them as one where all or none are proven."""
-        return {name: all(parts.values())} if len(set(parts.values())) == 1 else parts
-
-    each = {f"the interval of {name}": row["certified"] for name, row in intervals.iterrows()}
-    certified = gathered("the intervals", each)
-    if joint is not None:
-        certified["the intervals for all at once"] = bool(joint["certified"].all())
-    certified |= gathered("the thresholds", {one.name: one.certified for one in thresholds})
-    if band is not None and table is not None:
-        certified["the limits for all places at once"] = band.certified
-        certified["the limits at each place"] = bool(table["certified"].all())
-    return certified
-
-
-def _caption(what: str, certified: Sequence[bool]) -> str:
-    """Name a table of the report, and say how its limits were found."""
-    if all(certified):
-        return f"{what}: limits are proven to leave out no member"
-    return f"{what}: limits were searched" + (", some are proven" if any(certified) else "")

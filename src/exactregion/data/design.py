@@ -13,11 +13,11 @@ import numpy as np
 
 from exactregion.data.formula import (
     MAX_COLUMNS,
-    columns_asked_for,
     columns_of,
     columns_of_terms,
     formulaic_module,
     parse_formula,
+    requested_columns,
     too_many,
     unreadable,
 )
@@ -233,7 +233,7 @@ def _width(evaluated: Any) -> int:
     values = evaluated.values.__wrapped__
     if evaluated.metadata.kind.value == "categorical":
         # two at least: formulaic looks at each factor of a term with and without the others
-        counts = columns_asked_for(evaluated.factor)
+        counts = requested_columns(evaluated.factor)
         return max(2, int(pd.Series(np.asarray(values)).nunique()), *counts)
     shape = np.shape(values)
     return len(values) if isinstance(values, dict) else int(shape[1]) if len(shape) > 1 else 1

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from exactregion.data.sample import Sample
 from exactregion.data.sources import Rows, Source
 
-__all__ = ["seed_of", "seed_of_columns"]
+__all__ = ["seed_of", "seed_of_sample"]
 
 MOST = 10_000
 """Labels that are looked at: with more of them outcomes are numbers, and are refused."""
@@ -32,9 +33,10 @@ def seed_of(rows: Rows | Source) -> int:
     return _as_seed([sums[label] for label in sorted(sums)])
 
 
-def seed_of_columns(*arrays: npt.NDArray[Any]) -> int:
-    """Make a seed from arrays with one entry, or one row of a matrix, per row of the data."""
-    return _as_seed([_sum(_hashes(*arrays))])
+def seed_of_sample(sample: Sample) -> int:
+    """Make a seed from a sample; of inputs that are not numbers, from their outcomes alone."""
+    X = () if isinstance(sample.inputs.X, tuple) else (sample.inputs.matrix,)
+    return _as_seed([_sum(_hashes(*X, sample.successes, sample.inputs.trials))])
 
 
 def digest(index: int, rows: Rows) -> Counter[str]:

@@ -111,7 +111,7 @@ def columns_of(factor: Any, columns: Collection[str]) -> Iterator[str]:
                 yield _quoted(node)
 
 
-def columns_asked_for(factor: Any) -> list[int]:
+def requested_columns(factor: Any) -> list[int]:
     """List the numbers of columns that the transforms of a factor ask for."""
     if factor.eval_method.value != "python":
         return []

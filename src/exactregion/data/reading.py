@@ -123,24 +123,22 @@ def read_inputs(
     X: object, name: str = "X", *, first_row: int | None = None
 ) -> tuple[Values, tuple[str, ...]]:
     """Turn arrays, frames and sequences into float64 values (or objects) and column names."""
-    values, names = _read_any(X, name, first_row)
-    if len(values) == 0:
-        raise InvalidValueError("must have at least one row. Got 0 instead.", parameter=name)
-    return values, names
-
-
-def _read_any(X: object, name: str, first_row: int | None) -> tuple[Values, tuple[str, ...]]:
+    values: Values
     frame = from_native(X, name)
     if isinstance(frame, nw.LazyFrame):
         raise InvalidTypeError(
             "must be in memory. Got a lazy frame instead: call compute() first.", parameter=name
         )
     if isinstance(frame, nw.Series):
-        values, names = _read_columns([frame], [frame.name or "x"], name, first_row)
-        return values[:, 0], names
-    if isinstance(frame, nw.DataFrame):
-        return _read_columns(list(frame.iter_columns()), frame.columns, name, first_row)
-    return _read_array(X, name, first_row)
+        table, names = _read_columns([frame], [frame.name or "x"], name, first_row)
+        values = table[:, 0]
+    elif isinstance(frame, nw.DataFrame):
+        values, names = _read_columns(list(frame.iter_columns()), frame.columns, name, first_row)
+    else:
+        values, names = _read_array(X, name, first_row)
+    if len(values) == 0:
+        raise InvalidValueError("must have at least one row. Got 0 instead.", parameter=name)
+    return values, names
 
 
 def read_predictions(

@@ -42,6 +42,11 @@ def blocks(n: int) -> Iterator[slice]:
         yield slice(start, min(start + BLOCK_ROWS, n))
 
 
+def number_of_block(chunk: int, rows: slice) -> int:
+    """Count the blocks of all rows before a block, given as rows of its chunk."""
+    return chunk * (CHUNK_ROWS // BLOCK_ROWS) + int(rows.start) // BLOCK_ROWS
+
+
 @dataclass(frozen=True)
 class Extent:
     """How many data there are: all that the grids of exact sums depend on."""

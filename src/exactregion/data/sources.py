@@ -312,6 +312,18 @@ def open_rows(requested: Rows, data: Any, names: Rows) -> Rows | Source:
     return requested
 
 
+def rows_in_memory(requested: Rows, data: Any, names: Rows) -> Rows:
+    """Find the rows as `open_rows` does, and read those that are not in memory."""
+    rows = open_rows(requested, data, names)
+    if isinstance(rows, Source):
+        return concatenated(rows.each(_as_they_are, lambda number: None))  # type: ignore[no-any-return]
+    return rows
+
+
+def _as_they_are(index: int, rows: Rows) -> Rows:
+    return rows.map(lambda values: values if hasattr(values, "iloc") else np.array(values))
+
+
 def _open_columns(data: Any, requested: Rows, names: Rows) -> Rows | Source:
     dataset = _open_dataset(data)
     if dataset is not None:

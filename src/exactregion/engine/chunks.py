@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from exactregion._typing import FloatArray, IntArray
-from exactregion.data.sample import BLOCK_ROWS, CHUNK_ROWS, Extent, Inputs, blocks
+from exactregion.data.sample import BLOCK_ROWS, Extent, Inputs, blocks, number_of_block
 from exactregion.engine.blocks import IMPOSSIBLE, check_numbers
 from exactregion.engine.information import information_of_block, scale_for, variance_of
 from exactregion.engine.terms import (
@@ -53,7 +53,8 @@ GROUP = 64
 stays in the cache until the product has read them."""
 
 BINS = 1000
-"""Bins of probabilities in which outcomes are counted, for pictures of data that are not kept."""
+"""Bins of probabilities in which outcomes are counted, for pictures of data that are not kept:
+finer than a picture shows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,8 +267,7 @@ def sums_of_chunk(chunk: Chunk, plan: ChunkPlan, labels: LabelsOfBlock | None = 
             np.subtract(p < IMPOSSIBLE, p == 1, out=Phi[:, width], dtype=Phi.dtype)
             # the last column, of certainties, comes along so that the features stay contiguous
             centre += compiled.centres(p[None], trials, precision, Phi, unit, BLOCK_ROWS)[0, :width]
-            number = chunk.index * (CHUNK_ROWS // BLOCK_ROWS) + rows.start // BLOCK_ROWS
-            block = _Block(number, p, trials, chunk.successes[rows])
+            block = _Block(number_of_block(chunk.index, rows), p, trials, chunk.successes[rows])
             draw = _labels_drawn if buffers.U is None else _counts_drawn
             drawn = labels(rows, buffers.K) if labels else draw(block, plan.draws, buffers)
             for first, K in drawn:
@@ -342,17 +342,17 @@ def _labels_drawn(
     block: _Block, draws: Draws, buffers: _Buffers
 ) -> Iterator[tuple[int, FloatArray]]:
     """Yield the labels of one group of data sets after the other, and the number of its first."""
-    from exactregion.engine import compiled  # Numba is slow to import
+    from exactregion.engine import drawing  # Numba is slow to import
 
-    thresholds = compiled.thresholds_of(block.p * block.trials)
+    thresholds = drawing.thresholds_of(block.p * block.trials)
     observed = block.successes.astype(buffers.K.dtype)
-    state = draws.of_block(block.number).bit_generator.state["state"]["state"].copy()
+    state = drawing.state_of(draws.of_block(block.number))
     group = len(buffers.K) // BLOCK_ROWS
     for first in range(0, draws.m, group):
         number = min(group, draws.m - first)
         K = buffers.K[: number * len(block.p)].reshape(number, len(block.p))
         seat = draws.seat - first if first <= draws.seat < first + number else -1
-        compiled.draw_labels(state, thresholds, observed, seat, K)
+        drawing.draw_labels(state, thresholds, observed, seat, K)
         yield first, K
 
 

@@ -14,7 +14,14 @@ from typing import Any
 import numpy as np
 
 from exactregion._typing import BoolArray, FloatArray, IntArray
-from exactregion.data.sample import BLOCK_ROWS, CHUNK_ROWS, Extent, Inputs, Sample, blocks
+from exactregion.data.sample import (
+    BLOCK_ROWS,
+    Extent,
+    Inputs,
+    Sample,
+    blocks,
+    number_of_block,
+)
 from exactregion.engine.blocks import statistics_with_parts
 from exactregion.engine.chunks import Chunk, ChunkPlan, ChunkSums, sums_of_chunk
 from exactregion.engine.terms import PreparedStatistic
@@ -81,31 +88,32 @@ class DrawnClasses:
 
     def of(self, rows: slice) -> Any:
         """Draw the classes of a block of the chunk, or find them again: shape (m, b)."""
-        block = self.chunk.index * (CHUNK_ROWS // BLOCK_ROWS) + rows.start // BLOCK_ROWS
+        block = number_of_block(self.chunk.index, rows)
         if block in self._kept:
             return self._kept[block]
-        from exactregion.engine.draw_classes import draw_classes  # Numba is slow to import
+        from exactregion.engine import drawing  # Numba is slow to import
 
         P = self.chunk.P[rows]
         codes = np.empty((self.draws.m, len(P)), dtype=np.min_scalar_type(P.shape[1] - 1))
-        state = self.draws.of_block(block).bit_generator.state["state"]["state"].copy()
-        observed = self.chunk.classes[rows]
-        draw_classes(state, _thresholds(P), observed, self.draws.seat, codes)
+        state, observed = drawing.state_of(self.draws.of_block(block)), self.chunk.classes[rows]
+        thresholds = drawing.thresholds_of(_falling(P))
+        drawing.draw_classes(
+            state, thresholds, observed.astype(codes.dtype), self.draws.seat, codes
+        )
         if self.draws.m * len(self.chunk.P) * codes.itemsize <= CACHE_BYTES:
             self._kept[block] = codes
         return codes
 
 
-def _thresholds(P: FloatArray) -> Any:
-    """⌈2⁵³ P(class ≥ c)⌉ for c = 1..C-1: shape (b, C - 1), unsigned.
+def _falling(P: FloatArray) -> FloatArray:
+    """P(class ≥ c) for c = 1..C-1: shape (b, C - 1).
 
-    Summed from the last class on, so that a class of probability 0 has the threshold of the next
+    Summed from the last class on, so that a class of probability 0 has that of the next
     one, and 1 where all classes before are impossible: no alternative is drawn from those.
     """
     upper = np.cumsum(P[:, ::-1], axis=1)[:, ::-1][:, 1:]
     possible = np.cumsum(P[:, :-1] > 0, axis=1) > 0
-    falling = np.where(possible, np.minimum(upper, 1.0), 1.0)
-    return np.ceil(np.ldexp(falling, 53)).astype(np.uint64)
+    return np.where(possible, np.minimum(upper, 1.0), 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,16 +152,16 @@ def measured_at_once(
             continue
         wanted, p = view.successes(chunk.P), view.probability(chunk.P)
         if view.own:
-            own = Inputs(p, chunk.trials, ("p",), inputs.order)
-            prepared = PreparedStatistic.of(binary, own, draws.m)
+            of_view = Inputs(p, chunk.trials, ("p",), inputs.order)
+            prepared = PreparedStatistic.of(binary, of_view, draws.m)
         else:
-            own = inputs
+            of_view = inputs
             if binary not in shared:
                 shared[binary] = PreparedStatistic.of(binary, inputs, draws.m)
             prepared = shared[binary]
-        sample = Sample(own, (chunk.classes == wanted).astype(np.int64), False, None)
+        sample = Sample(of_view, (chunk.classes == wanted).astype(np.int64), False, None)
         labels = _ViewOfDraws(sample, draws.n_resamples, draws.entropy, drawn=drawn, wanted=wanted)
-        candidates = Candidates(own, p[None], False, *family_of(view))
+        candidates = Candidates(of_view, p[None], False, *family_of(view))
         Zs = statistics_with_parts(candidates, labels, prepared)
         found[view, binary] = [Z[0] for Z in Zs]
     values = _Values(tuple(statistic.sums()), Extent.of(chunk.trials), draws.m)
@@ -171,7 +179,7 @@ class _Values:
 
     def of_chunk(self, chunk: ClassChunk, drawn: DrawnClasses) -> FloatArray:
         """Add up the values of the classes of each data set, and expected ones: (m + 1, s + 1)."""
-        from exactregion.engine.draw_classes import add_values  # Numba is slow to import
+        from exactregion.engine.drawing import add_values  # Numba is slow to import
 
         totals = np.zeros((self.m + 1, len(self.sums) + 1))
         bounds = np.array([*(each.bound for each in self.sums), 1.0])
@@ -217,12 +225,12 @@ class ClassPlan:
         return cls(tuple(plans), _Values(tuple(sums), extent, draws.m), draws)
 
     def measured(
-        self, totals: ClassSums, asked: Sequence[tuple[View, Statistic]], n_classes: int
+        self, totals: ClassSums, views: Sequence[tuple[View, Statistic]], n_classes: int
     ) -> tuple[Measured, BoolArray]:
         """Turn the sums over all rows into what `measured_at_once` gives."""
         found = {
             one: plan.statistics(sums)
-            for one, (_, plan), sums in zip(asked, self.views, totals.views, strict=True)
+            for one, (_, plan), sums in zip(views, self.views, totals.views, strict=True)
         }
         values = self.values.measured(totals.values)
         return Measured(n_classes, found, values), self.values.impossible(totals.values)

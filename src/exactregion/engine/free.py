@@ -19,15 +19,12 @@ from scipy.special import betainc
 
 from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.data.sample import BLOCK_ROWS, blocks
+from exactregion.engine.chunks import GROUP
 from exactregion.features.grid import add_products
 from exactregion.features.threads import single_thread
 from exactregion.resampling import Resampling
 
 __all__ = ["FreeLabels", "same_features"]
-
-GROUP = 64
-"""Data sets whose labels are drawn at once: 64 × 4096 of them stay in the cache until a product has
-read them."""
 
 Bounds = tuple[FloatArray, FloatArray]
 
@@ -133,26 +130,25 @@ class FreeLabels:
         """Go through all rows once: list free labels, and sum features (m, width) over the others.
 
         Labels are those that `Resampling` draws, since both take the bits of a block's generator in
-        the same order; see `compiled.draw_known`.
+        the same order; see `drawing.draw_known`.
         """
-        from exactregion.engine import compiled  # Numba is slow to import
+        from exactregion.engine import drawing  # Numba is slow to import
 
         resampling, limits = self.resampling, self.limits
         assert limits is not None
         trials, successes = resampling.sample.inputs.trials, resampling.sample.successes
-        low, high = (compiled.thresholds_of(each) for each in limits)
+        low, high = (drawing.thresholds_of(each) for each in limits)
         ends = np.concatenate([[0], np.cumsum(trials)])
         precision = np.result_type(*features)
         points = np.zeros((resampling.m, width))
         K = np.empty(GROUP * BLOCK_ROWS, dtype=precision)
-        found = compiled.room_for(GROUP * BLOCK_ROWS)
+        found = drawing.room_for(GROUP * BLOCK_ROWS)
         listed: list[tuple[Any, FloatArray, Any]] = []
         with single_thread():
             for rows in blocks(len(trials)):
                 b = rows.stop - rows.start
                 Phi = np.concatenate([each[rows] for each in features], axis=1, dtype=precision)
-                generator = resampling.draws.of_block(rows.start // BLOCK_ROWS)
-                state = generator.bit_generator.state["state"]["state"].copy()
+                state = drawing.state_of(resampling.draws.of_block(rows.start // BLOCK_ROWS))
                 columns = ends[rows.start : rows.stop + 1]
                 here = slice(columns[0], columns[-1])
                 observed = successes[rows].astype(precision)
@@ -160,7 +156,7 @@ class FreeLabels:
                 for first in range(0, resampling.m, GROUP):
                     q = min(GROUP, resampling.m - first)
                     labels = K[: q * b].reshape(q, b)
-                    number = compiled.draw_known(
+                    number = drawing.draw_known(
                         state,
                         columns - columns[0],
                         low[here],
@@ -175,7 +171,7 @@ class FreeLabels:
                     add_products(points[first : first + q], labels, Phi)
                 if not self._listed:
                     parts = [np.concatenate(part) for part in zip(*in_block, strict=True)]
-                    listed.append(compiled.sorted_by_row(b, *parts))
+                    listed.append(drawing.sorted_by_row(b, *parts))
         if not self._listed:
             numbers = np.concatenate([[0], *(np.diff(first) for first, _, _ in listed)])
             uniforms = np.concatenate([part for _, part, _ in listed])

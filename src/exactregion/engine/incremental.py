@@ -207,7 +207,7 @@ class Path:
             loop.of_one and self._known(loop.constant) is None
         )
         state = self._state(loop if shared else None)
-        begin = (
+        columns = (
             thresholds[start:stop],
             self.free.columns[0],
             *self.free.arrays,
@@ -215,15 +215,15 @@ class Path:
             state.above,
             state.below,
         )
-        end = loop.between(start, stop)
+        measured = loop.between(start, stop)
         if not shared:
             values = np.ascontiguousarray(loop.changing)[start:stop]
-            compiled.follow_labels(*begin, state.sums, values, *end)
+            compiled.follow_labels(columns, values, state.sums, measured)
         elif isinstance(state.features, np.ndarray):
-            compiled.follow_dense(*begin, state.features, state.sums, *end)
+            compiled.follow_dense(columns, state.features, state.sums, measured)
         else:
-            rows = state.features
-            compiled.follow_sparse(*begin, rows.indptr, rows.indices, rows.data, state.sums, *end)
+            rows = state.features.indptr, state.features.indices, state.features.data
+            compiled.follow_sparse(columns, rows, state.sums, measured)
 
     def _known(self, features: Any) -> _State | None:
         return next((s for s in self.states if same_features(s.features, features)), None)
@@ -335,11 +335,11 @@ class PathSet:
             self.states[:] = [*self.states[-1:], state]  # a search uses two statistics in turn
         steps = np.zeros((len(candidates), *state.shape))
         rows = self.free.columns[0]
-        compiled.flip_free(thresholds, rows, *self.free.arrays, state.place, state.together, steps)
+        compiled.flip_free(thresholds, rows, self.free.arrays, state.place, state.together, steps)
         first = 0
         for loop, points in zip(loops, state.points, strict=True):
             part = np.ascontiguousarray(steps[:, :, first : first + points.shape[1]])
-            compiled.measure_steps(points, part, *loop.between(0, len(candidates)))
+            compiled.measure_steps(points, part, loop.between(0, len(candidates)))
             first += points.shape[1]
         return at.combine([loop.out for loop in loops])[0]
 

@@ -16,7 +16,7 @@ from scipy import sparse
 from scipy.special import logit
 
 from exactregion._typing import FloatArray, IntArray
-from exactregion.data.sample import BLOCK_ROWS, CHUNK_ROWS, Extent, blocks
+from exactregion.data.sample import BLOCK_ROWS, Extent, blocks, number_of_block
 from exactregion.data.segments import Segments
 from exactregion.engine.blocks import IMPOSSIBLE
 from exactregion.engine.chunks import Chunk
@@ -45,14 +45,14 @@ AT_ONCE = 2**20
 class SegmentPlan:
     """All that the sums over a chunk depend on, besides its rows.
 
-    With `stretch` sums of logit(p) over the successes are made too.
+    With `with_slope` sums of logit(p) over the successes are made too.
     """
 
     segments: Segments
     number: int  # of segments
     draws: Draws
     extent: Extent
-    stretch: bool
+    with_slope: bool
 
     def unit(self, largest: Any) -> Any:
         """Return the spacing of a grid on which sums over all trials are exact."""
@@ -69,7 +69,7 @@ class SegmentSums:
     successes : ndarray of shape (groups, S, `GROUP`)
         Successes in each segment of the data sets, which come in groups. With C classes S is C
         times the number of segments: all segments of the first class, then those of the next.
-    stretched : ndarray of the same shape, or None
+    logits : ndarray of the same shape, or None
         Sums of logit(p) over these successes.
     moments : ndarray of shape (S, 8)
         For each segment Σt, Σtp, Σtp(1-p), Σtp(1-p)(1-2p), outcomes that contradict a prediction of
@@ -77,17 +77,15 @@ class SegmentSums:
     """
 
     successes: IntArray
-    stretched: FloatArray | None
+    logits: FloatArray | None
     moments: FloatArray
 
     def __add__(self, other: SegmentSums) -> SegmentSums:
         """Add the sums over other chunks."""
-        stretched = None
-        if self.stretched is not None and other.stretched is not None:
-            stretched = self.stretched + other.stretched
-        return SegmentSums(
-            self.successes + other.successes, stretched, self.moments + other.moments
-        )
+        logits = None
+        if self.logits is not None and other.logits is not None:
+            logits = self.logits + other.logits
+        return SegmentSums(self.successes + other.successes, logits, self.moments + other.moments)
 
 
 def sums_of_segments(chunk: Chunk, plan: SegmentPlan) -> SegmentSums:
@@ -109,7 +107,7 @@ def sums_of_segments(chunk: Chunk, plan: SegmentPlan) -> SegmentSums:
     draw = _drawing(chunk.index, P, trials, observed, plan.draws)
     shape = (-(-plan.draws.m // GROUP), P.shape[1], plan.number, GROUP)
     successes = np.zeros(shape, dtype=np.int32 if plan.extent.total < 2**31 else np.int64)
-    stretched = np.zeros(shape) if plan.stretch else None
+    logits = np.zeros(shape) if plan.with_slope else None
     moments = np.zeros((P.shape[1], plan.number, len(BOUNDS)))
     weights = on_grid(np.clip(logit(P), -STEEPEST, STEEPEST), plan.unit(STEEPEST))
     # labels of a block add up to 4,096 at most: short numbers are added several at a time
@@ -132,13 +130,13 @@ def sums_of_segments(chunk: Chunk, plan: SegmentPlan) -> SegmentSums:
                 within[:] = 0
                 compiled.add_runs(outcomes, ones, starts, pointers, segments, within)
                 successes[group, level] += within
-                if stretched is not None:
-                    total = stretched[group, level]
+                if logits is not None:
+                    total = logits[group, level]
                     compiled.add_runs(outcomes, x, starts, pointers, segments, total)
     flat = (shape[0], -1, GROUP)
     return SegmentSums(
         successes.reshape(flat),
-        None if stretched is None else stretched.reshape(flat),
+        None if logits is None else logits.reshape(flat),
         moments.reshape(-1, len(BOUNDS)),
     )
 
@@ -160,10 +158,9 @@ def _drawing(
     """Return what draws a block of a chunk: outcomes (b, `GROUP`) of each level, group by group."""
     if P.shape[1] > 1:
         return partial(_drawn_classes, DrawnClasses(ClassChunk(index, None, P, observed), draws))
-    first = index * (CHUNK_ROWS // BLOCK_ROWS)
 
     def labels(rows: slice) -> Iterator[list[Any]]:
-        generator = draws.of_block(first + rows.start // BLOCK_ROWS)
+        generator = draws.of_block(number_of_block(index, rows))
         return _drawn_labels(generator, P[rows, 0], trials[rows], observed[rows], draws)
 
     return labels
@@ -185,7 +182,7 @@ def _drawn_labels(
     observed: IntArray,
     draws: Draws,
 ) -> Iterator[list[Any]]:
-    from exactregion.engine import compiled  # Numba is slow to import
+    from exactregion.engine import drawing  # Numba is slow to import
 
     b = len(p)
     if trials.max() > 1:
@@ -198,13 +195,13 @@ def _drawn_labels(
             counts[:, : part.shape[1]] = part
             yield [counts]
         return
-    thresholds = compiled.thresholds_of(p * trials)
+    thresholds = drawing.thresholds_of(p * trials)
     labels = observed.astype(np.uint8)
-    state = generator.bit_generator.state["state"]["state"].copy()
+    state = drawing.state_of(generator)
     drawn = np.empty((b, GROUP), dtype=np.uint8)
     for first in range(0, draws.m, GROUP):  # those of the last group past m are not used
         seat = draws.seat - first if first <= draws.seat < first + GROUP else -1
-        compiled.draw_labels(state, thresholds, labels, seat, drawn.T)
+        drawing.draw_labels(state, thresholds, labels, seat, drawn.T)
         yield [drawn]
 
 
@@ -217,7 +214,7 @@ def segment_statistics(sums: SegmentSums, draws: Draws) -> tuple[IntArray, Float
     for start in range(0, number, step):
         some = slice(start, start + step)
         K = _side_by_side(sums.successes[:, some], draws.m)
-        X = None if sums.stretched is None else _side_by_side(sums.stretched[:, some], draws.m)
+        X = None if sums.logits is None else _side_by_side(sums.logits[:, some], draws.m)
         Z[some] = _statistics(K, X, sums.moments[some])
     # alternatives are drawn from the predictions, and have none of these
     Z[sums.moments[:, 4] > 0, draws.seat] = np.inf
@@ -236,11 +233,11 @@ def _statistics(K: IntArray, X: FloatArray | None, moments: FloatArray) -> Float
     safe = np.where(variance > 0, variance, 1.0)
     middle = x_v / safe
     spread = xx_v - middle * x_v
-    stretches = spread > 1e-9 * xx_v
+    has_slope = spread > 1e-9 * xx_v
     tilt = (X - x_p) - middle * (K - expected)
     # one more outcome in the variance: few outcomes must not look like a wrong slope
-    damped = np.where(stretches, spread * (1 + 1 / safe), 1.0)
-    return np.asarray(np.sqrt(Z * Z + np.where(stretches, tilt * tilt / damped, 0.0)))
+    damped = np.where(has_slope, spread * (1 + 1 / safe), 1.0)
+    return np.asarray(np.sqrt(Z * Z + np.where(has_slope, tilt * tilt / damped, 0.0)))
 
 
 def saddlepoint(S: FloatArray, variance: FloatArray, third: FloatArray) -> FloatArray:

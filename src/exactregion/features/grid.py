@@ -152,20 +152,16 @@ class SharedFeatures:
         extent: Extent,
         m: int,
         *,
-        bound: FloatArray | None = None,
         compact: bool = False,
     ) -> SharedFeatures:
-        """Round features (n, r) to the grid; compact ones are in single precision.
-
-        Their size is measured unless `bound` (r,) is given.
-        """
+        """Round features (n, r) to the grid; compact ones are in single precision."""
         if sparse.issparse(values):
             unit = grid_unit(np.asarray(abs(values).max()), extent, m, single=False)
             rounded = sparse.csr_array(values)
             rounded.data = on_grid(rounded.data, unit)
             return cls(rounded, np.full(values.shape[1], float(unit)))
         compact = compact and extent.total <= COMPACT_TRIALS
-        largest = np.abs(values).max(axis=0) if bound is None else bound
+        largest = np.abs(values).max(axis=0)
         unit = grid_unit(largest, extent, m, compact=compact)
         precision = np.float32 if compact else precision_of(extent, largest)
         rounded = on_grid(values, unit).astype(precision, copy=False)
@@ -220,7 +216,7 @@ class CandidateFeatures:
     def rounded(
         cls, values: FloatArray, extent: Extent, m: int, bound: FloatArray | None = None
     ) -> CandidateFeatures:
-        """Round to the grid of each candidate and feature; `bound` (r,) as for `SharedFeatures`."""
+        """Round to the grid of each candidate and feature; `bound` (r,) is their size, if known."""
         distinct = once(values)
         if bound is None:
             largest = np.abs(distinct).max(axis=-1)

@@ -40,7 +40,9 @@ TOLERANCE = 1e-4
 only where `LANDMARKS` do not reach it."""
 
 NODES = 4097
-"""Places along one input at which features are computed; between them they are interpolated."""
+"""Places along one input at which features are computed; between them they are interpolated. With a
+bandwidth σ of a fiftieth of the range the error is h²/(8σ²), 2e-5 of the largest, where h is the
+spacing; it changes power alone, since all data sets have the same features."""
 
 ROUNDING = 1 + 1e-6
 """Features are at most √k(x, x) long, and this much more by rounding."""

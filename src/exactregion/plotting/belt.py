@@ -35,8 +35,58 @@ UNEVEN = 20
 the other would have no height."""
 
 
+def draw_diagonal(ax: Axes, across: ProbabilityAxis, up: ProbabilityAxis) -> None:
+    """Set up the axes, and draw the line on which outcomes are as frequent as predicted."""
+    across.apply_to(ax, "x")
+    up.apply_to(ax, "y")
+    ends = [max(across.low, up.low), min(across.high, up.high)]
+    ax.plot(ends, ends, color=canvas.GREY, linewidth=1, linestyle=":", label="calibrated")
+
+
+def draw_shares(
+    ax: Axes, points: pd.DataFrame, up: ProbabilityAxis, color: str, label: str = ""
+) -> None:
+    """Draw observed shares with their limits; an arrow where a share is off a logit axis."""
+    x, y, *ends = points[["predicted", "observed", "lower", "upper"]].to_numpy().T
+    low, high = (np.clip(end, up.low, up.high) for end in ends)
+    ax.vlines(x, low, high, color=color, linewidth=0.9, alpha=0.7)
+    style: dict[str, Any] = {"linestyle": "none", "color": color, "zorder": 4, "clip_on": False}
+    inside = (y >= up.low) & (y <= up.high)
+    ax.plot(x[inside], y[inside], marker="o", markersize=4, label=label, **style)
+    for outside, edge, marker in ((y < up.low, up.low, 11), (y > up.high, up.high, 10)):
+        if outside.any():
+            ax.plot(x[outside], np.full(outside.sum(), edge), marker=marker, markersize=5, **style)
+
+
+class _OnProbabilities(canvas.Display):
+    """A picture of observed over predicted probabilities, with the diagonal."""
+
+    histogram_ax_: Axes | None
+
+    def axes(self, scale: str | None = None) -> tuple[ProbabilityAxis, ProbabilityAxis]:
+        """Return the axes of predicted and of observed probabilities."""
+        raise NotImplementedError
+
+    def plot(self, ax: Axes | None = None, *, scale: str | None = None, **kwargs: Any) -> Self:
+        """Draw the picture.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default, which has a histogram of the predictions of one
+            model below the belt.
+        scale : {"linear", "logit"}, optional
+            Of both axes; None chooses.
+        **kwargs
+            For `matplotlib.axes.Axes.fill_between`.
+        """
+        self.histogram_ax_ = None
+        self._axes = self.axes(scale)
+        return super().plot(ax, **kwargs)
+
+
 @dataclass(eq=False, repr=False)
-class BeltDisplay(canvas.Display):
+class BeltDisplay(_OnProbabilities):
     """Bounds of the calibration curve, a reliability diagram, and a histogram of the predictions.
 
     The points are observed shares in up to ten groups of the prediction, with exact (Clopper and
@@ -168,7 +218,8 @@ class BeltDisplay(canvas.Display):
     def axes(self, scale: str | None = None) -> tuple[ProbabilityAxis, ProbabilityAxis]:
         """Return the axes of predicted and of observed probabilities."""
         curves = [] if self.status == "empty" else [self.lower, self.upper]
-        return axes_for(self.y_prob[self.trials > 0], curves, ends_of_points(self.points), scale)
+        points = self.points[["observed", "lower", "upper"]].to_numpy().ravel()
+        return axes_for(self.y_prob[self.trials > 0], curves, points, scale)
 
     def histogram(
         self, across: ProbabilityAxis | None = None
@@ -190,22 +241,6 @@ class BeltDisplay(canvas.Display):
         rarer = min(positive, total - positive)
         return 0 < UNEVEN * rarer < total
 
-    def plot(self, ax: Axes | None = None, *, scale: str | None = None, **kwargs: Any) -> Self:
-        """Draw the belt on the axes given, or belt and histogram in a new figure.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
-        scale : {"linear", "logit"}, optional
-            Of both axes; None chooses.
-        **kwargs
-            For `matplotlib.axes.Axes.fill_between`.
-        """
-        self.histogram_ax_: Axes | None = None
-        self._axes = self.axes(scale)
-        return super().plot(ax, **kwargs)
-
     def _new_axes(self) -> Axes:
         import matplotlib.pyplot as plt
 
@@ -214,14 +249,12 @@ class BeltDisplay(canvas.Display):
         return cast("Axes", top)
 
     def _draw(self, ax: Axes, **kwargs: Any) -> None:
-        across, up = self._axes
-        across.apply_to(ax, "x")
-        up.apply_to(ax, "y")
-        draw_diagonal(ax, across, up)
+        draw_diagonal(ax, *self._axes)
         if self.status != "empty":
             self._draw_belt(**kwargs)
         self._draw_departures()
-        draw_points(ax, self.points, up, canvas.INK, f"observed, {self._level} exact limits")
+        label = f"observed, {self._level} exact limits"
+        draw_shares(ax, self.points, self._axes[1], canvas.INK, label)
         self._draw_deviation()
         if self.histogram_ax_ is not None:
             self._draw_histogram(self.histogram_ax_)
@@ -287,34 +320,8 @@ class BeltDisplay(canvas.Display):
         canvas.remove_spines(ax)
 
 
-def draw_diagonal(ax: Axes, across: ProbabilityAxis, up: ProbabilityAxis) -> None:
-    """Draw the line on which outcomes are as frequent as predicted."""
-    ends = [max(across.low, up.low), min(across.high, up.high)]
-    ax.plot(ends, ends, color=canvas.GREY, linewidth=1, linestyle=":", label="calibrated")
-
-
-def draw_points(
-    ax: Axes, points: pd.DataFrame, up: ProbabilityAxis, color: str, label: str
-) -> None:
-    """Draw observed shares with their limits; an arrow where a share is off a logit axis."""
-    x, y, *ends = points[["predicted", "observed", "lower", "upper"]].to_numpy().T
-    low, high = (np.clip(end, up.low, up.high) for end in ends)
-    ax.vlines(x, low, high, color=color, linewidth=0.9, alpha=0.7)
-    style: dict[str, Any] = {"linestyle": "none", "color": color, "zorder": 4, "clip_on": False}
-    inside = (y >= up.low) & (y <= up.high)
-    ax.plot(x[inside], y[inside], marker="o", markersize=4, label=label, **style)
-    for outside, edge, marker in ((y < up.low, up.low, 11), (y > up.high, up.high, 10)):
-        if outside.any():
-            ax.plot(x[outside], np.full(outside.sum(), edge), marker=marker, markersize=5, **style)
-
-
-def ends_of_points(points: pd.DataFrame) -> FloatArray:
-    """Return share, lower and upper limit of each point, one after the other."""
-    return np.asarray(points[["observed", "lower", "upper"]].to_numpy().ravel())
-
-
 @dataclass(eq=False, repr=False)
-class BeltsDisplay(canvas.Display):
+class BeltsDisplay(_OnProbabilities):
     """Belts of several models over one diagonal, with observed shares in groups as points.
 
     Use `from_belts`, or `CalibrationBelts.plot`, to make one. Arguments of `plot` are those of
@@ -366,7 +373,7 @@ class BeltsDisplay(canvas.Display):
         parts = list(self.belts.values())
         shown = [one for one in parts if one.status != "empty"]
         curves = [curve for one in shown for curve in (one.lower, one.upper)]
-        points = np.concatenate([ends_of_points(one.points)[::3] for one in parts])
+        points = np.concatenate([one.points["observed"].to_numpy() for one in parts])
         predictions = np.concatenate([one.y_prob[one.trials > 0] for one in parts])
         return axes_for(predictions, curves, points, scale)
 
@@ -375,20 +382,12 @@ class BeltsDisplay(canvas.Display):
         empty = ", no belt" if self.belts[name].status == "empty" else ""
         return f"{wording.shortened(name, 30)}: p = {self.adjusted[name]:.4g}{empty}"
 
-    def plot(self, ax: Axes | None = None, *, scale: str | None = None, **kwargs: Any) -> Self:
-        """Draw all belts on the axes given, or in a new figure, as `BeltDisplay.plot` does one."""
-        self._axes = self.axes(scale)
-        return super().plot(ax, **kwargs)
-
     @property
     def _size(self) -> tuple[float, float]:
         return 5.6, 5.2
 
     def _draw(self, ax: Axes, **kwargs: Any) -> None:
-        across, up = self._axes
-        across.apply_to(ax, "x")
-        up.apply_to(ax, "y")
-        draw_diagonal(ax, across, up)
+        draw_diagonal(ax, *self._axes)
         for index, (name, one) in enumerate(self.belts.items()):
             color = canvas.MODELS[index % len(canvas.MODELS)]
             dash = canvas.DASHES[index // len(canvas.MODELS) % len(canvas.DASHES)]

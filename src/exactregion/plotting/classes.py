@@ -13,7 +13,7 @@ from exactregion._typing import FloatArray, IntArray
 from exactregion.calibration import CalibrationBelts
 from exactregion.errors import InvalidValueError
 from exactregion.plotting import canvas, wording
-from exactregion.plotting.belt import BeltDisplay, draw_diagonal, draw_points
+from exactregion.plotting.belt import BeltDisplay, draw_diagonal, draw_shares
 from exactregion.plotting.reliability import ProbabilityAxis, reliability
 from exactregion.testing.class_result import TOP_LABEL, ClassTestResult
 
@@ -169,7 +169,7 @@ class ClassesDisplay(canvas.Display):
                 place.fill_between(belt.grid, belt.lower, belt.upper, **canvas.BAND_STYLE)
                 place.plot(belt.grid, belt.estimate, color=canvas.BLUE, linewidth=1.2)
             colors = (canvas.VERMILION,) * 2 if panel.is_off else (canvas.INK, canvas.GREY)
-            draw_points(place, panel.points, axis, colors[0], "")
+            draw_shares(place, panel.points, axis, colors[0])
             p = "" if np.isnan(panel.adjusted) else f"adjusted p = {panel.adjusted:.3g}"
             title = canvas.as_text(wording.shortened(name, 24))
             place.set_title(title, loc="left", fontsize="medium", fontweight="bold", pad=16)

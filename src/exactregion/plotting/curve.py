@@ -14,8 +14,8 @@ from exactregion.models import Psychometric
 from exactregion.plotting import canvas, wording
 from exactregion.plotting.bands import BandDisplay
 from exactregion.region import ConfidenceRegion, Threshold
-from exactregion.region.places import is_number
-from exactregion.region.thresholds import ThresholdPlan, read_place
+from exactregion.region.places import is_number, read_place
+from exactregion.region.thresholds import ThresholdPlan
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -200,7 +200,7 @@ class CurveDisplay(BandDisplay):
 def _plan(
     region: ConfidenceRegion, name: str, probability: float | None, at: Any
 ) -> ThresholdPlan | None:
-    """Plan the threshold; None where an input has none, and nobody asked for it."""
+    """Plan the threshold; None where an input has none, and no probability was given."""
     try:
         return ThresholdPlan.read(region.fitted_, name, probability, at)
     except ArgumentError as error:

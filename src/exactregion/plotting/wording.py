@@ -30,6 +30,9 @@ RECALIBRATION = {
 }
 """expit(a + b logit p), by an intercept a and a slope b, and those that bend, by degree."""
 
+MOST_NAMED = 3
+"""Segments that a sentence names: more are in the table below it."""
+
 BEND = "A belt that can bend may show where: degree=2 in Python, --degree 2 on the command line."
 
 
@@ -256,7 +259,7 @@ def guarantee_of_classes(result: ClassTestResult) -> str:
     )
 
 
-def answer_of_segments(result: SegmentTestResult, most: int = 3) -> str:
+def answer_of_segments(result: SegmentTestResult) -> str:
     """Say which segments are off, to someone who knows no statistics."""
     tested, named = len(result.table), result.named(SURPRISE)
     if named.empty:
@@ -265,7 +268,7 @@ def answer_of_segments(result: SegmentTestResult, most: int = 3) -> str:
             f"None of {tested:,} segments is shown to be off (p = {result.pvalue:.4g}): if all "
             f"predictions are right, a segment at least this unusual occurs {often}."
         )
-    rows: Any = named.head(most).itertuples()
+    rows: Any = named.head(MOST_NAMED).itertuples()
     texts = [
         f"{shortened(row.Index, 80)} ({row.observed:.3f} observed, {row.expected:.3f} expected)"
         for row in rows
@@ -424,39 +427,41 @@ def size_facts(size: CalibrationSize) -> dict[str, str]:
 
 def belt_text(belt: CalibrationBelt) -> str:
     """Write verdict, intercept, slope and deviations of a belt: text of 80 columns."""
-    level = f"{percent(belt.coverage)} limits"
-    head = ("", "estimate", level, "if calibrated")
-    lines = [head, *_belt_rows(belt)]
+    lines = _belt_table(belt)
     first, *widths = (max(map(len, column)) for column in zip(*lines, strict=True))
     table = [
         "  ".join([name.ljust(first), *map(str.rjust, cells, widths)]) for name, *cells in lines
     ]
-    verdict = [answer_of_belt(belt), answer_of_deviation(belt)]
-    paragraphs = [textwrap.fill(text, 80) for text in verdict]
+    paragraphs = [textwrap.fill(text, 80) for text in _verdict(belt)]
     return "\n".join([*paragraphs, "", *(line.rstrip() for line in table)])
 
 
 def belt_html(belt: CalibrationBelt) -> str:
     """Write the same as HTML, for notebooks."""
-    head = ("", "estimate", f"{percent(belt.coverage)} limits", "if calibrated")
+    head, *lines = _belt_table(belt)
     cells = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
     rows = "".join(
         f"<tr><th>{html.escape(row[0])}</th>"
         + "".join(f"<td>{html.escape(cell)}</td>" for cell in row[1:])
         + "</tr>"
-        for row in _belt_rows(belt)
+        for row in lines
     )
-    verdict = (answer_of_belt(belt), answer_of_deviation(belt))
-    texts = "".join(f"<p>{html.escape(text)}</p>" for text in verdict)
+    texts = "".join(f"<p>{html.escape(text)}</p>" for text in _verdict(belt))
     return f"{texts}<table><tr>{cells}</tr>{rows}</table>"
 
 
-def _belt_rows(belt: CalibrationBelt) -> list[tuple[str, ...]]:
+def _verdict(belt: CalibrationBelt) -> tuple[str, str]:
+    return answer_of_belt(belt), answer_of_deviation(belt)
+
+
+def _belt_table(belt: CalibrationBelt) -> list[tuple[str, ...]]:
+    """Return the heading, then parameters and deviations."""
+    head = ("", "estimate", f"{percent(belt.coverage)} limits", "if calibrated")
     rows = [
         (str(name), *estimate_and_interval(row), CALIBRATED[str(name)])
         for name, row in belt.intervals.iterrows()
     ]
-    return [*rows, *deviation_rows(belt)]
+    return [head, *rows, *deviation_rows(belt)]
 
 
 def _exact_pvalue(trials: int) -> str:

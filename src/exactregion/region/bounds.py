@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from numbers import Real
 from typing import TypeAlias
 
 import numpy as np
@@ -58,8 +59,8 @@ __all__ = [
 ]
 
 USUAL_LARGEST, LARGEST = 2, 3
-"""Most parameters for which ends are proven without and with being asked to: boxes are many more
-with every parameter."""
+"""Most parameters for which ends are proven by default, and with ``certify=True``: boxes are many
+more with every parameter."""
 
 JOINT_GAP, FOCUSED_GAP, LARGEST_GAP = 0.01, 0.02, 0.05
 """Distance between a proven end and a member, as a share of the interval's length, at which boxes
@@ -70,8 +71,9 @@ WIDEST_GAP = 0.1
 """Proven ends that are farther than this from a member, since the budget ran out, are not used."""
 
 BUDGET, LARGE_BUDGET = 1e9, 1e11
-"""Comparisons of labels for proving the ends of one call without and with being asked to: some ten
-seconds, and a quarter of an hour. Not seconds, so that results do not depend on the machine."""
+"""Comparisons of labels for proving the ends of one call by default, and with ``certify=True``:
+some ten seconds, and a quarter of an hour. Not seconds, so that results do not depend on the
+machine."""
 
 EMPTY_BUDGET = 3e8
 """The same where a search found no member: a set that is nearly but not quite empty would use up
@@ -83,7 +85,7 @@ does not depend on how many there are."""
 
 USUAL_BOXES = 1000
 """Boxes for two parameters in which all alternatives have to be compared, as measured for n from 23
-to 500: ends are not proven without being asked to where this would exceed the budget."""
+to 500: ends are not proven by default where this would exceed the budget."""
 
 PROBES, PROBE_WORK = (300, 2000), 4e8
 """Fewest and most probes of an audit, and how many labels they may draw: a second or two."""
@@ -204,6 +206,10 @@ def affordable_work(fitted: FittedRegion, dimensions: int, certify: bool | None)
 
 def paving_of(fitted: FittedRegion, tolerance: float) -> Paving:
     """Cover a region by boxes; see `ConfidenceRegion.paving`."""
+    if not (isinstance(tolerance, Real) and 0 < tolerance < 1):
+        raise InvalidValueError(
+            f"must be between 0 and 1. Got {tolerance!r} instead.", parameter="tolerance"
+        )
     domain = domain_of(fitted) if is_provable(fitted, certify=True) else None
     if domain is None:
         raise InvalidValueError(

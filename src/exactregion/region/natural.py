@@ -46,9 +46,9 @@ def from_natural(natural: FittedRegion, index: int, bounds: Bounds) -> Bounds:
     """Turn the bounds of natural parameter `index` into those of the family's own."""
     model: Any = natural.model
 
-    def own(values: FloatArray) -> FloatArray:
+    def of_family(values: FloatArray) -> FloatArray:
         theta = np.ones((len(values), len(model.parameter_names)))
         theta[:, index] = values
         return np.asarray(model.from_natural(theta)[:, index])
 
-    return bounds.mapped(own)
+    return bounds.mapped(of_family)

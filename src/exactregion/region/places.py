@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from numbers import Real
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,17 @@ from exactregion.region.fitted import FittedRegion
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["input_frame", "is_number", "model_inputs", "read_at", "usual_values", "values_text"]
+__all__ = [
+    "input_frame",
+    "is_number",
+    "levels_of",
+    "model_inputs",
+    "read_at",
+    "read_input",
+    "read_place",
+    "usual_values",
+    "values_text",
+]
 
 
 def input_frame(fitted: FittedRegion) -> pd.DataFrame:
@@ -94,6 +105,57 @@ def read_at(inputs: pd.DataFrame, at: Any, parameter: str = "at") -> dict[str, A
             )
         values[name] = value
     return values
+
+
+def read_place(
+    fitted: FittedRegion, input: str | None, at: Any
+) -> tuple[pd.DataFrame, str, dict[str, Any], dict[str, Any]]:
+    """Return all inputs, the name of the one that varies, and the others: given, and as held."""
+    inputs = input_frame(fitted)
+    name = read_input(inputs, input)
+    others = inputs.drop(columns=name)
+    given = read_at(others, at)
+    return inputs, name, given, _held(others, given, name)
+
+
+def read_input(inputs: pd.DataFrame, input: Any) -> str:
+    """Return the input that is meant; the only number if none is named."""
+    names = [str(name) for name in inputs.columns]
+    if input is None:
+        numbers = [name for name in names if is_number(inputs[name])]
+        if len(numbers) != 1:
+            raise InvalidValueError(
+                f"must name the input, one of {shown_names(numbers or names)}. Got none instead.",
+                parameter="input",
+            )
+        return numbers[0]
+    if not isinstance(input, str):
+        raise InvalidTypeError(
+            f"must be the name of an input. Got {type(input).__name__} instead.",
+            parameter="input",
+        )
+    if input not in names:
+        meant = [name for name in names if re.search(rf"\b{re.escape(name)}\b", input)]
+        hint = f" Name the column, {meant[0]!r}." if meant else did_you_mean(input, names)
+        raise InvalidValueError(
+            f"must be one of {shown_names(names)}. Got {input!r} instead.{hint}",
+            parameter="input",
+        )
+    return input
+
+
+def _held(others: pd.DataFrame, given: dict[str, Any], name: str) -> dict[str, Any]:
+    """Return the values of all other inputs: given, or the median; levels must be given."""
+    for column, values in others.items():
+        levels = levels_of(values)
+        if column not in given and not is_number(values) and len(levels) > 1:
+            raise InvalidValueError(
+                f"must have a level of {column!r}, one of {shown_names(levels)}, on which the "
+                f"threshold depends: at={{{column!r}: {levels[0]!r}}}; "
+                f"region.thresholds({name!r}) has them all.",
+                parameter="at",
+            )
+    return usual_values(others) | given
 
 
 def levels_of(column: pd.Series[Any]) -> list[Any]:

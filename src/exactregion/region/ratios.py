@@ -131,15 +131,15 @@ class RatiosInWindow:
         """
         if self.denominator is None:
             values = self.start + multiply(centre, self.slope.T)
-            reach = multiply(half, np.abs(self.slope).T)
-            return both_signs(values + reach, reach - values)
+            spread = multiply(half, np.abs(self.slope).T)
+            return both_signs(values + spread, spread - values)
         start, slope = self.denominator
-        middle, reach = start + centre @ slope.T, half @ np.abs(slope).T
+        middle, spread = start + centre @ slope.T, half @ np.abs(slope).T
         corners = np.array(list(product((-1.0, 1.0), repeat=half.shape[1])))
         z = centre + corners[:, None] * half
         with np.errstate(divide="ignore", invalid="ignore"):
             values = (self.start + z @ self.slope.T) / (start + z @ slope.T)
-        keeps_sign = np.abs(middle) > reach * (1 + 1e-12)
+        keeps_sign = np.abs(middle) > spread * (1 + 1e-12)
         largest = np.where(keeps_sign, values.max(axis=0), np.inf)
         smallest = np.where(keeps_sign, values.min(axis=0), -np.inf)
         return both_signs(largest, -smallest)

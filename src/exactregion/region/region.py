@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -14,7 +13,7 @@ import numpy.typing as npt
 
 from exactregion._typing import FloatArray, IntArray
 from exactregion.data.design import Design
-from exactregion.data.digest import seed_of_columns
+from exactregion.data.digest import seed_of_sample
 from exactregion.data.reading import read_outcomes
 from exactregion.data.sample import Sample
 from exactregion.engine import DEFAULT_BATCH
@@ -34,7 +33,7 @@ from exactregion.region.proofs.paving import Paving
 from exactregion.region.search.outline import Outline, estimate_of, likelihood_estimate, outline_of
 from exactregion.region.status import Status, status_of
 from exactregion.region.summary import Summary, summarise
-from exactregion.region.thresholds import Threshold, threshold_at, threshold_table, width_at
+from exactregion.region.thresholds import Threshold, ThresholdPlan, plans_for, threshold_table
 from exactregion.resampling import RNGLike, fresh_entropy, seeded
 from exactregion.statistics import Statistic
 
@@ -362,10 +361,6 @@ class ConfidenceRegion:
         >>> paving.pieces >= 1 and 0.8 * largest <= smallest <= largest
         True
         """
-        if not (isinstance(tolerance, Real) and 0 < tolerance < 1):
-            raise InvalidValueError(
-                f"must be between 0 and 1. Got {tolerance!r} instead.", parameter="tolerance"
-            )
         with self._progress("paving"):
             return paving_of(self.fitted_, tolerance)
 
@@ -487,16 +482,10 @@ class ConfidenceRegion:
         ('dose at P = 0.5, female / male', 2.05)
         """
         with self._progress("threshold"):
-            return threshold_at(
-                self.fitted_,
-                input,
-                probability,
-                at=at,
-                relative_to=relative_to,
-                compare=compare,
-                joint=joint,
-                certify=certify,
+            plan = ThresholdPlan.read(
+                self.fitted_, input, probability, at, relative_to=relative_to, compare=compare
             )
+            return plan.find(joint=joint, certify=certify)
 
     def thresholds(
         self,
@@ -524,9 +513,8 @@ class ConfidenceRegion:
             whether the estimate lies outside the data (extrapolates).
         """
         with self._progress("thresholds"):
-            return threshold_table(
-                self.fitted_, input, probabilities, at=at, joint=joint, certify=certify
-            )
+            plans = plans_for(self.fitted_, input, probabilities, at)
+            return threshold_table(plans, joint=joint, certify=certify)
 
     def width(
         self,
@@ -550,7 +538,8 @@ class ConfidenceRegion:
             The share of the rise.
         """
         with self._progress("width"):
-            return width_at(self.fitted_, input, inner, at=at, joint=joint, certify=certify)
+            plan = ThresholdPlan.read(self.fitted_, input, None, at, inner=inner)
+            return plan.find(joint=joint, certify=certify)
 
     def band(self, X: Any, *, joint: bool = True, certify: bool | None = None) -> Band:
         """Return bounds of P(Y=1|x) at new inputs.
@@ -773,7 +762,7 @@ class ConfidenceRegion:
     def _fit(self, X: Any, y: Any, design: Design | None = None) -> Self:
         settings = {name: value for name, value in vars(self).items() if not name.startswith("_")}
         sample = Sample.from_data(X, y, pos_label=self.pos_label)
-        settings["rng"] = seeded(self.rng, lambda: _seed_of(sample))
+        settings["rng"] = seeded(self.rng, lambda: seed_of_sample(sample))
         self._fitted = FittedRegion.fit(settings, sample, fresh_entropy(settings["rng"]), design)
         return self
 
@@ -783,12 +772,6 @@ class ConfidenceRegion:
 
     def _progress(self, label: str) -> AbstractContextManager[None]:
         return showing(label, show=self.progress)
-
-
-def _seed_of(sample: Sample) -> int:
-    """Make a seed from the data; of objects that are not numbers, from their outcomes alone."""
-    X = () if isinstance(sample.inputs.X, tuple) else (sample.inputs.matrix,)
-    return seed_of_columns(*X, sample.successes, sample.inputs.trials)
 
 
 def model_of(model: Model, design: Design) -> Model:

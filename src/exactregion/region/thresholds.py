@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import product
 from numbers import Real
@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from exactregion.data.table import did_you_mean, shown_names
-from exactregion.errors import InvalidTypeError, InvalidValueError
+from exactregion.errors import InvalidValueError
 from exactregion.models import Psychometric
 from exactregion.region.crossings import Crossing, Path
 from exactregion.region.fitted import FittedRegion
@@ -23,7 +22,8 @@ from exactregion.region.places import (
     is_number,
     levels_of,
     read_at,
-    usual_values,
+    read_input,
+    read_place,
     values_text,
 )
 from exactregion.region.search.outline import estimate_of
@@ -31,16 +31,7 @@ from exactregion.region.search.outline import estimate_of
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "Comparison",
-    "Threshold",
-    "ThresholdPlan",
-    "plans_for",
-    "read_place",
-    "threshold_at",
-    "threshold_table",
-    "width_at",
-]
+__all__ = ["Threshold", "ThresholdPlan", "plans_for", "threshold_table"]
 
 Comparison = Literal["ratio", "difference"]
 
@@ -118,53 +109,14 @@ class Threshold(Interval):
         return f", outside the data, which go from {_number(low)} to {_number(high)}"
 
 
-def threshold_at(
-    fitted: FittedRegion,
-    input: str | None = None,
-    probability: float | None = None,
-    *,
-    at: Any = None,
-    relative_to: Any = None,
-    compare: str | None = None,
-    joint: bool = False,
-    certify: bool | None = None,
-) -> Threshold:
-    """Find the interval of a threshold; see `ConfidenceRegion.threshold`."""
-    plan = ThresholdPlan.read(
-        fitted, input, probability, at, relative_to=relative_to, compare=compare
-    )
-    return plan.find(joint=joint, certify=certify)
-
-
-def width_at(
-    fitted: FittedRegion,
-    input: str | None = None,
-    inner: float = 0.9,
-    *,
-    at: Any = None,
-    joint: bool = False,
-    certify: bool | None = None,
-) -> Threshold:
-    """Find the interval of the width of a curve; see `ConfidenceRegion.width`."""
-    plan = ThresholdPlan.read(fitted, input, None, at, inner=inner)
-    return plan.find(joint=joint, certify=certify)
-
-
 def threshold_table(
-    fitted: FittedRegion,
-    input: str | None = None,
-    probabilities: Any = (0.5,),
-    *,
-    at: Any = None,
-    joint: bool = False,
-    certify: bool | None = None,
+    plans: Sequence[ThresholdPlan], *, joint: bool = False, certify: bool | None = None
 ) -> pd.DataFrame:
     """Find several thresholds; see `ConfidenceRegion.thresholds`."""
     import pandas as pd
 
     columns = ["probability", "estimate", "lower", "upper", "status", "gap", "certified"]
     columns.append("extrapolates")
-    plans = plans_for(fitted, input, probabilities, at)
     found = [plan.find(joint=joint, certify=certify) for plan in plans]
     return pd.DataFrame(
         [{**one.at, **{column: getattr(one, column) for column in columns}} for one in found]
@@ -178,7 +130,7 @@ def plans_for(
     if isinstance(probabilities, (Real, str)) or probabilities is None:
         probabilities = (probabilities,)
     inputs = input_frame(fitted)
-    name = _read_input(inputs, input)
+    name = read_input(inputs, input)
     others = inputs.drop(columns=name)
     given = read_at(others, at)
     free = {
@@ -229,7 +181,7 @@ class ThresholdPlan:
         compare: Any = None,
         inner: Any = None,
     ) -> ThresholdPlan:
-        """Check what was asked for."""
+        """Check input, probability, places and comparison."""
         _check_share(probability, "probability")
         _check_share(inner, "inner")
         inputs, name, given, held = read_place(fitted, input, at)
@@ -283,17 +235,23 @@ class ThresholdPlan:
         return f"{words}, {mine} {'/' if self.compare == 'ratio' else '-'} {its}"
 
     def find(self, *, joint: bool = False, certify: bool | None = None) -> Threshold:
-        """Find the interval."""
+        """Find the interval: bound the crossing on its scale, where it may be a ratio."""
         space, crossing = self._crossing(certify)
+        estimate = crossing.x(estimate_of(space)[0][None])[0, 0]
+        bounds = functional_bounds(
+            space, crossing.values, crossing.ratio, joint=joint, certify=certify
+        )
+        if self.inner is not None and bounds.lower[0] < 0:  # members may fall where others rise
+            widest = np.maximum(bounds.upper, -bounds.lower)
+            bounds = replace(bounds, lower=np.zeros(1), upper=widest)
+        found = interval_of(self.fitted, self.name, estimate, bounds)
+        with np.errstate(over="ignore"):
+            ends = bounds.mapped(crossing.scale.inverse)
         column = self.inputs[self.input]
-        return _threshold(
-            self.fitted,
-            space,
-            crossing,
-            joint=joint,
-            certify=certify,
-            is_length=self.inner is not None,
-            name=self.name,
+        values = {one.name: getattr(found, one.name) for one in fields(Interval)}
+        values |= {key: float(getattr(ends, key)[0]) for key in ("lower", "upper", "gap")}
+        return Threshold(
+            **values,
             input=self.input,
             probability=self.probability,
             at=dict(self.held),
@@ -309,7 +267,7 @@ class ThresholdPlan:
         return float(crossing.x(estimate_of(space)[0][None])[0, 0])
 
     def _crossing(self, certify: bool | None) -> tuple[FittedRegion, Crossing]:
-        """Return the number that is asked for, and the region whose parameters it is of."""
+        """Return the number to bound, and the region whose parameters it is of."""
         space, path = self._path(self.held, certify)
         if self.inner is not None:
             width = path.width(self.inner)
@@ -336,71 +294,6 @@ class ThresholdPlan:
         return self.fitted, Path.along(self.fitted, self.inputs, self.input, held)
 
 
-def _threshold(
-    fitted: FittedRegion,
-    space: FittedRegion,
-    crossing: Crossing,
-    *,
-    joint: bool,
-    certify: bool | None,
-    is_length: bool,
-    **facts: Any,
-) -> Threshold:
-    """Bound a crossing on its scale, where it may be a ratio, and return its ends as x."""
-    estimate = crossing.x(estimate_of(space)[0][None])[0, 0]
-    bounds = functional_bounds(space, crossing.values, crossing.ratio, joint=joint, certify=certify)
-    if is_length and bounds.lower[0] < 0:  # members may fall where others rise
-        widest = np.maximum(bounds.upper, -bounds.lower)
-        bounds = replace(bounds, lower=np.zeros(1), upper=widest)
-    found = interval_of(fitted, facts.pop("name"), estimate, bounds)
-    with np.errstate(over="ignore"):
-        ends = bounds.mapped(crossing.scale.inverse)
-    values = {one.name: getattr(found, one.name) for one in fields(Interval)}
-    values |= {
-        "lower": float(ends.lower[0]),
-        "upper": float(ends.upper[0]),
-        "gap": float(ends.gap[0]),
-    }
-    return Threshold(**values, **facts)
-
-
-def read_place(
-    fitted: FittedRegion, input: str | None, at: Any
-) -> tuple[pd.DataFrame, str, dict[str, Any], dict[str, Any]]:
-    """Return all inputs, the name of the one that varies, and the others: given, and as held."""
-    inputs = input_frame(fitted)
-    name = _read_input(inputs, input)
-    others = inputs.drop(columns=name)
-    given = read_at(others, at)
-    return inputs, name, given, _held(others, given, name)
-
-
-def _read_input(inputs: pd.DataFrame, input: Any) -> str:
-    """Return the input that is meant; the only number if none is named."""
-    names = [str(name) for name in inputs.columns]
-    if input is None:
-        numbers = [name for name in names if is_number(inputs[name])]
-        if len(numbers) != 1:
-            raise InvalidValueError(
-                f"must name the input, one of {shown_names(numbers or names)}. Got none instead.",
-                parameter="input",
-            )
-        return numbers[0]
-    if not isinstance(input, str):
-        raise InvalidTypeError(
-            f"must be the name of an input. Got {type(input).__name__} instead.",
-            parameter="input",
-        )
-    if input not in names:
-        meant = [name for name in names if re.search(rf"\b{re.escape(name)}\b", input)]
-        hint = f" Name the column, {meant[0]!r}." if meant else did_you_mean(input, names)
-        raise InvalidValueError(
-            f"must be one of {shown_names(names)}. Got {input!r} instead.{hint}",
-            parameter="input",
-        )
-    return input
-
-
 def _check_share(share: Any, parameter: str) -> None:
     if share is None:
         return
@@ -416,27 +309,12 @@ def _read_compare(compare: Any, *, logarithmic: bool) -> Comparison:
     """Read how thresholds are compared: by a ratio where the logarithm of the input counts."""
     if compare is None:
         return "ratio" if logarithmic else "difference"
-    if compare == "ratio":
-        return "ratio"
-    if compare == "difference":
-        return "difference"
-    raise InvalidValueError(
-        f"must be 'ratio' or 'difference'. Got {compare!r} instead.", parameter="compare"
-    )
-
-
-def _held(others: pd.DataFrame, given: dict[str, Any], name: str) -> dict[str, Any]:
-    """Return the values of all other inputs: given, or the median; levels must be given."""
-    for column, values in others.items():
-        levels = levels_of(values)
-        if column not in given and not is_number(values) and len(levels) > 1:
-            raise InvalidValueError(
-                f"must have a level of {column!r}, one of {shown_names(levels)}, on which the "
-                f"threshold depends: at={{{column!r}: {levels[0]!r}}}; "
-                f"region.thresholds({name!r}) has them all.",
-                parameter="at",
-            )
-    return usual_values(others) | given
+    if compare not in ("ratio", "difference"):
+        raise InvalidValueError(
+            f"must be 'ratio' or 'difference'. Got {compare!r} instead.", parameter="compare"
+        )
+    how: Comparison = compare
+    return how
 
 
 def _places_text(place: dict[str, Any], names: list[str]) -> str:

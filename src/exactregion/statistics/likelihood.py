@@ -47,7 +47,26 @@ AT_ONCE = 32
 
 
 @dataclass(frozen=True)
-class Likelihood(Statistic, name="likelihood"):
+class _AgainstMembers(Statistic):
+    """What compares the likelihood of θ with that of other members, chosen by the inputs alone."""
+
+    members: int = MEMBERS
+    needs_all_rows = True
+    needs_family = True
+    uses_expectations = True
+
+    def __post_init__(self) -> None:
+        """Check the number of members."""
+        if not (isinstance(self.members, Integral) and 1 <= self.members <= MAX_MEMBERS):
+            raise InvalidValueError(
+                f"of {type(self).__name__} must be an integer between 1 and {MAX_MEMBERS:,}. "
+                f"Got {self.members!r} instead.",
+                parameter="members",
+            )
+
+
+@dataclass(frozen=True)
+class Likelihood(_AgainstMembers, name="likelihood"):
     """Score, discrepancy and likelihood ratio: for families whose logits are curved in θ.
 
     Z_i = (score + 2 max(0, max_k log L(θ_k; y_i) - log L(θ; y_i))) / d + 0.3 · discrepancy /
@@ -85,15 +104,6 @@ class Likelihood(Statistic, name="likelihood"):
     likelihood False
     """
 
-    members: int = MEMBERS
-    needs_all_rows = True
-    needs_family = True
-    uses_expectations = True
-
-    def __post_init__(self) -> None:
-        """Check the number of members."""
-        _check_members(self)
-
     def terms(self, inputs: InputSummary) -> Sequence[Term]:
         """Sum what score and discrepancy do, the logits of the members, and those of θ."""
         others = _Others(self.members)
@@ -106,15 +116,15 @@ class Likelihood(Statistic, name="likelihood"):
 
     def combine(self, values: Sequence[Any], expected: Sequence[Any]) -> FloatArray:
         """Add score and likelihood ratio, per parameter, and the discrepancy."""
-        score, discrepancy, highest, own = values
+        score, discrepancy, highest, at_theta = values
         d, usual = expected[0], expected[1]
-        deviance = 2 * np.maximum(highest - own, 0.0)
+        deviance = 2 * np.maximum(highest - at_theta, 0.0)
         scaled = discrepancy / np.where(usual > 0, usual, 1.0)[:, None]
         return np.asarray((score + deviance) / d[:, None] + WEIGHT * scaled)
 
 
 @dataclass(frozen=True)
-class Ratio(Statistic, name="ratio"):
+class Ratio(_AgainstMembers, name="ratio"):
     """Likelihood ratio and discrepancy: for curved families, with sets that can be proven.
 
     Z_i = 2 (max_k log L(θ_k; y_i) - log L(θ; y_i)) / d + 0.3 · discrepancy / E_θ[discrepancy], with
@@ -138,15 +148,6 @@ class Ratio(Statistic, name="ratio"):
     [True, True]
     """
 
-    members: int = MEMBERS
-    needs_all_rows = True
-    needs_family = True
-    uses_expectations = True
-
-    def __post_init__(self) -> None:
-        """Check the number of members."""
-        _check_members(self)
-
     def terms(self, inputs: InputSummary) -> Sequence[Term]:
         """Sum the features of a kernel, the logits of the members, and those of θ."""
         others = _Others(self.members)
@@ -158,20 +159,10 @@ class Ratio(Statistic, name="ratio"):
 
     def combine(self, values: Sequence[Any], expected: Sequence[Any]) -> FloatArray:
         """Add the ratio, which is per parameter, and the discrepancy."""
-        discrepancy, highest, own = values
+        discrepancy, highest, at_theta = values
         usual = expected[0]
         return np.asarray(
-            highest - own + WEIGHT * discrepancy / np.where(usual > 0, usual, 1.0)[:, None]
-        )
-
-
-def _check_members(statistic: Likelihood | Ratio) -> None:
-    members = statistic.members
-    if not (isinstance(members, Integral) and 1 <= members <= MAX_MEMBERS):
-        raise InvalidValueError(
-            f"of {type(statistic).__name__} must be an integer between 1 and {MAX_MEMBERS:,}. "
-            f"Got {members!r} instead.",
-            parameter="members",
+            highest - at_theta + WEIGHT * discrepancy / np.where(usual > 0, usual, 1.0)[:, None]
         )
 
 

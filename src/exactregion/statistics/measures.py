@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -30,7 +30,6 @@ class FromCentre:
     """scale · ‖v_i - c‖², the distance from the centre c = Φᵀ(t p) that a candidate expects."""
 
     scale: float = 1.0
-    uses_information: ClassVar[bool] = False
 
     def __call__(self, points: FloatArray, centre: FloatArray, W: FloatArray) -> FloatArray:
         """Measure points (r, T, m) with centres (r, T): shape (T, m)."""
@@ -50,7 +49,6 @@ class FromMean:
     """
 
     scale: float = 1.0
-    uses_information: ClassVar[bool] = False
 
     def __call__(self, points: FloatArray, centre: FloatArray, W: FloatArray) -> FloatArray:
         """Measure points (r, T, m): shape (T, m)."""
@@ -75,7 +73,6 @@ class Whitened:
     """
 
     project: Callable[[FloatArray, FloatArray | None], FloatArray] | None = None
-    uses_information: ClassVar[bool] = True
 
     def __call__(self, points: FloatArray, centre: FloatArray, W: FloatArray) -> FloatArray:
         """Measure points (r, T, m) with centres (r, T) and W (T, s, r): shape (T, m)."""
@@ -99,7 +96,6 @@ class Largest:
     """
 
     rows: Callable[[Any], FloatArray]
-    uses_information: ClassVar[bool] = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +109,6 @@ class OfLabels:
     """
 
     function: Callable[..., Any]
-    uses_information: ClassVar[bool] = False
 
 
 Measure: TypeAlias = FromCentre | FromMean | Whitened | Largest | OfLabels

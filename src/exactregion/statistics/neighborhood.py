@@ -281,8 +281,8 @@ def _nearest(points: FloatArray, counts: FloatArray, nodes: FloatArray, k: int) 
     for column, node in enumerate(nodes):
         distance = _rounded(cdist(points, node[None])[:, 0])
         last = min(k, len(distance)) - 1
-        reach = np.partition(distance, last)[last]
-        near = np.flatnonzero(distance <= reach)
+        farthest = np.partition(distance, last)[last]
+        near = np.flatnonzero(distance <= farthest)
         share = _share_of_k(distance[near], counts[near], k)
         rows.append(near[share > 0])
         columns.append(np.full(np.count_nonzero(share), column))

@@ -39,7 +39,7 @@ class Score(Statistic, name="score"):
 
 @dataclass(frozen=True)
 class Curvature(Statistic, name="curvature"):
-    """The score of (logit p)², apart from what a shift and a stretch of the logit explain, squared.
+    """The score of (logit p)², apart from what an intercept and a slope explain, squared.
 
     Z_i = (e₃ᵀ I⁻¹ s_i)² with s_i = Σ_j (1, l_j, l_j²) (k_ij - t_j p_j), l = logit p, and I the
     information of the three, up to a factor that all data sets share. A model that lacks an

@@ -403,6 +403,12 @@ def views_of_classes(
     y: Any, P: Any, names: Rows, classes: Any
 ) -> dict[str, tuple[IntArray, FloatArray]]:
     """Return the binary outcome of each class, and of the top label, with its probability."""
+    if isinstance(P, Mapping):
+        raise InvalidValueError(
+            f"must be of one model with more than two classes. Got {len(P)} models instead: take "
+            "one after the other.",
+            parameter=names.p,
+        )
     values = read_class_probabilities(P, names.p)
     found = labels_of(y, names.y)
     labels = (names.y, names.p)

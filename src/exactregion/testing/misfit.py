@@ -110,7 +110,7 @@ def part_of(statistic: Statistic, Z: FloatArray, seat: int) -> Part:
     """Rank the original by one part, in the seat that it has in the test."""
     rank = rank_of(Z, seat)
     return Part(
-        name=_brief(statistic),
+        name=_short_name(statistic),
         kind=_kind_of(statistic),
         pvalue=float(pvalue_of(rank, len(Z))),
         rank=int(rank),
@@ -281,7 +281,7 @@ def _kind_of(statistic: Statistic) -> str:
     return "other"
 
 
-def _brief(statistic: Any) -> str:
+def _short_name(statistic: Any) -> str:
     """Write a statistic, or a kernel, by its name and the settings that are not the usual ones."""
     name = type(statistic).__name__.lower()
     settings = []
@@ -289,5 +289,5 @@ def _brief(statistic: Any) -> str:
         value = getattr(statistic, one.name)
         usual = one.default if one.default_factory is MISSING else None
         if value != usual:
-            settings.append(_brief(value) if is_dataclass(value) else f"{one.name}={value!r}")
+            settings.append(_short_name(value) if is_dataclass(value) else f"{one.name}={value!r}")
     return f"{name}({', '.join(settings)})" if settings else name

@@ -163,11 +163,11 @@ def _decomposed(
 
     # rounding must not carry a mean of zeros and ones past them
     best = np.clip(isotonic_regression(k / t, sample_weight=t), 0.0, 1.0)
-    own, recalibrated = score(p, k, t), score(best, k, t)
+    given, recalibrated = score(p, k, t), score(best, k, t)
     constant = score(np.full(len(p), k.sum() / t.sum()), k, t)
     return {
-        "": own,
-        "_miscalibration": own - recalibrated,
+        "": given,
+        "_miscalibration": given - recalibrated,
         "_discrimination": constant - recalibrated,
         "_uncertainty": constant,
     }

@@ -12,7 +12,7 @@ import exactregion as er
 from exactregion import models
 from exactregion.data.files import pack, unpack
 from exactregion.errors import FileFormatError, InvalidTypeError, MissingDependencyError
-from exactregion.save import decode_frame, encode_frame
+from exactregion.save.values import decode_frame, encode_frame
 
 RNG = np.random.default_rng(5)
 N = 30

@@ -10,7 +10,7 @@ from scipy import stats
 
 from exactregion import kernels, models, statistics
 from exactregion.errors import ExactRegionError
-from exactregion.save import TYPES, UnsaveableError, decode, encode
+from exactregion.save.values import TYPES, UnsaveableError, decode, encode
 
 
 def there_and_back(value):

@@ -182,14 +182,14 @@ def largest_on_line(
     original = refit(inputs.successes[None])[0]
     wins_ties = inputs.draws.wins_ties
     begins, ends, n_states = [], [], 0
-    for i, own, T in changes.statistics(refit):
+    for i, which, T in changes.statistics(refit):
         n_states += len(T)
         is_tie = np.abs(T - original) <= TIE * original
         above = np.where(is_tie, not wins_ties[i], original < T)
         # a change may happen a rounding error earlier or later: data sets count as above in between
         step = np.diff(np.concatenate([[False], above, [False]]).astype(np.int8))
-        edges = np.concatenate([[-np.inf], changes.place[own], [np.inf]])
-        error = np.concatenate([[0.0], changes.error[own], [0.0]])
+        edges = np.concatenate([[-np.inf], changes.place[which], [np.inf]])
+        error = np.concatenate([[0.0], changes.error[which], [0.0]])
         begins.append((edges - error)[step == 1])
         ends.append((edges + error)[step == -1])
     place = np.concatenate([*begins, *ends])
@@ -286,8 +286,9 @@ class _Changes:
             before = np.concatenate([np.zeros((1, n)), total])[begin]
             T = refit(total - np.repeat(before, of_each, axis=0))
             for index in range(first, last):
-                own = slice(begin[index - first], begin[index - first] + of_each[index - first])
-                yield index, slice(starts[index], starts[index + 1]), T[own]
+                begin_of, number = begin[index - first], of_each[index - first]
+                changed = slice(starts[index], starts[index + 1])
+                yield index, changed, T[begin_of : begin_of + number]
             first = last
 
 

@@ -88,8 +88,8 @@ class Chart:
 
     def ends(self, centre: FloatArray, half: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the smallest and the largest c in boxes of t (N, d), one rounding error wider."""
-        reach = half + 1e-15
-        sides = np.clip([centre - reach, centre + reach], -1.0, 1.0)
+        wider = half + 1e-15
+        sides = np.clip([centre - wider, centre + wider], -1.0, 1.0)
         low, high = self.coordinates(sides[0]), self.coordinates(sides[1])
         return low, high
 
@@ -201,8 +201,8 @@ def _cones(design: FloatArray) -> list[FloatArray] | None:
             last = k + 1 == len(rows)
             after = -rows[0] if last else rows[k + 1]
             rays = sign * np.column_stack([_perpendicular(row), _perpendicular(after)])
-            own = np.abs(np.array([rays[:, 0] @ after, rays[:, 1] @ row]))
-            rays /= own
+            lengths = np.abs(np.array([rays[:, 0] @ after, rays[:, 1] @ row]))
+            rays /= lengths
             products = _products(rows, rays)
             summands = np.abs(rows) @ np.abs(rays)
             too_close = np.abs(products) < SEPARATE * summands

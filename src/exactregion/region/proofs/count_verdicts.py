@@ -66,10 +66,10 @@ def _discrepancy(b: int, data: Any, bounds: Any, least: Any, most: Any, w: Any) 
         along = 0.0
         for a in range(len(w)):
             along += Phi[j, a] * w[a]
-        moved += bounds.reach[b, j] * abs(along)
+        moved += bounds.half_range[b, j] * abs(along)
         if most[j] > least[j]:
             of_free += 0.5 * (most[j] - least[j]) * abs(along + _dot(Phi[j], e))
-    spread = 2 * (moved + of_free + free * bounds.total_reach[b])
+    spread = 2 * (moved + of_free + free * bounds.total_range[b])
     spread += 2 * (length + free) * data.scalar_error
     spread += 1e-12 * (length * length + abs(centre))
     return centre - spread, centre + spread + free * free

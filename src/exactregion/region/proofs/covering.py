@@ -2,7 +2,7 @@
 
 The region is proven to have its ends in many directions, the same for every question. The boxes
 that are left when that is done hold all members, so that no member has a larger a·θ than the
-farthest corner of a box. What is said of one number does not depend on which others are asked for.
+farthest corner of a box. What is said of one number does not depend on which others there are.
 """
 
 from __future__ import annotations
@@ -74,9 +74,9 @@ def covering_of(
 
 def _cover(fitted: FittedRegion, domain: Domain, tolerance: float, budget: float) -> Covering:
     window, outline = domain.window, outline_of(fitted)
-    # those of the parameters as well, which are asked for most
-    own = window.axes / np.linalg.norm(window.axes, axis=1, keepdims=True)
-    along = np.vstack([_directions(len(domain.centre)), own])
+    # those of the parameters as well, which most calls are for
+    axes = window.axes / np.linalg.norm(window.axes, axis=1, keepdims=True)
+    along = np.vstack([_directions(len(domain.centre)), axes])
     numbers = RatiosInWindow(np.zeros(len(along)), along, None)
     members = window.coordinates(outline.window.theta(outline.members()))
     ends = proven_ends(

@@ -85,8 +85,8 @@ class CountBounds(NamedTuple):
     unit: Any  # (B,): largest error of logits on the grid
     slack: Any  # (B,): rounding errors of likelihoods
     residual: Any  # (B, s): of the original, at the middle of the bounds
-    reach: Any  # (B, n): half the range of expected successes
-    total_reach: Any  # (B,): the same times the lengths of columns, summed
+    half_range: Any  # (B, n): half the range of expected successes
+    total_range: Any  # (B,): the same times the lengths of columns, summed
     smallest_scale: Any  # (B,): smallest factor of the discrepancy in Z
     largest_scale: Any  # (B,)
 
@@ -187,7 +187,7 @@ class FromProbabilities:
         largest = np.minimum(np.maximum(np.abs(eta_low), np.abs(eta_high)).max(axis=1), 750.0)
         unit = grid_unit(largest, inputs.extent, self.fitted.resampling.m) * self.factor
         likelihoods = np.abs(data.offsets).max(initial=0.0) + largest * trials.sum() * self.factor
-        middle, reach = (p_low + p_high) / 2, trials * (p_high - p_low) / 2 + self.row_error
+        middle, half_range = (p_low + p_high) / 2, trials * (p_high - p_low) / 2 + self.row_error
         residual = (data.successes - trials * middle) @ data.scalar
         scale = np.full((2, len(p_low)), self.scalar_weight)
         if self.by_expectation:
@@ -202,7 +202,7 @@ class FromProbabilities:
             eta_low, eta_high = eta_low * self.factor, eta_high * self.factor
         return CountBounds(
             p_low, p_high, eta_low, eta_high, unit,
-            1e-13 * likelihoods, residual, reach, reach @ data.scalar_sizes, *scale,
+            1e-13 * likelihoods, residual, half_range, half_range @ data.scalar_sizes, *scale,
         )  # fmt: skip
 
     def widest(self, boxes: Boxes) -> IntArray:

@@ -91,8 +91,8 @@ class Direction(NamedTuple):
 
     def moves_of_metric(self, first: FloatArray, rest: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Bound the moves of I⁻¹ g gᵀ I⁻¹ by those of I⁻¹, to first order and the rest."""
-        own = self.first + self.rest
-        rest = rest * (1 + own) + first * own + self.rest
+        moves = self.first + self.rest
+        rest = rest * (1 + moves) + first * moves + self.rest
         first = first + self.first
         return 2 * first, 2 * rest + (first + rest) ** 2
 

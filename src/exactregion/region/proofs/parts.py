@@ -213,13 +213,13 @@ class PartsOverBoxes:
         if rule.number is None:
             self.original = self._original_from_below(inverse, residual, residual_slopes)
             self.original[np.isinf(drift)] = 0.0
-        own = self._own_columns(sizes, unit_size, upper, upper_sizes)
+        columns = self._sizes_of_columns(sizes, unit_size, upper, upper_sizes)
         return MatrixPart(
             metric, metric_slopes, linear, linear_slopes, norm, curvature, free_factor, upper,
-            residual, drift, size, own,
+            residual, drift, size, columns,
         )  # fmt: skip
 
-    def _own_columns(
+    def _sizes_of_columns(
         self, sizes: FloatArray, unit_size: FloatArray, upper: FloatArray, upper_sizes: FloatArray
     ) -> list[FloatArray]:
         """Return sizes of the columns, and how they move where they depend on θ."""

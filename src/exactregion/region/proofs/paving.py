@@ -56,9 +56,9 @@ SMALLEST_HALF = 1e-9
 member no width would be small enough."""
 
 PATIENCE, LEAST_PROGRESS = 5e8, 0.95
-"""Work before progress is first looked at, so that it stops nothing that is done without being
-asked to; and the share to which the excess of bounds over members has to shrink for splitting to
-go on."""
+"""Work before progress is first looked at, so that proofs that are made by default are never
+stopped; and the share to which the excess of bounds over members has to shrink for splitting to go
+on."""
 
 
 DOMAIN_GAP, DOMAIN_BUDGET = 0.3, 3e8

@@ -139,6 +139,6 @@ def _near(members: FloatArray, number: int, rng: np.random.Generator) -> FloatAr
     share = rng.uniform(size=(number, 1))
     between = share * first + (1 - share) * second
     length = share[:, 0] * lengths_of(first) + (1 - share[:, 0]) * lengths_of(second)
-    own = lengths_of(between)
-    factor = length * rng.uniform(*PROBED, size=number) / np.where(own > 0, own, 1.0)
+    lengths = lengths_of(between)
+    factor = length * rng.uniform(*PROBED, size=number) / np.where(lengths > 0, lengths, 1.0)
     return np.asarray(between * factor[:, None])

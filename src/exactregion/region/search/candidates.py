@@ -24,10 +24,12 @@ from exactregion.region.window import Window, lengths_of
 __all__ = ["draw_probes", "known_members", "plausible_probes", "plausible_to"]
 
 SCALES = (-0.5, 2.0)
-"""Powers of ten of the standard errors at which probes are drawn around the estimate."""
+"""Powers of ten of the standard errors at which probes are drawn around the estimate: from a third,
+which is inside of most regions, to a hundred, where irregular and unbounded ones have members."""
 
 FACTORS = (-2.0, 2.0)
-"""Powers of ten by which a parameter with one bound is farther from it than the estimate."""
+"""Powers of ten by which a parameter with one bound is farther from it than the estimate: such a
+parameter is positive, and may have any order of magnitude."""
 
 BEYOND, FAR_BEYOND = 2.0, 6.0
 """Probes beyond a member are drawn up to this multiple of its distance from another member, and one
@@ -35,7 +37,8 @@ in four, from members that are extreme in some coordinate, up to this power of t
 without an end have members."""
 
 CLOSE = (-2.5, 0.0)
-"""Powers of ten of the distance of probes from a member at the boundary, in standard errors."""
+"""Powers of ten of the distance of probes from a member at the boundary, in standard errors: from
+less than the bracket of a boundary point, `rays.TOLERANCE` of some 2.5 of them, to one."""
 
 IMPLAUSIBLE = 4.0
 """A θ is not ranked if its deviance exceeds the smallest by this multiple of what members have: the
@@ -49,10 +52,10 @@ REGARDLESS = 3
 """One probe in so many is ranked however implausible: where curves are flat a score says nothing,
 and a θ that fits badly may be a member."""
 
-KNOWN, WALK = 100, 8
+KNOWN, STEPS = 100, 8
 """Plausible θ per parameter that are ranked once per fit, besides the outline, for searches to
 start from; and random steps of each that keep it plausible, which spread them over sets of steep
-curves that probes seldom meet."""
+curves that random probes seldom hit."""
 
 Plausible = Callable[[FloatArray], BoolArray]
 """θ (T, d) to which of them are worth a rank."""
@@ -104,7 +107,7 @@ def known_members(fitted: FittedRegion, turn: int = 0) -> FloatArray:
         rng = fitted.search_rng(turn)
         first = window.coordinates(plausible_probes(fitted, 2 * number, turn)[:number])
         z = first.copy()
-        for _ in range(WALK if len(z) else 0):
+        for _ in range(STEPS if len(z) else 0):
             one, other = z[rng.integers(len(z), size=(2, len(z)))]
             tried = z + 10.0 ** rng.uniform(-1.5, 0.0, size=(len(z), 1)) * (one - other)
             factors = random_factors(rng, len(z[::4]), z.shape[1], (-1.0, 1.5))

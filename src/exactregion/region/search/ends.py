@@ -36,8 +36,8 @@ __all__ = [
 
 JOINT_MARGIN, QUICK_MARGIN, FOCUSED_MARGIN = 0.03, 0.06, 0.06
 """How far ends lie beyond the best member found, as shares of its distance from the origin: 1.5 and
-3 % of the length of an interval around it. Without it members lie outside, mostly
-by less than this, in every second data set. Chosen on repetitions 0 to 4 of the cases of
+3 % of the length of an interval around it. Without it members lie outside, mostly by less than
+this, in every second data set. Chosen on repetitions 0 to 4 of the cases of
 validation/parts/searched.py with few rows: only its other repetitions are a test of them."""
 
 FOCUSED_TILTS = (np.pi / 6, np.pi / 3)
@@ -79,9 +79,8 @@ class Bounds:
     """Lower and upper ends of G functionals over a set of θ; NaN if no member was found.
 
     The gaps are the distances of both ends from the values at members, zero without an end.
-    Certified ends are proven: no
-    member lies beyond them. Settled ones are proven, or were audited with `probes` θ, none of which
-    was a member beyond them.
+    Certified ends are proven: no member lies beyond them. Settled ones are proven, or were audited
+    with `probes` θ, none of which was a member beyond them.
     """
 
     lower: FloatArray
@@ -165,7 +164,7 @@ def search_joint(
 ) -> Bounds:
     """Search for the ends of functionals over the joint region, each as if it were alone.
 
-    A band is asked for at any inputs, and what it says at one of them must not depend on the
+    A band may be at any inputs, and what it says at one of them must not depend on the
     others. So functionals share random steps, which makes one batch of them, and what is known
     beforehand: the outline, and members drawn at random.
     """
@@ -185,8 +184,8 @@ def search_joint(
     groups = [slice(start, min(start + GROUP, width)) for start in range(0, width, GROUP)]
     return Bounds.joined(
         [
-            search.bounds(lambda theta, own=own: g(theta)[:, own], probes, poles=width <= FEW)  # type: ignore[misc]
-            for own in groups
+            search.bounds(lambda theta, part=part: g(theta)[:, part], probes, poles=width <= FEW)  # type: ignore[misc]
+            for part in groups
         ]
     )
 

@@ -70,7 +70,6 @@ def largest(
     also: FloatArray | None = None,
     is_defined: Callable[[FloatArray], BoolArray],
     margin: float = 0.0,
-    rounds: int = ROUNDS,
     quick: bool = False,
 ) -> Extremes:
     """Maximise each of G functionals over the members that `inside` accepts.
@@ -88,7 +87,7 @@ def largest(
     search.start(members, rng)
     if also is not None:
         search.add(also[:, None], search.index, np.ones((len(also), 1), dtype=np.bool_))
-    for _ in range(rounds):
+    for _ in range(ROUNDS):
         if not search.step(rng):
             break
     bound = search.find_bounds(margin)

@@ -90,11 +90,6 @@ class Separation:
         """The other rows with trials, J₀, whose probabilities no direction changes: shape (n,)."""
         return self._rows.used & ~self.certain
 
-    @property
-    def is_complete(self) -> bool:
-        """Whether all rows become certain, so that the data are completely separated."""
-        return not self.undecided.any()
-
     @cached_property
     def direction(self) -> FloatArray:
         """A u in the relative interior, rounded to doubles: shape (d,).

@@ -1,26 +1,21 @@
 """Save fitted regions to files, and load them again.
 
 A file holds the data, the settings and the seed of the draws, which together give the same ranks
-again. An object is written as ``{"type": "Logistic", "settings": {…}}``, and its class is looked up
-among those that the library exports, never imported. Functions are not saved: the user passes them
-again. `exactregion.data.files` has the format of the archive.
+again. Functions are not saved: the user passes them again. `exactregion.data.files` has the format
+of the archive.
 """
 
 from __future__ import annotations
 
-import math
 import os
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from inspect import signature
-from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from exactregion import kernels, models, statistics
 from exactregion._typing import FloatArray
 from exactregion._version import __version__
 from exactregion.data.design import Design
@@ -38,9 +33,15 @@ from exactregion.region import ConfidenceRegion
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.window import likely_parameters
 from exactregion.resampling import fresh_entropy
-
-if TYPE_CHECKING:
-    import pandas as pd
+from exactregion.save.values import (
+    UnsaveableError,
+    damaged,
+    decode,
+    decode_frame,
+    encode,
+    encode_frame,
+    encode_named,
+)
 
 __all__ = ["load", "save"]
 
@@ -50,15 +51,6 @@ FORMAT = 1
 KIND = "exactregion.ConfidenceRegion"
 PLAIN_SETTINGS = ("confidence_level", "n_resamples", "accepted_ranks", "pos_label")
 CHECK_THETA, CHECK_P, CHECK_Z = "known.theta", "known.probabilities", "known.Z"
-
-TYPES: dict[str, type] = {
-    name: kind
-    for package in (kernels, models, statistics)
-    for name in package.__all__
-    if isinstance(kind := getattr(package, name), type)
-    and issubclass(kind, (kernels.Kernel, models.Model, statistics.Statistic))
-}
-"""The classes that a file may name."""
 
 
 def save(region: ConfidenceRegion, path: str | os.PathLike[str]) -> Path:
@@ -144,15 +136,11 @@ def _access_error(requirement: str, path: Path, error: OSError | ValueError) -> 
     )
 
 
-def _damaged(reason: str) -> FileFormatError:
-    return FileFormatError(f"it is damaged ({reason})")
-
-
 def _describe(fitted: FittedRegion) -> tuple[dict[str, Any], Arrays]:
     """Return header and arrays of what a region was fitted with."""
     arrays: Arrays = {}
     settings = {
-        name: _encode_named(f"The {name!r} parameter", fitted.settings[name], name, arrays)
+        name: encode_named(f"The {name!r} parameter", fitted.settings[name], name, arrays)
         for name in PLAIN_SETTINGS
     }
     settings["rng"] = fitted.seed
@@ -189,7 +177,7 @@ def _check_header(header: Any) -> None:
         )
     number = header.get("format")
     if not isinstance(number, int) or isinstance(number, bool) or number < 1:
-        raise _damaged(f"format {number!r}")
+        raise damaged(f"format {number!r}")
     if number > FORMAT:
         raise FileFormatError(
             f"it was saved by exactregion {header.get('version')}, format {number}; this is "
@@ -210,7 +198,7 @@ def _rebuild(header: Mapping[str, Any], arrays: Arrays, passed: Mapping[str, Any
     fresh_entropy(settings["rng"])  # raises for a seed with which fit would fail
     entropy = header["entropy"]
     if not (isinstance(entropy, str) and re.fullmatch("[0-9a-f]{32}", entropy)):
-        raise _damaged("entropy must be 32 hexadecimal digits")
+        raise damaged("entropy must be 32 hexadecimal digits")
     sample = _read_sample(header["data"], arrays)
     node = header["formula"]
     design = None if node is None else _read_design(node, arrays, sample)
@@ -222,7 +210,7 @@ def _rebuild(header: Mapping[str, Any], arrays: Arrays, passed: Mapping[str, Any
             f"The {names} passed must be what the region was fitted with. Got {difference} instead."
         )
     if difference:
-        raise _damaged(f"the region has {difference}")
+        raise damaged(f"the region has {difference}")
     return fitted
 
 
@@ -235,10 +223,10 @@ def _describe_sample(sample: Sample, arrays: Arrays) -> dict[str, Any]:
         )
     arrays["successes"], arrays["trials"] = sample.user_outcomes
     return {
-        "inputs": _encode_named("The rows of X", inputs.user_rows, "inputs", arrays),
+        "inputs": encode_named("The rows of X", inputs.user_rows, "inputs", arrays),
         "names": list(inputs.names),
         "is_counts": sample.is_counts,
-        "classes": _encode_named("The classes of y", sample.classes, "classes", arrays),
+        "classes": encode_named("The classes of y", sample.classes, "classes", arrays),
     }
 
 
@@ -253,13 +241,13 @@ def _read_sample(node: Mapping[str, Any], arrays: Arrays) -> Sample:
     for name, array in (("successes", successes), ("trials", trials)):
         if array.dtype.kind != "i" or array.shape != (len(X),):
             got = f"dtype {array.dtype}, shape {array.shape}"
-            raise _damaged(f"{name} must be {len(X)} integers, and has {got}")
+            raise damaged(f"{name} must be {len(X)} integers, and has {got}")
     if not ((successes >= 0) & (successes <= trials)).all():
-        raise _damaged("more successes than trials")
+        raise damaged("more successes than trials")
     is_counts, classes = node["is_counts"], decode(node["classes"], arrays)
     labels = isinstance(classes, tuple) and len(classes) == 2 and bool((trials == 1).all())
     if is_counts is not True and (is_counts is not False or not labels):
-        raise _damaged(f"is_counts={is_counts!r} and classes={classes!r}")
+        raise damaged(f"is_counts={is_counts!r} and classes={classes!r}")
     sample = Sample.from_data(X, np.column_stack([successes, trials - successes]))
     return replace(sample, is_counts=is_counts, classes=classes)
 
@@ -352,120 +340,3 @@ def _alike(found: FloatArray, saved: FloatArray) -> bool:
     return np.array_equal(found[~finite], saved[~finite], equal_nan=True) and bool(
         (np.abs(found[finite] - saved[finite]) <= tolerance).all()
     )
-
-
-class UnsaveableError(InvalidTypeError):
-    """A value is not made of numbers, text and objects of the library; says what it is."""
-
-
-def encode(value: Any, place: str, arrays: Arrays) -> Any:  # noqa: PLR0911 (one per kind)
-    """Turn a value into what JSON can hold; arrays go into `arrays`, named by their place."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    kind = type(value)
-    if value is None or isinstance(value, (bool, int, str)):
-        return value
-    if isinstance(value, Real):
-        return float(value) if math.isfinite(value) else {"float": str(float(value))}
-    if kind in (list, tuple):
-        parts = [encode(part, f"{place}.{index}", arrays) for index, part in enumerate(value)]
-        return {kind.__name__: parts}
-    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
-        return {"mapping": {key: encode(value[key], f"{place}.{key}", arrays) for key in value}}
-    if kind is np.ndarray and value.dtype.kind in "biuf":
-        arrays[place] = value
-        return {"array": place}
-    if TYPES.get(kind.__name__) is kind:
-        settings = {name: getattr(value, name) for name in signature(kind).parameters}
-        if isinstance(value, kernels.Precomputed):
-            settings["gram"] = np.asarray(value.gram, dtype=np.float64)
-        nodes = {name: encode(settings[name], f"{place}.{name}", arrays) for name in settings}
-        return {"type": kind.__name__, "settings": nodes}
-    if isinstance(getattr(value, "name", None), str) and value is _distribution(value.name):
-        return {"distribution": value.name}
-    name = getattr(value, "__name__", None)
-    raise UnsaveableError(kind.__name__ + ("" if name is None else f" {name!r}"))
-
-
-def decode(node: Any, arrays: Arrays) -> Any:  # noqa: PLR0911 (one per kind)
-    """Turn what `encode` returned back into the value."""
-    match node:
-        case None | bool() | int() | float() | str():
-            return node
-        case {"array": name}:
-            return arrays[name]
-        case {"float": text}:
-            return float(text)
-        case {"list": parts}:
-            return [decode(part, arrays) for part in parts]
-        case {"tuple": parts}:
-            return tuple(decode(part, arrays) for part in parts)
-        case {"mapping": parts}:
-            return {key: decode(part, arrays) for key, part in parts.items()}
-        case {"distribution": name} if (found := _distribution(str(name))) is not None:
-            return found
-        case {"distribution": _}:
-            raise _damaged(f"{node!r} is not in scipy.stats")
-        case {"type": name, "settings": parts} if str(name) in TYPES:
-            settings = {key: decode(part, arrays) for key, part in parts.items()}
-            # the parts of a combined statistic are positional arguments
-            return TYPES[str(name)](*settings.pop("statistics", ()), **settings)
-        case {"type": name, "settings": _}:
-            raise _damaged(f"{name!r} is none of {sorted(TYPES)}")
-    raise _damaged(f"{node!r} is no setting")
-
-
-def _encode_named(what: str, value: Any, place: str, arrays: Arrays) -> Any:
-    """Encode a value that a file must hold; the error names it as the user does."""
-    try:
-        return encode(value, place, arrays)
-    except UnsaveableError as error:
-        raise InvalidTypeError(
-            f"{what} must be made of numbers or text to be saved. Got {error} instead."
-        ) from error
-
-
-def _distribution(name: str) -> Any:
-    """Return the continuous distribution of scipy.stats with this name, or None."""
-    from scipy import stats  # slow to import
-
-    found = getattr(stats, name, None)
-    return found if isinstance(found, stats.rv_continuous) else None
-
-
-def encode_frame(frame: pd.DataFrame, arrays: Arrays) -> list[dict[str, Any]]:
-    """Describe the columns of a formula: numbers as arrays, categories by code, text by entry."""
-    nodes: list[dict[str, Any]] = []
-    for index, name in enumerate(frame.columns):
-        column: Any = frame[name]
-        what, place = f"The column {name!r} of the formula", f"columns.{index}"
-        node: dict[str, Any] = {"name": str(name)}
-        if hasattr(column, "cat"):
-            levels = _encode_named(what, column.cat.categories.tolist(), place, {})["list"]
-            node |= {"array": place, "levels": levels, "ordered": bool(column.cat.ordered)}
-            arrays[place] = column.cat.codes.to_numpy()
-        elif column.dtype.kind in "biuf":
-            node["array"] = place
-            arrays[place] = column.to_numpy()
-        else:
-            node["entries"] = _encode_named(what, column.tolist(), place, {})["list"]
-        nodes.append(node)
-    return nodes
-
-
-def decode_frame(nodes: list[dict[str, Any]], arrays: Arrays) -> pd.DataFrame:
-    """Turn the description of columns back into a frame."""
-    import pandas as pd
-
-    columns: dict[str, Any] = {}
-    for node in nodes:
-        if "entries" in node:
-            column: Any = np.array(decode({"list": node["entries"]}, arrays), dtype=object)
-        elif "levels" in node:
-            levels = pd.Index(decode({"list": node["levels"]}, arrays))
-            codes = arrays[node["array"]]
-            column = pd.Categorical.from_codes(codes, levels, ordered=node["ordered"])
-        else:
-            column = arrays[node["array"]]
-        columns[node["name"]] = column
-    return pd.DataFrame(columns)

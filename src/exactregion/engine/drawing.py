@@ -1,0 +1,216 @@
+"""Compiled loops that draw outcomes: labels, labels that a window leaves free, and classes.
+
+All of them use the random numbers of NumPy's SFC64, in the order in which NumPy gives them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from exactregion.features.compilation import compiled
+
+__all__ = [
+    "add_values",
+    "draw_classes",
+    "draw_known",
+    "draw_labels",
+    "room_for",
+    "sorted_by_row",
+    "state_of",
+    "thresholds_of",
+]
+
+
+def thresholds_of(p: Any) -> Any:
+    """⌈2⁵³ p⌉, exactly."""
+    return np.ceil(np.ldexp(p, 53)).astype(np.int64)
+
+
+def state_of(generator: np.random.Generator) -> Any:
+    """Copy the state of a generator, which these loops advance instead of the generator: (4,)."""
+    return generator.bit_generator.state["state"]["state"].copy()
+
+
+@compiled
+def _draw(state: Any, numbers: Any) -> None:
+    """Fill in the 53 leading bits of random numbers, and advance the state of SFC64.
+
+    NumPy's uniforms are these numbers divided by 2⁵³. So U < p is the same as number < ⌈2⁵³ p⌉, and
+    the uniforms need not be made. Comparisons are left to other loops: one that does nothing but
+    draw is four times as fast.
+    """
+    a, b, c, count = state[0], state[1], state[2], state[3]
+    one, three, eleven = np.uint64(1), np.uint64(3), np.uint64(11)
+    left, right = np.uint64(24), np.uint64(40)
+    for j in range(len(numbers)):
+        x = a + b + count
+        count += one
+        a = b ^ (b >> eleven)
+        b = c + (c << three)
+        c = ((c << left) | (c >> right)) + x
+        numbers[j] = np.int64(x >> eleven)
+    state[0], state[1], state[2], state[3] = a, b, c, count
+
+
+@compiled
+def draw_labels(state: Any, thresholds: Any, observed: Any, seat: int, K: Any) -> None:
+    """Fill the labels K (q, b) of q data sets, row after row.
+
+    Parameters
+    ----------
+    state : ndarray of shape (4,), unsigned
+        State of SFC64; it is advanced.
+    thresholds : ndarray of shape (b,)
+        A label is 1 where the random number is below; see `thresholds_of`.
+    observed : ndarray of shape (b,)
+        Labels of the original.
+    seat : int
+        The original's row in K, or -1.
+    K : ndarray of shape (q, b)
+        Where the labels go.
+    """
+    numbers = np.empty(K.shape[1], dtype=np.int64)
+    for i in range(K.shape[0]):
+        if i == seat:
+            K[i] = observed
+            continue
+        _draw(state, numbers)
+        for j in range(K.shape[1]):
+            K[i, j] = numbers[j] < thresholds[j]
+
+
+@compiled
+def draw_classes(state: Any, thresholds: Any, observed: Any, seat: int, codes: Any) -> None:
+    """Fill the classes (m, b) of m data sets, row after row, as `draw_labels` does for two classes.
+
+    Parameters
+    ----------
+    thresholds : ndarray of shape (b, C - 1)
+        P(class ≥ 1) ≥ … ≥ P(class ≥ C - 1) of each row, as `thresholds_of` gives them. A class is
+        the number of thresholds above the random number of its row.
+    state, observed, seat, codes
+        As for `draw_labels`.
+    """
+    numbers = np.empty(codes.shape[1], dtype=np.int64)
+    for i in range(codes.shape[0]):
+        if i == seat:
+            codes[i] = observed
+            continue
+        _draw(state, numbers)
+        for j in range(codes.shape[1]):
+            low, high = 0, thresholds.shape[1]
+            while low < high:
+                middle = (low + high) // 2
+                if numbers[j] < thresholds[j, middle]:
+                    low = middle + 1
+                else:
+                    high = middle
+            codes[i, j] = low
+
+
+@compiled
+def add_values(codes: Any, values: Any, totals: Any) -> None:
+    """Add the values (b, C, s) of the classes (m, b) of each data set to `totals` (m, s)."""
+    for i in range(codes.shape[0]):
+        for j in range(codes.shape[1]):
+            for k in range(values.shape[2]):
+                totals[i, k] += values[j, codes[i, j], k]
+
+
+def room_for(number: int) -> tuple[Any, Any, Any]:
+    """Make room for rows, uniforms and data sets of as many free labels."""
+    return np.empty(number, np.int32), np.empty(number), np.empty(number, np.int32)
+
+
+@compiled
+def draw_known(
+    state: Any,
+    columns: Any,
+    low: Any,
+    high: Any,
+    observed: Any,
+    first: int,
+    seat: int,
+    K: Any,
+    free_row: Any,
+    free_uniform: Any,
+    free_owner: Any,
+) -> int:
+    """Fill the known successes K (q, b) of data sets first, first + 1, …, and list free labels.
+
+    A uniform below the limits [low, high) of a column is a success, one within them is free: all
+    that it decides is left out of K. Returns the number of free labels.
+
+    Parameters
+    ----------
+    state : ndarray of shape (4,), unsigned
+        State of SFC64; it is advanced, as by `draw_labels`.
+    columns : ndarray of shape (b + 1,)
+        Where the columns of each row begin.
+    low, high : ndarrays
+        Limits of these columns, as `thresholds_of` gives them.
+    observed : ndarray of shape (b,)
+        Successes of the original, which is data set `seat`.
+    K : ndarray of shape (q, b)
+        Where the successes go.
+    free_row, free_uniform, free_owner : ndarrays
+        Where free labels go; one per uniform at most.
+    """
+    b = K.shape[1]
+    numbers = np.empty(b, dtype=np.int64)
+    is_free = np.zeros((b + 7) // 8 * 8, dtype=np.uint8)
+    eights = is_free.view(np.uint64)  # most are zero, and are passed over eight at a time
+    labels = len(low) == b and (columns[1:] - columns[:-1] == 1).all()
+    number = 0
+    for i in range(K.shape[0]):
+        if first + i == seat:
+            K[i] = observed
+            continue
+        _draw(state, numbers)
+        if labels:
+            for j in range(b):
+                K[i, j] = numbers[j] < low[j]
+            for j in range(b):
+                is_free[j] = (numbers[j] >= low[j]) & (numbers[j] < high[j])
+        else:
+            for j in range(b):
+                successes, free = 0, False
+                for column in range(columns[j], columns[j + 1]):
+                    successes += numbers[j] < low[column]
+                    free |= (numbers[j] >= low[column]) & (numbers[j] < high[column])
+                is_free[j] = free
+                K[i, j] = 0 if free else successes
+        for eight in range(len(eights)):
+            if eights[eight] == 0:
+                continue
+            for j in range(8 * eight, 8 * eight + 8):
+                if is_free[j]:
+                    free_row[number], free_owner[number] = j, first + i
+                    free_uniform[number] = numbers[j] * 2.0**-53
+                    number += 1
+    return number
+
+
+@compiled
+def sorted_by_row(b: int, row: Any, uniform: Any, owner: Any) -> Any:
+    """Sort the free labels of b rows by row, then by uniform.
+
+    Returns where each row begins (b + 1,), uniforms and data sets.
+    """
+    first = np.zeros(b + 1, dtype=np.int64)
+    for j in row:
+        first[j + 1] += 1
+    for j in range(b):
+        first[j + 1] += first[j]
+    end = first.copy()
+    uniforms, owners = np.empty_like(uniform), np.empty_like(owner)
+    for k in range(len(row)):
+        uniforms[end[row[k]]], owners[end[row[k]]] = uniform[k], owner[k]
+        end[row[k]] += 1
+    for j in range(b):
+        here = slice(first[j], first[j + 1])
+        order = np.argsort(uniforms[here])
+        uniforms[here], owners[here] = uniforms[here][order], owners[here][order]
+    return first, uniforms, owners
