@@ -1,0 +1,54 @@
+"""Belts of rows in files, memory maps and clusters are those of rows in memory."""
+
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+
+import exactregion as er
+from exactregion.errors import InvalidValueError
+
+rng = np.random.default_rng(0)
+P = rng.uniform(size=80)
+FRAME = pd.DataFrame({"y": (rng.uniform(size=80) < P).astype(int), "p": P, "squared": P**2})
+SETTINGS = {"n_resamples": 19, "confidence_level": 0.9, "rng": 0}
+
+
+@pytest.fixture(scope="module")
+def reference():
+    return er.calibration_belt(FRAME["y"], P, **SETTINGS)
+
+
+@pytest.fixture
+def files(tmp_path):
+    FRAME[:30].to_parquet(tmp_path / "0.parquet")
+    FRAME[30:].to_parquet(tmp_path / "1.parquet")
+    np.save(tmp_path / "p.npy", P)
+    return tmp_path
+
+
+def test_columns_of_files_and_frames(reference, files):
+    for data in (str(files / "*.parquet"), FRAME, dd.from_pandas(FRAME, npartitions=3)):
+        belt = er.calibration_belt("y", "p", data=data, **SETTINGS)
+        np.testing.assert_array_equal(belt.lower, reference.lower)
+        np.testing.assert_array_equal(belt.upper, reference.upper)
+        assert belt.pvalue == reference.pvalue
+
+
+def test_memory_maps_and_dask_arrays(reference, files):
+    mapped = np.load(files / "p.npy", mmap_mode="r")
+    for y, p in ((FRAME["y"], mapped), (da.from_array(FRAME["y"].to_numpy()), da.from_array(P))):
+        belt = er.calibration_belt(y, p, **SETTINGS)
+        np.testing.assert_array_equal(belt.lower, reference.lower)
+
+
+def test_several_columns_are_several_models(reference, files):
+    belts = er.calibration_belt("y", ["p", "squared"], data=files, **SETTINGS)
+    np.testing.assert_array_equal(belts["p"].lower, reference.lower)
+    assert list(belts) == ["p", "squared"]
+
+
+def test_a_column_that_is_not_there(files):
+    with pytest.raises(InvalidValueError, match="must name columns of 'data'"):
+        er.calibration_belt("y", "q", data=files, **SETTINGS)
