@@ -99,9 +99,7 @@ def column_labels(values: Any) -> tuple[str, ...] | None:
     return None if listed == [str(k) for k in range(len(listed))] else tuple(listed)
 
 
-def read_class_probabilities(
-    values: Any, name: str = "y_prob", *, first_row: int | None = None
-) -> FloatArray:
+def read_class_probabilities(values: Any, name: str, *, first_row: int | None = None) -> FloatArray:
     """Turn predicted probabilities into float64 values (n, C) whose rows add up to 1.
 
     Examples

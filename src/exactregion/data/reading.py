@@ -309,7 +309,7 @@ class Outcomes:
     classes: tuple[object, object] | None  # negative, positive as the user wrote them, if known
 
 
-def read_outcomes(y: object, pos_label: object = None, name: str = "y") -> Outcomes:
+def read_outcomes(y: object, pos_label: object, name: str) -> Outcomes:
     """Turn labels of two classes, or (successes, failures), into `Outcomes`."""
     values = outcome_values(y, name)
     if values.ndim == 2:

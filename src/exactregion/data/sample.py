@@ -228,7 +228,7 @@ class Sample:
         return replace(self, inputs=inputs, successes=self.successes[places])
 
 
-def distinct_of(X: FloatArray, trials: IntArray, shared: Shared = ()) -> Distinct:
+def distinct_of(X: FloatArray, trials: IntArray, shared: Shared) -> Distinct:
     """Find the distinct rows of X (n, d); rows without trials do not count."""
     used = trials > 0
     points, first, place_of_used = np.unique(

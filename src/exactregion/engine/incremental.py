@@ -344,7 +344,7 @@ class PathSet:
         return at.combine([loop.out for loop in loops])[0]
 
     def cost(
-        self, probabilities: FloatArray, at: StatisticAt, starts: Sequence[int] = ()
+        self, probabilities: FloatArray, at: StatisticAt, starts: Sequence[int]
     ) -> tuple[float, float]:
         """Count the additions that following paths takes, and those of drawing all labels.
 

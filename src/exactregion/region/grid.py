@@ -77,10 +77,10 @@ class Grid:
 
 def grid_of(
     fitted: FittedRegion,
-    box: Any = None,
+    box: Any,
     *,
-    points: int | tuple[int, ...] | None = None,
-    levels: int | None = None,
+    points: int | tuple[int, ...] | None,
+    levels: int | None,
 ) -> Grid:
     """Put a region on a grid; see `ConfidenceRegion.grid`."""
     d = fitted.n_parameters

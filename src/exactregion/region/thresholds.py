@@ -110,7 +110,7 @@ class Threshold(Interval):
 
 
 def threshold_table(
-    plans: Sequence[ThresholdPlan], *, joint: bool = False, certify: bool | None = None
+    plans: Sequence[ThresholdPlan], *, joint: bool, certify: bool | None
 ) -> pd.DataFrame:
     """Find several thresholds; see `ConfidenceRegion.thresholds`."""
     import pandas as pd

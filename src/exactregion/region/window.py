@@ -186,11 +186,8 @@ def likely_parameters(model: Model, sample: Sample) -> FloatArray:
     return min(likely, key=lambda theta: float(np.abs(theta).max()))
 
 
-def maximum_likelihood(
-    model: Model, sample: Sample, start: FloatArray | None = None
-) -> FloatArray | None:
+def maximum_likelihood(model: Model, sample: Sample, start: FloatArray) -> FloatArray | None:
     """Maximise the likelihood of the data alone; None where it seems to have no finite maximum."""
-    start = likely_parameters(model, sample) if start is None else start
     rows = _Rows(model, sample)
     value, theta = _maximise(rows, start, added=0, least_gain=LAST_GAIN)
     candidates = rows.at(theta)

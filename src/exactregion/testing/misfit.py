@@ -119,7 +119,7 @@ def part_of(statistic: Statistic, Z: FloatArray, seat: int) -> Part:
     )
 
 
-def misfit_of(parts: tuple[Part, ...], question: Question, *, is_infinite: bool = False) -> Misfit:
+def misfit_of(parts: tuple[Part, ...], question: Question, *, is_infinite: bool) -> Misfit:
     """Name what is off, by the part with the smallest p-value.
 
     Among equals, a part with a direction comes before a pattern, and the one farther out before the

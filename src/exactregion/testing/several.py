@@ -28,7 +28,7 @@ def models_of(y_prob: Any, data: Any = None) -> dict[str, Any] | None:
     return _named(y_prob, "y_prob", "models", data)
 
 
-def groupings_of(by: Any, data: Any = None) -> dict[str, Any] | None:
+def groupings_of(by: Any, data: Any) -> dict[str, Any] | None:
     """Return the groups of each way to group rows by its name; None if there is one way."""
     return None if by is None else _named(by, "by", "columns of groups", data)
 

@@ -110,7 +110,7 @@ class HypothesisTest(Record):
 
 
 def hypothesis_test(
-    fitted: FittedRegion, hypothesis: Hypothesis, certify: bool | None = None
+    fitted: FittedRegion, hypothesis: Hypothesis, certify: bool | None
 ) -> HypothesisTest:
     """Test a hypothesis; see `ConfidenceRegion.test`."""
     started = time.perf_counter()

@@ -95,7 +95,7 @@ def _deviance(fitted: FittedRegion, theta: FloatArray) -> FloatArray:
     return np.concatenate([of_batch(batch) for batch in batches])
 
 
-def known_members(fitted: FittedRegion, turn: int = 0) -> FloatArray:
+def known_members(fitted: FittedRegion, turn: int) -> FloatArray:
     """Return coordinates z of members of the joint region that searches start from, once per fit.
 
     Those of the outline, and some at random, which are others at each turn.

@@ -160,7 +160,7 @@ class Bounds:
 
 
 def search_joint(
-    fitted: FittedRegion, g: Functionals, width: int, *, probes: int, quick: bool = False
+    fitted: FittedRegion, g: Functionals, width: int, *, probes: int, quick: bool
 ) -> Bounds:
     """Search for the ends of functionals over the joint region, each as if it were alone.
 
