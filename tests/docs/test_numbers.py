@@ -1,0 +1,141 @@
+"""Figures that the README quotes are those of the records in validation/results."""
+
+import json
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+ROOT = Path(__file__).parents[2]
+README = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+
+
+def read(part, table):
+    text = (ROOT / "validation" / "results" / f"{part}.json").read_text(encoding="utf-8")
+    return pd.DataFrame(json.loads(text)[table])
+
+
+def quoted(pattern):
+    """Return the numbers in the place of each # of a sentence of the README."""
+    number = r"(\d[\d,]*(?:\.\d+)?)"
+    found = re.search(re.escape(pattern).replace(r"\#", number), README)
+    assert found, f"the README does not say: {pattern}"
+    return [float(text.replace(",", "")) for text in found.groups()]
+
+
+def percent(*shares):
+    return [round(100 * share, 1) for share in shares]
+
+
+def test_joint_regions():
+    rates = read("membership", "ours").set_index(["method", "nominal"])
+    ours = rates.loc["exactregion, combined"]
+    assert quoted("cover the truth in # % (# %) of all") == percent(*ours.pooled[[0.95, 0.90]])
+    assert quoted("none of the # cells is off") == [ours.cells[0.95]]
+    assert (ours.outside_simultaneous_limits == 0).all()
+    others = [rates.loc[(name, 0.95)] for name in ("Wald", "likelihood ratio")]
+    assert quoted("Of Wald's regions # cells are, of the likelihood ratio's #") == [
+        one.outside_simultaneous_limits for one in others
+    ]
+    every = read("membership", "coverage")
+    none = every[(every.n == 10) & (every.method == "Wald")].none
+    assert quoted("in # to # % of data sets at n = 10") == [
+        round(100 * end) for end in (none.min(), none.max())
+    ]
+
+
+def test_intervals():
+    every = read("intervals", "by_kind")
+    every = every[(every.level == 0.95) & (every.quantity == "parameters")]
+    ours = every[every.method == "exactregion, focused"]
+    settings, repetitions = quoted("for single parameters, # settings, # data sets each")
+    assert (settings, repetitions) == (len(ours), ours.repetitions.min())
+    assert quoted("focused ones cover # to # % in every setting") == [
+        round(100 * end) for end in (ours.rate_among_all.min(), ours.rate_among_all.max())
+    ]
+    assert quoted("median lengths of # to # times Wald's") == [
+        round(end, 2) for end in (ours.to_wald.min(), ours.to_wald.max())
+    ]
+    profile = every[every.method == "profile likelihood"].rate_among_all.sort_values()
+    assert quoted("Profile likelihood covers # to # % in the four hardest settings") == [
+        round(100 * end) for end in (profile.iloc[0], profile.iloc[3])
+    ]
+
+
+def test_open_ends_of_the_ed50():
+    every = read("intervals", "by_kind").query("level == 0.95 and quantity == 'ED50'")
+    shares = [
+        round(100 * (part.open * part.repetitions).sum() / part.repetitions.sum())
+        for part in (
+            every[every.method == name] for name in ("exactregion, focused", "profile likelihood")
+        )
+    ]
+    assert quoted(
+        "For the ED50 ours are open in # % of data sets, profile likelihood's in # %"
+    ) == (shares)
+
+
+def test_bands():
+    every = read("bands", "bands").query("level == 0.95 and method == 'exactregion'")
+    total = every.repetitions.sum()
+    covered = round(100 * (every.rate * every.repetitions).sum() / total)
+    assert quoted("cover the whole curve in # % of # data sets") == [covered, total]
+    assert quoted("# to # times as wide as Scheffé's") == [
+        round(end, 2) for end in (every.to_scheffe.min(), every.to_scheffe.max())
+    ]
+
+
+def test_calibration_tests():
+    kinds = ["asymmetric", "over-confident", "shifted", "under-confident", "wavy"]
+    power = read("calibration", "power").query("n == 200 and predictions == 'uniform'")
+    power = power[power.kind.isin(kinds)].pivot_table(index="test", columns="kind", values="rate")
+    least = power.min(axis=1)
+    peers = least.drop([name for name in least.index if name.startswith("exactregion")])
+    ours = power.loc["exactregion"]
+    said = quoted("the least power of ours is # %, that of any peer # % or less")
+    assert said == [round(100 * least["exactregion"]), round(100 * peers.max())]
+    assert quoted("(Spiegelhalter # to # % for under-confidence") == [
+        round(100 * share)
+        for share in (power.loc["Spiegelhalter", "under-confident"], ours["under-confident"])
+    ]
+    assert quoted("Hosmer-Lemeshow # to # % for waves)") == [
+        round(100 * share) for share in (power.loc["Hosmer-Lemeshow", "wavy"], ours["wavy"])
+    ]
+
+
+def test_the_experiment_of_the_paper():
+    areas = read("areas", "areas").query("statistics == 'the six' and m == 50")
+    area = areas.set_index("region").relative_area.round(2)
+    assert area["score"] == area["combined"]
+    said = quoted("are # for score and combined, # for I (Gaussian), # for III, # for II")
+    names = ["combined", "I_gaussian", "III_gaussian", "II_gaussian"]
+    assert said == area[names].tolist()
+    excluded = read("consistency", "false_parameter").query("n == 3200").excluded
+    assert quoted("a false parameter is excluded in # of # data sets at n = #") == [100, 100, 3200]
+    assert (excluded == 1).all()
+
+
+@pytest.mark.parametrize("kind", ["focused interval", "joint interval"])
+def test_seeds(kind):
+    shares = read("seeds", "ends").query("resamples == 999 and kind == @kind").mean_share
+    low, high = quoted("an end moves by # to # % of its interval's length")
+    assert ((100 * shares).round() >= low).all()
+    assert ((100 * shares).round() <= high).all()
+
+
+def test_speed():
+    text = (ROOT / "benchmarks" / "results" / "ratios.json").read_text(encoding="utf-8")
+    ratios = {row["what"]: row["ratio"] for row in json.loads(text)["ratios"]}
+    for sentence, what, digits in (
+        ("take # times as long as evaluating the model there", "III: region.rank(grid)", 1),
+        ("(# times if that is done in small parts)", "III / the model's evaluation in parts", 1),
+        ("# times less than the formula as it stands", "literal III / III", 0),
+        ("Algorithm II # times as long as III", "II / III", 1),
+        ("take # times as long as drawing the uniforms alone", "calibration_test / uniforms", 1),
+        ("uniforms alone (# with `n_jobs=2`)", "the same with n_jobs=2", 1),
+    ):
+        (ratio,) = (value for name, value in ratios.items() if name.startswith(what))
+        assert quoted(sentence) == [round(ratio, digits)], what
+    (millions,) = quoted("and # million times less than its own formula")
+    assert millions == round(ratios["literal II / II"] / 1e6, 1)
