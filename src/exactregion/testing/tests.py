@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 from exactregion.data.digest import seed_of
@@ -399,29 +400,20 @@ def calibration_test(
     if several:
         if by is not None:
             raise InvalidValueError(
-                "goes with labels of two classes. Got groups for more classes instead: test the "
-                "rows of each group by themselves.",
+                "goes with labels of two classes. Got groups for more classes instead: use "
+                "segment_test.",
                 parameter="by",
             )
-        is_one = not isinstance(y_prob, Mapping)
-        each = {"": y_prob} if is_one else y_prob
-        every = {name: open_rows(Rows(None, y_true, P), data, names) for name, P in each.items()}
-        rng = seeded(rng, lambda: seed_of(next(iter(every.values()))))
-        class_test = ClassTest(
+        test_of = partial(
+            ClassTest,
             as_class_statistic("omnibus" if statistic is None else statistic, calibration=True),
-            Draws(n_resamples, fresh_entropy(rng)),
-            names,
-            integer_seed(rng),
+            names=names,
             calibration=True,
             classes=classes,
             n_jobs=n_jobs,
             progress=progress,
         )
-        of_classes = {}
-        for name, rows in every.items():
-            with of_model(name):
-                of_classes[name] = class_test.run(rows)
-        return of_classes[""] if is_one else table_of_classes(of_classes, "model")
+        return _calibration_of_classes(y_true, y_prob, data, (n_resamples, rng), test_of)
     models, groupings = models_of(y_prob, data), groupings_of(by, data)
     first = y_prob if models is None else next(iter(models.values()))  # all have the same draws
     rng = seeded(rng, lambda: seed_of(open_rows(Rows(None, y_true, first), data, names)))
@@ -448,3 +440,23 @@ def calibration_test(
     unused = [models is None, groupings is None, by is None]
     table = table_of(results, "model", "by", last)
     return table.droplevel([level for level, drop in enumerate(unused) if drop])
+
+
+def _calibration_of_classes(
+    y_true: Any,
+    y_prob: Any,
+    data: Any,
+    draws: tuple[int, RNGLike],
+    test_of: Callable[..., ClassTest],
+) -> ClassTestResult | pd.DataFrame:
+    """Test the probabilities of more than two classes, of one model or of several."""
+    names, (n_resamples, rng) = Rows(None, "y_true", "y_prob"), draws
+    models = y_prob if isinstance(y_prob, Mapping) else {"": y_prob}
+    every = {name: open_rows(Rows(None, y_true, P), data, names) for name, P in models.items()}
+    rng = seeded(rng, lambda: seed_of(next(iter(every.values()))))
+    test = test_of(draws=Draws(n_resamples, fresh_entropy(rng)), seed=integer_seed(rng))
+    results = {}
+    for name, rows in every.items():
+        with of_model(name):
+            results[name] = test.run(rows)
+    return table_of_classes(results, "model") if isinstance(y_prob, Mapping) else results[""]
