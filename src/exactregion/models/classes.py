@@ -24,6 +24,10 @@ from exactregion.models.linear import Logistic
 
 __all__ = ["ClassModel", "Multinomial", "ProportionalOdds"]
 
+NEGLIGIBLE = 2.0**-200
+"""Steps of a score that are smaller count as zero, and widths of a class as no smaller: no outcome
+tells them apart, and squares neither vanish nor overflow."""
+
 
 @dataclass(frozen=True)
 class ClassModel(Model):
@@ -72,6 +76,13 @@ class ClassModel(Model):
     @abstractmethod
     def log_probabilities(self, theta: FloatArray, X: FloatArray) -> FloatArray:
         """Compute log P_θ(Y = c | x), c = 0..C-1, without cancellation: shape (T, n, C)."""
+
+    def limits_on_directions(self, X: FloatArray, codes: IntArray) -> FloatArray | None:
+        """Return rows a (r, d) with a·u ≥ 0 for all directions u that keep outcomes possible.
+
+        Those of outcomes `codes` (n,), however far one goes; None for families that are not linear.
+        """
+        return None
 
     def score_of(self, theta: FloatArray, X: FloatArray, c: int) -> FloatArray:
         """Compute s_c = ∂ log P_θ(Y = c | x) / ∂θ of one class: shape (T, n, d)."""
@@ -238,6 +249,16 @@ class Multinomial(ClassModel):
         steps = contrasts[None, :, :, None] * rows[:, None, None, :]
         return np.asarray(steps.reshape(1, len(rows), number, -1))
 
+    def limits_on_directions(self, X: FloatArray, codes: IntArray) -> FloatArray | None:
+        """Return the design of η_y - η_b, for each other class b."""
+        design, C = Logistic(intercept=self.intercept).linear_design(X), len(self.labels)
+        blocks = np.vstack([np.zeros(C - 1), np.eye(C - 1)])  # the baseline has no parameters
+        others = [(blocks[codes] - blocks[b])[codes != b] for b in range(C)]
+        rows = [design[codes != b] for b in range(C)]
+        pairs = zip(others, rows, strict=True)
+        products = [(block[:, :, None] * row[:, None, :]) for block, row in pairs]
+        return np.concatenate([each.reshape(len(each), -1) for each in products])
+
     def log_probabilities(self, theta: FloatArray, X: FloatArray) -> FloatArray:
         """Compute η_c - log Σ_b exp(η_b)."""
         eta = self._predictors(theta, X)
@@ -322,14 +343,22 @@ class ProportionalOdds(ClassModel):
         steps = np.empty((T, n, number, theta.shape[1]))
         moved = np.diff(shared, axis=2)
         steps[..., 0], steps[..., number:] = moved[..., 0], moved[..., 1:]
-        with np.errstate(divide="ignore", over="ignore"):
-            ratio = np.exp(log_expit(eta[..., 1:]) - log_expit(eta[..., :-1]))
-            own = ratio / -np.expm1(-theta[:, None, 1:number])
+        ratio = np.exp(log_expit(eta[..., 1:]) - log_expit(eta[..., :-1]))
+        own = ratio / np.maximum(-np.expm1(-theta[:, None, 1:number]), NEGLIGIBLE)
         for index in range(1, number):
             scores = np.where(np.arange(number + 1) > index, -common, 0.0)
             scores[..., index] = own[..., index - 1]
             steps[..., index] = np.diff(scores, axis=-1)
-        return steps
+        return np.where(np.abs(steps) < NEGLIGIBLE, 0.0, steps)
+
+    def limits_on_directions(self, X: FloatArray, codes: IntArray) -> FloatArray | None:
+        """Return the design of x·β - c_y, of c_{y+1} - x·β, and of the widths."""
+        number, d = len(self.labels) - 1, len(self.labels) - 1 + X.shape[1]
+        above = np.zeros((number + 2, number))  # c_k as a sum of the first parameters
+        above[1:-1] = np.tri(number)
+        lower = np.hstack([-above[codes], X])[codes > 0]
+        upper = np.hstack([above[codes + 1], -X])[codes < number]
+        return np.vstack([lower, upper, np.eye(d)[1:number]])
 
     def log_probabilities(self, theta: FloatArray, X: FloatArray) -> FloatArray:
         """Compute log(q_c - q_{c+1}) as log q_c + log(1 - q_{c+1}) + log(1 - exp(-width))."""
