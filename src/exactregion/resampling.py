@@ -199,6 +199,11 @@ class Resampling:
         ]
         return np.concatenate(parts, axis=1)
 
+    @cached_property
+    def has_zero(self) -> bool:
+        """Whether a uniform of outcomes with several rows is 0, below every probability."""
+        return bool((self._of_outcomes == 0).any())
+
     @property
     def _keeps_uniforms(self) -> bool:
         # rows that share uniforms cannot draw them one after the other

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from exactregion._typing import FloatArray
+from exactregion._typing import BoolArray, FloatArray
 
 __all__ = [
+    "can_be_drawn",
     "class_probabilities",
     "covariance_of",
     "features_of_classes",
@@ -33,6 +34,14 @@ def class_probabilities(P: FloatArray, levels: int) -> FloatArray:
     q = P.reshape(len(P), -1, levels)
     ones, zeros = np.ones((*q.shape[:2], 1)), np.zeros((*q.shape[:2], 1))
     return np.asarray(-np.diff(np.concatenate([ones, q, zeros], axis=-1), axis=-1))
+
+
+def can_be_drawn(P: FloatArray, levels: int) -> BoolArray:
+    """Return which classes a uniform above 0 can give, a multiple of 2⁻⁵³: shape (T, n, L + 1)."""
+    q = P.reshape(len(P), -1, levels)
+    ones, zeros = np.ones((*q.shape[:2], 1)), np.zeros((*q.shape[:2], 1))
+    first = np.maximum(np.ceil(np.concatenate([ones, q, zeros], axis=-1) * 2.0**53), 1.0)
+    return np.asarray(first[..., 1:] < first[..., :-1])
 
 
 def log_class_probabilities(P: FloatArray, levels: int) -> FloatArray:

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from exactregion.plotting import CornerDisplay, CurveDisplay, PValueDisplay, RankDisplay
+    from exactregion.plotting.classes import ClassBandDisplay
 
 __all__ = ["ConfidenceRegion", "model_of"]
 
@@ -749,22 +750,26 @@ class ConfidenceRegion:
 
     def plot(
         self, kind: str | None = None, **kwargs: Any
-    ) -> PValueDisplay | RankDisplay | CornerDisplay | CurveDisplay:
+    ) -> PValueDisplay | RankDisplay | CornerDisplay | CurveDisplay | ClassBandDisplay:
         """Draw the region: needs matplotlib, ``pip install exactregion[plot]``.
 
         Parameters
         ----------
         kind : {"pvalue", "rank", "corner", "curve"}, optional
             The p-value function of one parameter; ranks over the plane of two; projections on all
-            pairs of two or more; or the curve along one input, with its band, data and threshold.
-            By default what fits the number of parameters.
+            pairs of two or more; or the curve along one input, with its band, data and threshold,
+            one curve per class where there are several. By default what fits the number of
+            parameters, and for several classes the curves.
         **kwargs
             For `from_region` of the Display: ``ax``, ``truth`` of parameters, ``input`` and ``at``
             of a curve, and others.
         """
         from exactregion.plotting import display_region
+        from exactregion.plotting.classes import ClassBandDisplay
 
         with self._progress("picture"):
+            if isinstance(self.model_, ClassModel) and kind in (None, "curve"):
+                return ClassBandDisplay.from_region(self, **kwargs)
             return display_region(self, kind, **kwargs)
 
     def report(self, path: str | Path, *, title: str | None = None, **more: Any) -> Path:
