@@ -18,7 +18,7 @@ from exactregion.cli.options import Columns, Outcome, Reading
 from exactregion.cli.output import note, rows_text
 from exactregion.data.design import Design
 from exactregion.data.formula import columns_of_terms, parse_formula
-from exactregion.data.reading import percent_hint, read_outcomes
+from exactregion.data.reading import outcome_values, percent_hint, read_outcomes
 from exactregion.data.table import Column, Table, check_file, read_table
 from exactregion.errors import ArgumentError, InvalidValueError, optional_module
 
@@ -38,7 +38,8 @@ class Data:
     `unused` are columns that cannot be inputs, where all others are, and `predictions` those that
     look like the predictions of other models; `numbers`, `groups` and `segments` are columns that
     options name. `y` has labels, or successes and failures; `positive` is None for 0/1, -1/+1 and
-    counts; `event` says what a success is, such as "type = Yes".
+    counts; `event` says what a success is, such as "type = Yes". `classes` has the number of rows
+    of each class, where the outcome has any number of them.
     """
 
     table: Table
@@ -55,13 +56,16 @@ class Data:
     event: str
     successes: int
     trials: int
+    classes: dict[str, int] | None = None
 
     @property
     def head(self) -> dict[str, Any]:
         """Describe rows and outcomes for programs."""
+        rows = {"n": len(self.frame), "dropped": len(self.table) - len(self.frame)}
+        if self.classes is not None:
+            return {**rows, "outcome": self.event, "classes": self.classes}
         return {
-            "n": len(self.frame),
-            "dropped": len(self.table) - len(self.frame),
+            **rows,
             **{name: getattr(self, name) for name in ("successes", "trials", "event")},
         }
 
@@ -88,11 +92,13 @@ def facts_of(
 
     `predictions` were left out because they look like those of other models.
     """
-    event = f"{content['event']} in " if "event" in content else ""
-    facts = {
-        "rows": rows_text(content) + (f" in {files:,} files" if files > 1 else ""),
-        "outcome": f"{event}{content['successes']:,} of {content['trials']:,}",
-    }
+    facts = {"rows": rows_text(content) + (f" in {files:,} files" if files > 1 else "")}
+    if "classes" in content:
+        numbers = ", ".join(f"{name} {number:,}" for name, number in content["classes"].items())
+        facts["outcome"] = f"{content['outcome']}: {numbers}" if "outcome" in content else numbers
+    else:
+        event = f"{content['event']} in " if "event" in content else ""
+        facts["outcome"] = f"{event}{content['successes']:,} of {content['trials']:,}"
     if content.get("formula") is not None:
         facts["formula"] = content["formula"]
     elif content.get("inputs"):
@@ -115,13 +121,14 @@ def read_data(
     groups: Sequence[str] = (),
     segments: Sequence[str] = (),
     all_inputs: bool = False,
+    classes: bool = False,
     quiet: bool,
 ) -> Data:
     """Read the file, and take the columns that the options name.
 
     `numbers` are further columns that must hold numbers, `groups` columns of any kind, `segments`
     columns that may have missing values. With `all_inputs`, all other columns are inputs where none
-    are named.
+    are named. With `classes` the outcome has any number of them.
     """
     formula, named_inputs = getattr(columns, "formula", None), getattr(columns, "inputs", None)
     if formula is None:
@@ -164,7 +171,7 @@ def read_data(
     if sides is not None:
         with _rows_of(table, frame):
             design = Design.from_formula(str(formula), frame, sides)
-    outcomes = _read_outcomes(table, frame, columns, design)
+    outcomes = (_read_classes if classes else _read_outcomes)(table, frame, columns, design)
     found = (inputs, unused, predictions, numbers, groups, named, design)
     return Data(table, frame, *found, *outcomes)
 
@@ -342,6 +349,20 @@ def _read_outcomes(
             hint = f" If it counts successes, {cure}"
         raise InvalidValueError(f"Column {name!r} {error.requirement}{hint}") from error
     return y, positive, event, int(found.successes.sum()), int(found.trials.sum())
+
+
+def _read_classes(
+    table: Table, frame: pd.DataFrame, columns: Outcome, design: Design | None
+) -> tuple[Any, object, str, int, int, dict[str, int]]:
+    """Read outcomes of several classes: the last fields of Data."""
+    for option, given in (("--positive", columns.positive), ("--trials", columns.trials)):
+        if given is not None:
+            raise InvalidValueError(f"{option} goes with models of two classes only.")
+    y: Any = frame[columns.outcome] if design is None else design.outcomes
+    name = str(columns.outcome) if design is None else design.outcome.strip("`")
+    labels, numbers = np.unique(outcome_values(y, name), return_counts=True)
+    found = dict(zip(map(str, labels.tolist()), numbers.tolist(), strict=True))
+    return y, None, name, 0, len(frame), found
 
 
 def _read_counts(table: Table, frame: pd.DataFrame, outcome: Outcome) -> npt.NDArray[Any]:

@@ -253,11 +253,10 @@ class Multinomial(ClassModel):
         """Return the design of η_y - η_b, for each other class b."""
         design, C = Logistic(intercept=self.intercept).linear_design(X), len(self.labels)
         blocks = np.vstack([np.zeros(C - 1), np.eye(C - 1)])  # the baseline has no parameters
-        others = [(blocks[codes] - blocks[b])[codes != b] for b in range(C)]
-        rows = [design[codes != b] for b in range(C)]
-        pairs = zip(others, rows, strict=True)
-        products = [(block[:, :, None] * row[:, None, :]) for block, row in pairs]
-        return np.concatenate([each.reshape(len(each), -1) for each in products])
+        differences = blocks[codes][:, None, :] - blocks  # (n, C, C - 1)
+        rows = differences[..., None] * design[:, None, None, :]
+        others = np.arange(C) != codes[:, None]
+        return rows[others].reshape(-1, (C - 1) * design.shape[1])
 
     def log_probabilities(self, theta: FloatArray, X: FloatArray) -> FloatArray:
         """Compute η_c - log Σ_b exp(η_b)."""
@@ -332,7 +331,8 @@ class ProportionalOdds(ClassModel):
         """Compute differences of s_c.
 
         With q_k = P(Y ≥ k), where x·β - c_k moves for both ends of class c by δ, s_c is
-        (1 - q_c - q_{c+1}) δ; where its upper cut point alone moves up, q_{c+1} (1 - q_{c+1}) / p_c.
+        (1 - q_c - q_{c+1}) δ; where its upper cut point alone moves up, it is
+        q_{c+1} (1 - q_{c+1}) / p_c.
         """
         eta = self._predictors(theta, X)
         T, n, number = eta.shape

@@ -177,11 +177,12 @@ class ConfidenceRegion:
         formula : str
             Left of ~ the outcomes: one column of labels (0/1, -1/+1, booleans, or two classes with
             `pos_label`; of any classes for "multinomial" and "proportional-odds"), two columns
-            ``successes + failures``, or an expression such as ``I(score > 3)``. Right of it any terms of formulaic: columns, text and categories (coded by
-            level, the first one left out), ``C(dose)``, ``np.log2(dose)``, ``a:b``, ``a*b``,
-            ``bs(x, df=4)``, ``scale(x)``, `` `odd name` ``, ``.`` for all other columns;
-            ``- 1`` leaves the intercept out. A formula is code: it may call transforms of
-            formulaic and functions that work entry by entry, and nothing else.
+            ``successes + failures``, or an expression such as ``I(score > 3)``. Right of it any
+            terms of formulaic: columns, text and categories (coded by level, the first one left
+            out), ``C(dose)``, ``np.log2(dose)``, ``a:b``, ``a*b``, ``bs(x, df=4)``, ``scale(x)``,
+            `` `odd name` ``, ``.`` for all other columns; ``- 1`` leaves the intercept out. A
+            formula is code: it may call transforms of formulaic and functions that work entry by
+            entry, and nothing else.
         data : pandas or polars frame
             Missing values in columns that the formula uses are an error; rows are never dropped.
         model : Model or {"logistic", "probit", "cloglog", "multinomial", "proportional-odds"}

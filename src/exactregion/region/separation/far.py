@@ -17,8 +17,8 @@ follows that a·θ has no upper end over the region if and only if a·u > 0 for 
 far member.
 
 C and its faces are computed in exact arithmetic (`separation.cones`, `separation.signed_rows`).
-With several classes there is a row for each class that an outcome is not, with the same conclusions:
-along u these classes become impossible where it is positive. There far members are only searched.
+With several classes there is a row for each class that an outcome is not, and the same conclusions:
+along u that class becomes impossible where the row is positive. Far members are only searched then.
 """
 
 from __future__ import annotations
