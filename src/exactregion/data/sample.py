@@ -174,7 +174,7 @@ class Sample:
     inputs: Inputs
     successes: IntArray  # (n,), in canonical order; 0 or 1 for labels
     is_counts: bool  # whether the outcomes were given as (successes, failures)
-    classes: tuple[object, ...] | None  # negative, positive as the user wrote them, if known
+    classes: tuple[Any, ...] | None  # negative, positive as the user wrote them, if known
 
     def __len__(self) -> int:
         return len(self.successes)

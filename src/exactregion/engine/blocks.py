@@ -142,7 +142,8 @@ def _certain_failures(candidates: Candidates) -> FloatArray:
     """Count the impossible outcomes of data sets without any success: shape (T, rows)."""
     P, inputs = candidates.probabilities, candidates.inputs
     if inputs.levels > 1:
-        return (class_probabilities(P, inputs.levels)[..., 0] < IMPOSSIBLE) * 1.0
+        impossible = class_probabilities(P, inputs.levels)[..., 0] < IMPOSSIBLE
+        return impossible.astype(np.float64)
     return np.asarray(inputs.trials * (P == 1))
 
 

@@ -188,7 +188,7 @@ class SharedFeatures:
         """Φ_k·Φ_l of the levels of each outcome: shape (1, n, L, L)."""
         if levels not in self._grams:
             values: Any = self.values
-            dense = values.toarray() if sparse.issparse(values) else values
+            dense = values.toarray() if sparse.issparse(values) else values  # type: ignore[attr-defined]
             self._grams[levels] = grams_of(dense[None], levels)
         return self._grams[levels]
 

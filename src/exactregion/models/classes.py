@@ -256,7 +256,7 @@ class Multinomial(ClassModel):
         differences = blocks[codes][:, None, :] - blocks  # (n, C, C - 1)
         rows = differences[..., None] * design[:, None, None, :]
         others = np.arange(C) != codes[:, None]
-        return rows[others].reshape(-1, (C - 1) * design.shape[1])
+        return np.asarray(rows[others].reshape(-1, (C - 1) * design.shape[1]))
 
     def log_probabilities(self, theta: FloatArray, X: FloatArray) -> FloatArray:
         """Compute η_c - log Σ_b exp(η_b)."""

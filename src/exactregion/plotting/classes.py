@@ -168,7 +168,12 @@ class ClassBandDisplay(canvas.Display):
             if self.data_x is not None and self.codes is not None:
                 own = self.data_x[self.codes == c]
                 height = -RUG * (c + 1.0)
-                marks = {"linestyle": "none", "marker": "|", "markersize": 6, "alpha": 0.6}
+                marks: dict[str, Any] = {
+                    "linestyle": "none",
+                    "marker": "|",
+                    "markersize": 6,
+                    "alpha": 0.6,
+                }
                 ax.plot(own, np.full(len(own), height), color=color, **marks)
         ax.set_xlabel(self.name)
         ax.set_ylabel("probability of each class")

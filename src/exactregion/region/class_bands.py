@@ -152,7 +152,7 @@ def _bounds(fitted: FittedRegion, inputs: FloatArray, *, joint: bool) -> Bounds:
                 logsumexp(np.delete(logs, c, axis=-1), axis=-1) for c in range(logs.shape[-1])
             ]
             values = logs - np.stack(others, axis=-1)
-        return np.clip(values, -LOGIT_END, LOGIT_END).reshape(len(theta), -1)
+        return np.asarray(np.clip(values, -LOGIT_END, LOGIT_END).reshape(len(theta), -1))
 
     def of_one(row: int, c: int) -> Bounds:
         def value(theta: FloatArray) -> FloatArray:

@@ -36,9 +36,9 @@ from exactregion.models import (
     as_model,
 )
 from exactregion.ranking import AcceptedRanks, pvalue_of
-from exactregion.region.bands import Band, Risk, band_at, decisions_at, risk_at
+from exactregion.region.bands import Risk, band_at, decisions_at, risk_at
 from exactregion.region.bounds import paving_of
-from exactregion.region.class_bands import ClassBand, class_band_at, class_predictions_at
+from exactregion.region.class_bands import class_band_at, class_predictions_at
 from exactregion.region.fitted import Evaluation, FittedRegion
 from exactregion.region.grid import Grid, grid_of
 from exactregion.region.hypotheses.goodness import GoodnessOfFit, goodness_of_fit
@@ -575,7 +575,7 @@ class ConfidenceRegion:
         with self._progress("width"):
             return width_at(self.fitted_, input, inner, at=at, joint=joint, certify=certify)
 
-    def band(self, X: Any, *, joint: bool = True, certify: bool | None = None) -> Band | ClassBand:
+    def band(self, X: Any, *, joint: bool = True, certify: bool | None = None) -> Any:
         """Return bounds of P(Y=1|x) at new inputs, or of P(Y=c|x) for each class of a family.
 
         Parameters
@@ -588,6 +588,11 @@ class ConfidenceRegion:
         certify : bool, optional
             As for `intervals`. Focused bands are proven with True only, one input after the other;
             those of several classes are searched.
+
+        Returns
+        -------
+        Band or ClassBand
+            The second for `Multinomial` and `ProportionalOdds`.
         """
         with self._progress("band"):
             if isinstance(self.model_, ClassModel):

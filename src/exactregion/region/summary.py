@@ -180,7 +180,7 @@ def summarise(fitted: FittedRegion, *, certify: bool | None = None) -> Summary:
     )
     if isinstance(fitted.model, Logistic | ClassModel):
         with np.errstate(over="ignore"):
-            odds = np.exp(table[["estimate", "lower", "upper"]])
+            odds: pd.DataFrame = table[["estimate", "lower", "upper"]].apply(np.exp)
         if isinstance(fitted.model, ProportionalOdds):
             odds.iloc[: len(fitted.model.labels) - 1] = np.nan  # cut points are no slopes
         table[["odds_ratio", "odds_lower", "odds_upper"]] = odds
