@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from exactregion.estimator import RegionClassifier
     from exactregion.region import (
         Band,
+        ClassBand,
         ConfidenceRegion,
         Evaluation,
         HypothesisTest,
@@ -39,6 +40,7 @@ __all__ = [
     "CalibrationBelt",
     "CalibrationBelts",
     "CalibrationSize",
+    "ClassBand",
     "ClassTestResult",
     "ConfidenceRegion",
     "Evaluation",
@@ -75,8 +77,8 @@ _PUBLIC = {
     "errors": ("ExactRegionError",),
     "estimator": ("RegionClassifier",),
     "region": (
-        *("Band", "ConfidenceRegion", "Evaluation", "HypothesisTest", "Interval", "Risk"),
-        *("Summary", "Threshold", "compare_nested"),
+        *("Band", "ClassBand", "ConfidenceRegion", "Evaluation", "HypothesisTest", "Interval"),
+        *("Risk", "Summary", "Threshold", "compare_nested"),
     ),
     "save": ("load",),
     "testing": (

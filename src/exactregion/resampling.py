@@ -3,7 +3,8 @@
 The uniforms U (one row per alternative, one column per data row) and the seat are drawn once and
 shared by all θ. A row with t trials has t thresholds P_θ(K ≥ 1) ≥ … ≥ P_θ(K ≥ t), and its
 alternative number of successes is the number of thresholds above the row's uniform: the
-binomial quantile. A label is the case t = 1: positive where U < P_θ(+1 | x).
+binomial quantile. A label is the case t = 1: positive where U < P_θ(+1 | x). An outcome of several
+classes is a row for each threshold P_θ(Y ≥ k | x), and these rows share one uniform.
 """
 
 from __future__ import annotations
@@ -179,14 +180,37 @@ class Resampling:
         block = rows.start // BLOCK_ROWS
         if block in self._cache:
             return self._cache[block]
-        U = self.draws.of_block(block).random((self.n_resamples, rows.stop - rows.start))
+        if self.sample.inputs.levels > 1:
+            U = self._of_outcomes[:, np.arange(rows.start, rows.stop) // self.sample.inputs.levels]
+        else:
+            U = self.draws.of_block(block).random((self.n_resamples, rows.stop - rows.start))
         if self._keeps_uniforms:
             self._cache[block] = U
         return U
 
+    @cached_property
+    def _of_outcomes(self) -> FloatArray:
+        """Uniforms of outcomes that have several rows each, drawn as those of labels are."""
+        parts = [
+            self.draws.of_block(rows.start // BLOCK_ROWS).random(
+                (self.n_resamples, rows.stop - rows.start)
+            )
+            for rows in blocks(len(self.sample.inputs.original))
+        ]
+        return np.concatenate(parts, axis=1)
+
+    @cached_property
+    def has_zero(self) -> bool:
+        """Whether a uniform of outcomes with several rows is 0, below every probability."""
+        return bool((self._of_outcomes == 0).any())
+
     @property
     def _keeps_uniforms(self) -> bool:
-        return 8 * self.n_resamples * len(self.sample) <= self.cache_bytes
+        # rows that share uniforms cannot draw them one after the other
+        return (
+            self.sample.inputs.levels > 1
+            or 8 * self.n_resamples * len(self.sample) <= self.cache_bytes
+        )
 
     def successes(self, probabilities: FloatArray, rows: slice) -> FloatArray:
         """Successes of the m data sets in one of the `blocks` of rows, for each candidate.

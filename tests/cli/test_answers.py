@@ -37,6 +37,43 @@ def sites():
     return frame
 
 
+# --- several classes ------------------------------------------------------------------------------
+
+
+def test_fit_of_ordered_classes(run, save, tmp_path):
+    rng = np.random.default_rng(2)
+    dose = rng.normal(size=20).round(3)
+    latent = dose + rng.logistic(size=20)
+    grade = np.array(["low", "mid", "high"])[(latent > -1).astype(int) + (latent > 1)]
+    path = save(pd.DataFrame({"dose": dose, "grade": grade}).to_csv(index=False))
+    ask = ("fit", path, "--formula", "grade ~ dose", "--model", "proportional-odds")
+    ask += ("--resamples", "19", "--seed", "0")
+    saved = tmp_path / "grades.npz"
+    levels = ("--levels", "low,mid,high")
+    found = parsed(run(*ask, *levels, "--json", "--at", "dose=0"))
+    region = er.ConfidenceRegion("proportional-odds", n_resamples=19, rng=0)
+    region = region.fit(dose, grade, levels=["low", "mid", "high"])
+    assert list(found["estimate"].values()) == region.estimate_.tolist()
+    assert list(found["estimate"]) == ["low|mid", "width of mid", "dose"]
+    assert found["classes"] == {name: int((grade == name).sum()) for name in sorted(set(grade))}
+    assert [one["class"] for one in found["band"]] == ["low", "mid", "high"]
+    assert all(one["lower"] < one["estimate"] < one["upper"] for one in found["band"])
+    text = run(*ask, *levels, "--save", saved).out
+    assert "Which proportional-odds curves fit?" in text
+    assert parsed(run("show", saved, "--json"))["estimate"] == found["estimate"]
+    for more, message in (
+        ((), "--levels must say the order of the classes"),
+        ((*levels, "--ed", "50"), "--ed goes with models of two classes only"),
+        ((*levels, "--report", tmp_path / "page.html"), "--report goes with models of two"),
+        ((*levels, "--positive", "low"), "--positive goes with models of two classes"),
+    ):
+        done = run(*ask, *more)
+        assert done.code == 2
+        assert message in " ".join(done.err.split())
+    labels = ("fit", path, "--outcome", "grade", "--inputs", "dose", *levels)
+    assert "--levels goes with --model multinomial or" in run(*labels).err
+
+
 # --- test ---------------------------------------------------------------------------------------
 
 

@@ -35,6 +35,7 @@ OPTIONS = {
     "input": "--ed",
     "n_jobs": "--jobs",
     "n_resamples": "--resamples",
+    "levels": "--levels",
     "pos_label": "--positive",
     "probability": "--ed",
     "rng": "--seed",

@@ -145,7 +145,7 @@ def calibrate(
         found = _test_pieces(files, cluster, predictions, search, output)
     else:
         data = _read(file, predictions, output, reading)
-        if data.several:
+        if data.classes is not None:
             _check_classes(predictions, guards, grid, belts=False)
             wanted = degree if belts_of_classes else None
             calibrate_classes(data, predictions.classes, search, results, file=file, degree=wanted)

@@ -19,7 +19,7 @@ from exactregion.cli.output import note, rows_text
 from exactregion.data.classes import are_classes
 from exactregion.data.design import Design
 from exactregion.data.formula import columns_of_terms, parse_formula
-from exactregion.data.reading import percent_hint, read_outcomes
+from exactregion.data.reading import outcome_values, percent_hint, read_outcomes
 from exactregion.data.table import Column, Table, check_file, read_table
 from exactregion.errors import ArgumentError, InvalidValueError, optional_module
 
@@ -39,7 +39,8 @@ class Data:
     `unused` are columns that cannot be inputs, where all others are, and `predictions` those that
     look like the predictions of other models; `numbers`, `groups` and `segments` are columns that
     options name. `y` has labels, or successes and failures; `positive` is None for 0/1, -1/+1 and
-    counts; `event` says what a success is, such as "type = Yes".
+    counts; `event` says what a success is, such as "type = Yes". `classes` has the number of rows
+    of each class, where the outcome has any number of them.
     """
 
     table: Table
@@ -56,14 +57,14 @@ class Data:
     event: str
     successes: int
     trials: int
-    several: bool = False  # more than two classes, whose probabilities `numbers` name
+    classes: dict[str, int] | None = None  # rows of each, where there are several
 
     @property
     def head(self) -> dict[str, Any]:
         """Describe rows and outcomes for programs."""
         rows = {"n": len(self.frame), "dropped": len(self.table) - len(self.frame)}
-        if self.several:
-            return {**rows, "outcome": self.event}
+        if self.classes is not None:
+            return {**rows, "outcome": self.event, "classes": self.classes}
         return {
             **rows,
             **{name: getattr(self, name) for name in ("successes", "trials", "event")},
@@ -92,12 +93,13 @@ def facts_of(
 
     `predictions` were left out because they look like those of other models.
     """
-    event = f"{content['event']} in " if "event" in content else ""
     facts = {"rows": rows_text(content) + (f" in {files:,} files" if files > 1 else "")}
-    if "successes" in content:
-        facts["outcome"] = f"{event}{content['successes']:,} of {content['trials']:,}"
+    if "classes" in content:
+        numbers = ", ".join(f"{name} {number:,}" for name, number in content["classes"].items())
+        facts["outcome"] = f"{content['outcome']}: {numbers}" if "outcome" in content else numbers
     else:
-        facts["outcome"] = content["outcome"]
+        event = f"{content['event']} in " if "event" in content else ""
+        facts["outcome"] = f"{event}{content['successes']:,} of {content['trials']:,}"
     if content.get("formula") is not None:
         facts["formula"] = content["formula"]
     elif content.get("inputs"):
@@ -127,8 +129,8 @@ def read_data(
 
     `numbers` are further columns that must hold numbers, `groups` columns of any kind, `segments`
     columns that may have missing values. With `all_inputs`, all other columns are inputs where none
-    are named. With `classes`, `numbers` are the probabilities of classes, one column each, and may
-    be named by what their names begin with; None leaves it to what they hold.
+    are named. With `classes` the outcome has any number of them, and `numbers` are probabilities,
+    one column per class, named by what their names begin with perhaps; None leaves it to them.
     """
     formula, named_inputs = getattr(columns, "formula", None), getattr(columns, "inputs", None)
     if formula is None:
@@ -173,24 +175,11 @@ def read_data(
     if sides is not None:
         with _rows_of(table, frame):
             design = Design.from_formula(str(formula), frame, sides)
+    if classes is None:
+        is_one = len(numbers) < 2 or columns.trials is not None
+        classes = not is_one and are_classes(frame[numbers], frame[columns.outcome], None, None)
+    outcomes = (_read_classes if classes else _read_outcomes)(table, frame, columns, design)
     found = (inputs, unused, predictions, numbers, groups, named, design)
-    if classes is None and len(numbers) > 1 and columns.trials is None:
-        classes = are_classes(frame[numbers], frame[columns.outcome], None, None)
-    if classes:
-        return _of_classes(table, frame, columns, found)
-    outcomes = _read_outcomes(table, frame, columns, design)
-    return Data(table, frame, *found, *outcomes)
-
-
-def _of_classes(
-    table: Table, frame: pd.DataFrame, columns: Outcome, found: tuple[Any, ...]
-) -> Data:
-    """Return data whose outcome is one of several classes."""
-    for name in ("trials", "positive"):
-        if getattr(columns, name) is not None:
-            raise InvalidValueError(f"--{name} must be left out where there are several classes.")
-    outcome = str(columns.outcome)
-    outcomes: tuple[Any, ...] = (frame[outcome], None, outcome, 0, len(frame), True)
     return Data(table, frame, *found, *outcomes)
 
 
@@ -388,6 +377,20 @@ def _read_outcomes(
             hint = f" If it counts successes, {cure}"
         raise InvalidValueError(f"Column {name!r} {error.requirement}{hint}") from error
     return y, positive, event, int(found.successes.sum()), int(found.trials.sum())
+
+
+def _read_classes(
+    table: Table, frame: pd.DataFrame, columns: Outcome, design: Design | None
+) -> tuple[Any, object, str, int, int, dict[str, int]]:
+    """Read outcomes of several classes: the last fields of Data."""
+    for option, given in (("--positive", columns.positive), ("--trials", columns.trials)):
+        if given is not None:
+            raise InvalidValueError(f"{option} goes with models of two classes only.")
+    y: Any = frame[columns.outcome] if design is None else design.outcomes
+    name = str(columns.outcome) if design is None else design.outcome.strip("`")
+    labels, numbers = np.unique(outcome_values(y, name), return_counts=True)
+    found = dict(zip(map(str, labels.tolist()), numbers.tolist(), strict=True))
+    return y, None, name, 0, len(frame), found
 
 
 def _read_counts(table: Table, frame: pd.DataFrame, outcome: Outcome) -> npt.NDArray[Any]:

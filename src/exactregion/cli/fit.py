@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 import exactregion as er
 from exactregion.cli import options as opt
-from exactregion.cli.data import Data, facts_of, read_data
+from exactregion.cli.data import Data, facts_of, read_data, read_value
 from exactregion.cli.output import (
     Page,
     Results,
@@ -22,7 +24,7 @@ from exactregion.data.sources import check_n_jobs
 from exactregion.data.table import check_file
 from exactregion.engine.progress import showing
 from exactregion.errors import InvalidValueError
-from exactregion.models import MODELS
+from exactregion.models import MODELS, ClassModel
 from exactregion.plotting.wording import (
     answer_of_region,
     estimate_and_interval,
@@ -41,6 +43,12 @@ if TYPE_CHECKING:
 
 PICTURES = ("curve", "region")
 
+CLASS_GUARANTEE = (
+    "If the family holds the truth and rows are independent, the region contains the true "
+    "parameters with probability {level}, at every number of rows."
+)
+"""What is certain of a region of several classes."""
+
 CENTRAL = 0.9
 """Share of the rise over which the width of a psychometric curve is measured."""
 
@@ -54,7 +62,9 @@ FIT_EXAMPLES = """
 Examples:
   exactregion fit oring.csv --formula "y ~ temp" --ed 50,90 --at temp=31
   exactregion fit beetle.csv --outcome killed --trials n --inputs logdose \\
-      --model cloglog"""
+      --model cloglog
+  exactregion fit wine.csv --formula "bitter ~ temp" --model proportional-odds \\
+      --levels low,mid,high"""
 
 SHOW_EXAMPLES = """
 Example:
@@ -114,6 +124,9 @@ def fit(
     family: opt.Family,
     search: opt.Search,
     wanted: Wanted,
+    levels: str | None = opt.option(
+        opt.FAMILY, "A,B,C", "Of multinomial and proportional-odds: all classes, in order."
+    ),
     save: Path | None = opt.option(
         opt.RESULTS, "FILE", "Save the region for exactregion show, or for Python: .npz."
     ),
@@ -126,12 +139,21 @@ def fit(
     region may be empty, which rejects the whole family.
     """
     level = opt.read_level(search.confidence)
-    family.to_model()
+    model = family.to_model()
+    several = isinstance(model, ClassModel)
+    if levels is not None and not several:
+        raise InvalidValueError("--levels goes with --model multinomial or proportional-odds only.")
+    if several:
+        _check_classes(wanted, output)
     results = Results(output, output.alpha(search.resamples), save)
-    data = read_data(file, columns, reading, quiet=output.quiet)
+    data = read_data(file, columns, reading, classes=several, quiet=output.quiet)
     if not data.inputs:
         raise InvalidValueError("--inputs must name the inputs, or --formula all columns.")
-    region = fit_region(data, columns, family, search, confidence_level=level, n_jobs=search.jobs)
+    if levels is not None and isinstance(model, ClassModel):
+        values = [read_value(text.strip(), data.y) for text in levels.split(",")]
+        model = model.with_levels(values)
+    settings = {"confidence_level": level, "n_jobs": search.jobs, "model": model}
+    region = fit_region(data, columns, family, search, **settings)
     head = {"command": "fit", "file": file, **data.to_dict()}
     _describe(region, wanted, head, results)
 
@@ -154,24 +176,40 @@ def show(
     region.n_jobs = jobs
     results = Results(output, output.alpha(region.n_resamples))
     sample = region.fitted_.sample
+    outcomes: dict[str, Any] = {
+        "successes": int(sample.successes.sum()),
+        "trials": sample.inputs.total,
+    }
+    if isinstance(region.model_, ClassModel):
+        _check_classes(wanted, output)
+        numbers = np.bincount(sample.codes, minlength=len(region.model_.labels)).tolist()
+        outcomes = {"classes": dict(zip(map(str, region.model_.labels), numbers, strict=True))}
     head = {
         "command": "show",
         "file": str(file),
-        "n": len(sample),
-        "successes": int(sample.successes.sum()),
-        "trials": sample.inputs.total,
+        "n": len(sample.inputs.original),
+        **outcomes,
         "inputs": list(input_frame(region.fitted_).columns),
         "formula": None if region.design_ is None else region.design_.formula,
     }
     _describe(region, wanted, head, results)
 
 
+def _check_classes(wanted: Wanted, output: opt.Output) -> None:
+    """Raise an error for options that several classes have no answer to."""
+    if wanted.ed:
+        raise InvalidValueError("--ed goes with models of two classes only: use --at.")
+    if output.report is not None:
+        raise InvalidValueError("--report goes with models of two classes only: use --plot.")
+
+
 def fit_region(
     data: Data, columns: opt.Columns, family: opt.Family, draws: opt.Draws, **settings: Any
 ) -> er.ConfidenceRegion:
     """Fit a region to data, by a design if there is a formula or if inputs are words."""
-    settings |= {
+    settings = {
         "model": family.to_model(),
+        **settings,
         **draws.settings,
         "pos_label": data.positive,
         "statistic": draws.statistic or "combined",
@@ -256,7 +294,9 @@ class _Description:
         names = ["probability at", "estimate", self.interval, "all at once"]
         rows: list[list[str]] = []
         self.content["band"] = records = []
+        given = [place for place in given for _ in range(len(table) // len(given))]  # per class
         for place, (_, found) in zip(given, table.iterrows(), strict=True):
+            named = {"class": found["class"]} if "class" in found else {}
             each, all_at_once = (
                 (found[f"{kind}lower"], found[f"{kind}upper"]) for kind in ("", "simultaneous_")
             )
@@ -264,10 +304,12 @@ class _Description:
                 "empty" if math.isnan(low) else f"[{low:.3f}, {high:.3f}]"
                 for low, high in (each, all_at_once)
             )
-            rows.append([values_text(place), f"{found['estimate']:.3f}", *limits])
+            where = ": ".join([values_text(place), *map(str, named.values())])
+            rows.append([where, f"{found['estimate']:.3f}", *limits])
             records.append(
                 {
                     "at": {**others, **place},
+                    **named,
                     "estimate": found["estimate"],
                     "lower": all_at_once[0],
                     "upper": all_at_once[1],
@@ -334,7 +376,7 @@ def _describe(
         description.add_thresholds(plans)
         description.add_predictions(*places)
     page.paragraph(how_ends_were_found(description.certified))
-    page.paragraph(answer_of_region(region), guarantee_of_region(region))
+    page.paragraph(answer_of_region(region), _guarantee(region))
     content = {
         **head,
         "model": family,
@@ -349,6 +391,13 @@ def _describe(
     }
     decided = "the largest p-value of a member is"
     results.finish(page, content, region, pvalue, decided, draw=draw, tables=description.tables)
+
+
+def _guarantee(region: er.ConfidenceRegion) -> str:
+    """Say what is certain of a region."""
+    if isinstance(region.model_, ClassModel):
+        return CLASS_GUARANTEE.format(level=percent(region.coverage_))
+    return guarantee_of_region(region)
 
 
 def _plans(region: er.ConfidenceRegion, wanted: Wanted) -> list[ThresholdPlan]:

@@ -94,12 +94,12 @@ def segments(
             quiet=output.quiet,
         )
         names = data.numbers
-        _check_number(names, several=data.several)
-        if not data.several:
+        _check_number(names, several=data.classes is not None)
+        if data.classes is None:
             check_probabilities(data, names[0])
         result = er.segment_test(
             data.y,
-            data.frame[names if data.several else names[0]],
+            data.frame[names if data.classes is not None else names[0]],
             data.frame[data.segments],
             pos_label=data.positive,
             classes=labels_in(predictions.classes, data.y),

@@ -64,7 +64,7 @@ def run_test(
             "the test to look for structure in. Name some with --inputs, or test the calibration "
             "of the probabilities: exactregion calibrate."
         )
-    if data.several:
+    if data.classes is not None:
         X, P = data.frame[data.inputs], data.frame[names]
         statistic = draws.statistic or "multiscale"
         tested: Any = er.model_test(P, X, data.y, statistic=statistic, **draws.settings)

@@ -34,6 +34,7 @@ __all__ = [
     "labels_of",
     "plain_label",
     "read_class_probabilities",
+    "read_classes",
 ]
 
 TOLERANCE = 1e-3
@@ -148,6 +149,55 @@ def labels_of(y: Any, name: str, *, first_row: int | None = None) -> list[Any]:
     """List the different labels of outcomes, which must not be counts."""
     values = _one_column(outcome_values(y, name, first_row=first_row), name)
     return np.unique(values).tolist()  # type: ignore[no-any-return]
+
+
+def read_classes(
+    y: Any, levels: Sequence[Any] | None = None, *, ordered: bool = False, name: str = "y"
+) -> tuple[IntArray, tuple[Any, ...]]:
+    """Return the number of the class of each row (n,), and the classes in order.
+
+    These are `levels`, or the categories that y declares, or else its labels, sorted. Classes that
+    are `ordered` need levels, ordered categories or numbers: the alphabet says nothing about them.
+
+    Examples
+    --------
+    >>> codes, classes = read_classes(["b", "a", "c", "b"])
+    >>> codes.tolist(), classes
+    ([1, 0, 2, 1], ('a', 'b', 'c'))
+    """
+    values = _one_column(outcome_values(y, name), name)
+    found = np.unique(values).tolist()
+    declared = getattr(getattr(y, "dtype", None), "categories", None)
+    if levels is not None:
+        labels = tuple(levels)
+    elif declared is not None and (not ordered or getattr(y.dtype, "ordered", True)):
+        labels = tuple(np.asarray(declared).tolist())
+    elif ordered and values.dtype.kind not in "biuf":
+        raise InvalidValueError(
+            "must say the order of the classes, from the lowest to the highest, where "
+            f"{name} has text. Got none for {_listed(found)} instead: give them to the model, "
+            "ProportionalOdds(levels=[...]), or make y an ordered categorical.",
+            parameter="levels",
+        )
+    else:
+        labels = tuple(found)
+    if len(labels) < 2:
+        raise InvalidValueError(
+            f"must have two classes or more. Got {_listed(found)} alone instead: name all classes "
+            "that can occur by 'levels'.",
+            parameter=name,
+        )
+    number = {label: code for code, label in enumerate(labels)}
+    of_found = np.array([number.get(label, -1) for label in found])
+    codes = of_found[np.searchsorted(found, values)]
+    unknown = np.flatnonzero(codes < 0)
+    if len(unknown):
+        raise InvalidValueError(
+            f"must hold the classes {_listed(labels)}. Got {values[unknown[0]].item()!r} "
+            f"{place_of(unknown[0], len(unknown))}.",
+            parameter=name,
+        )
+    return codes.astype(np.int64), labels
 
 
 def _one_column(values: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:

@@ -104,6 +104,8 @@ class Inputs:
     names: tuple[str, ...]  # a name for each column; empty for objects
     order: IntArray  # (n,): the user's row at each canonical place
     shared: Shared = ()
+    levels: int = 1  # consecutive rows that share a uniform: C - 1 where outcomes have C classes
+    _original: Inputs | None = None
 
     def __post_init__(self) -> None:
         """Protect the arrays, which statistics and models of users are given."""
@@ -112,6 +114,21 @@ class Inputs:
 
     def __len__(self) -> int:
         return len(self.trials)
+
+    @property
+    def original(self) -> Inputs:
+        """The rows as the user gave them: others where each became several, one per level."""
+        return self if self._original is None else self._original
+
+    def per_level(self, levels: int) -> Inputs:
+        """Return rows (x, k) for k = 1..levels in place of each row x; the same for one level."""
+        if levels == 1:
+            return self
+        k = np.arange(1, levels + 1)
+        X = np.column_stack([np.repeat(self.matrix, levels, axis=0), np.tile(k, len(self))])
+        order = (self.order[:, None] * levels + (k - 1)).ravel()
+        trials = np.repeat(self.trials, levels)
+        return Inputs(X, trials, self.names, order, self.shared, levels, self)
 
     @cached_property
     def extent(self) -> Extent:
@@ -162,7 +179,7 @@ class Sample:
     inputs: Inputs
     successes: IntArray  # (n,), in canonical order; 0 or 1 for labels
     is_counts: bool  # whether the outcomes were given as (successes, failures)
-    classes: tuple[object, object] | None  # negative, positive as the user wrote them, if known
+    classes: tuple[Any, ...] | None  # negative, positive as the user wrote them, if known
 
     def __len__(self) -> int:
         return len(self.successes)
@@ -195,6 +212,34 @@ class Sample:
         order = canonical_order(values, outcomes.trials)
         inputs = Inputs(_rows(values, order), outcomes.trials[order], columns, order, shared)
         return cls(inputs, outcomes.successes[order], outcomes.is_counts, outcomes.classes)
+
+    @classmethod
+    def of_classes(
+        cls, X: object, codes: IntArray, classes: tuple[object, ...], *, shared: Shared = ()
+    ) -> Sample:
+        """Check the inputs of outcomes 0..C-1, and make a row of each Y ≥ k, k = 1..C-1.
+
+        Rows are in canonical order as those of `from_data`, those of one outcome together.
+        """
+        values, columns = read_inputs(X)
+        if len(codes) != len(values):
+            raise InvalidValueError(
+                "The 'X' and 'y' parameters must have the same number of rows. "
+                f"Got {len(values)} and {len(codes)} instead."
+            )
+        trials = np.ones(len(codes), dtype=np.int64)
+        order = canonical_order(numeric(values), trials)
+        rows = Inputs(_rows(values, order), trials, columns, order, shared)
+        levels = len(classes) - 1
+        successes = (codes[order][:, None] > np.arange(levels)).ravel().astype(np.int64)
+        return cls(rows.per_level(levels), successes, False, classes)
+
+    @property
+    def codes(self) -> IntArray:
+        """The class 0..C-1 of each of the user's rows."""
+        inputs = self.inputs
+        number = self.successes.reshape(-1, inputs.levels).sum(axis=1)
+        return np.asarray(inputs.original.to_user_order(number))
 
     @property
     def user_outcomes(self) -> tuple[IntArray, IntArray]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from exactregion._typing import FloatArray
 from exactregion.data.sample import BLOCK_ROWS, blocks
+from exactregion.engine.levels import class_probabilities
 from exactregion.engine.terms import PreparedStatistic, StatisticAt
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.features.grid import CandidateFeatures, Features
@@ -105,14 +106,16 @@ def _statistics(
         check_numbers(Z, candidates)
     if contradictions is None:
         return Zs
-    certain = (candidates.inputs.trials * (P == 1)).sum(axis=-1)
+    certain = _certain_failures(candidates).sum(axis=-1)
     contradicted = certain[:, None] + np.concatenate(impossible, axis=1) > 0
     return [np.where(contradicted, np.inf, Z) for Z in Zs]
 
 
 def has_certainties(candidates: Candidates) -> bool:
     """Return whether any candidate holds an outcome impossible."""
-    P = candidates.probabilities
+    P, levels = candidates.probabilities, candidates.inputs.levels
+    if levels > 1:
+        return bool(class_probabilities(P, levels).min() < IMPOSSIBLE)
     return not (P.min() >= IMPOSSIBLE and P.max() < 1)
 
 
@@ -121,13 +124,27 @@ def _contradictions(candidates: Candidates, m: int) -> CandidateFeatures | None:
 
     Summed over successes, +1 where p < 2⁻⁵³ and -1 where p = 1, plus the trials where p = 1. An
     alternative has no such outcome, since it is drawn from the candidate. If the original has
-    one, the candidate cannot be true: Z = ∞ ranks it last, whatever the statistic sees.
+    one, the candidate cannot be true: Z = ∞ ranks it last, whatever the statistic sees. Of several
+    classes each may be impossible, and a level adds what its class has more than the one below.
     """
     if not has_certainties(candidates):
         return None
-    P = candidates.probabilities
-    sign = (P < IMPOSSIBLE) * 1.0 - (P == 1) * 1.0
+    P, levels = candidates.probabilities, candidates.inputs.levels
+    if levels > 1:
+        impossible = class_probabilities(P, levels) < IMPOSSIBLE
+        sign = np.diff(impossible * 1.0, axis=-1).reshape(P.shape)
+    else:
+        sign = (P < IMPOSSIBLE) * 1.0 - (P == 1) * 1.0
     return CandidateFeatures.rounded(sign[:, None, :], candidates.inputs.extent, m)
+
+
+def _certain_failures(candidates: Candidates) -> FloatArray:
+    """Count the impossible outcomes of data sets without any success: shape (T, rows)."""
+    P, inputs = candidates.probabilities, candidates.inputs
+    if inputs.levels > 1:
+        impossible = class_probabilities(P, inputs.levels)[..., 0] < IMPOSSIBLE
+        return impossible.astype(np.float64)
+    return np.asarray(inputs.trials * (P == 1))
 
 
 def check_numbers(Z: FloatArray, candidates: Candidates | None = None) -> None:

@@ -23,6 +23,7 @@ from exactregion.engine.blocks import (
 )
 from exactregion.engine.free import FreeLabels
 from exactregion.engine.incremental import PathSet, features_in_window, is_possible
+from exactregion.engine.levels import can_be_drawn, class_probabilities
 from exactregion.engine.terms import PreparedStatistic, StatisticAt
 from exactregion.resampling import Resampling
 from exactregion.statistics.base import Candidates
@@ -355,7 +356,7 @@ def _along_paths(
     """Follow paths along a few θ; None where that is not possible, or costs more."""
     contradicted = None
     if has_certainties(candidates):
-        if paths.free.limits is not None:
+        if paths.free.limits is not None or candidates.inputs.levels > 1:
             contradicted = _contradicted(candidates, resampling)
         if contradicted is None:
             return None
@@ -375,6 +376,13 @@ def _contradicted(candidates: Candidates, resampling: Resampling) -> BoolArray |
     p = 1 above. None where p is so small that a uniform of zero would be a success nevertheless.
     """
     P, sample = candidates.probabilities, resampling.sample
+    levels = sample.inputs.levels
+    if levels > 1:
+        impossible = class_probabilities(P, levels) < IMPOSSIBLE
+        if resampling.has_zero or (impossible & can_be_drawn(P, levels)).any():
+            return None
+        codes = sample.successes.reshape(-1, levels).sum(axis=1)
+        return np.asarray(impossible[:, np.arange(len(codes)), codes].any(axis=1))
     if ((P > 0) & (P < IMPOSSIBLE)).any():
         return None
     failures = sample.inputs.trials - sample.successes

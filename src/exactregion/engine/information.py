@@ -1,4 +1,8 @@
-"""Fisher information Σ_j t_j p_j (1 - p_j) Φ_j Φ_jᵀ, and the metric WᵀW = I⁻¹ that it gives."""
+"""Fisher information Σ_j t_j p_j (1 - p_j) Φ_j Φ_jᵀ, and the metric WᵀW = I⁻¹ that it gives.
+
+Rows that are levels of one outcome depend on each other: their information is the covariance
+Σ_j Σ_c P(Y_j = c) a_c a_cᵀ of what each class adds up to (see `levels`).
+"""
 
 from __future__ import annotations
 
@@ -8,10 +12,18 @@ import numpy as np
 
 from exactregion._typing import FloatArray, IntArray
 from exactregion.data.sample import Inputs
+from exactregion.engine.levels import class_probabilities, covariance_of, values_of_classes
 from exactregion.features.grid import sum_over_rows
 from exactregion.features.threads import single_thread
 
-__all__ = ["information_of", "information_of_block", "scale_for", "variance_of", "whitening_of"]
+__all__ = [
+    "information_of",
+    "information_of_block",
+    "scale_for",
+    "variance_of",
+    "variance_per_level",
+    "whitening_of",
+]
 
 SINGULAR = 1e-12
 """Share of the largest information that every direction has at least: rounding errors of sums and
@@ -31,6 +43,10 @@ and the last bit would depend on their number."""
 
 def information_of(gradient: FloatArray, P: FloatArray, inputs: Inputs) -> FloatArray:
     """Sum the information over all rows for gradients (T, d, n): shape (T, d, d)."""
+    levels = inputs.levels
+    if levels > 1:
+        values = values_of_classes(gradient, P, levels).reshape(*gradient.shape[:2], -1)
+        return _weighted(values, class_probabilities(P, levels).reshape(len(P), -1))
 
     def of_block(rows: slice) -> FloatArray:
         return information_of_block(gradient[:, :, rows], P[:, rows], inputs.trials[rows])
@@ -40,7 +56,11 @@ def information_of(gradient: FloatArray, P: FloatArray, inputs: Inputs) -> Float
 
 def information_of_block(gradient: FloatArray, P: FloatArray, trials: IntArray) -> FloatArray:
     """Sum the information over a block of rows for gradients (T, d, b): shape (T, d, d)."""
-    weight = trials * P * (1 - P)
+    return _weighted(gradient, trials * P * (1 - P))
+
+
+def _weighted(gradient: FloatArray, weight: FloatArray) -> FloatArray:
+    """Sum weights (T, b) times products of gradients (T, d, b): shape (T, d, d)."""
     T, d, _ = gradient.shape
     information = np.zeros((T, d, d))
     for a in range(d):
@@ -54,6 +74,12 @@ def information_of_block(gradient: FloatArray, P: FloatArray, trials: IntArray) 
 def variance_of(squared_lengths: FloatArray, P: FloatArray, trials: IntArray) -> FloatArray:
     """Σ_j t_j p_j (1 - p_j) ‖Φ_j‖² over a block: lengths (b,) or (T, b) give shape (T,)."""
     return np.asarray((trials * P * (1 - P) * squared_lengths).sum(axis=-1))
+
+
+def variance_per_level(grams: FloatArray, P: FloatArray, levels: int) -> FloatArray:
+    """E‖Σ_k Φ_k (1{Y ≥ k} - q_k)‖² over all rows, for Φ_k·Φ_l (1 or T, n, L, L): shape (T,)."""
+    products = covariance_of(P, levels) * grams
+    return np.asarray(products.reshape(len(P), -1).sum(axis=-1))
 
 
 def scale_for(largest: FloatArray) -> FloatArray:

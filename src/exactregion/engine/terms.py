@@ -17,7 +17,14 @@ from scipy import sparse
 from exactregion._typing import FloatArray
 from exactregion.data.reading import as_real
 from exactregion.data.sample import Inputs, blocks
-from exactregion.engine.information import information_of, scale_for, variance_of, whitening_of
+from exactregion.engine.information import (
+    information_of,
+    scale_for,
+    variance_of,
+    variance_per_level,
+    whitening_of,
+)
+from exactregion.engine.levels import features_of_classes
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.features.grid import (
     CandidateFeatures,
@@ -179,6 +186,9 @@ class TermAt:
         if isinstance(self.measure, Largest | OfLabels) or isinstance(self.features, Labels):
             return None
         P, inputs = self.candidates.probabilities, self.candidates.inputs
+        if inputs.levels > 1:
+            grams = self.features.grams(inputs.levels)
+            return self.measure.expectation(variance_per_level(grams, P, inputs.levels), m)
         lengths = self.features.squared_lengths
 
         def of_block(rows: slice) -> FloatArray:
@@ -279,7 +289,8 @@ class PreparedStatistic:
     @classmethod
     def of(cls, statistic: Statistic, inputs: Inputs, m: int) -> PreparedStatistic:
         """Compute and round the features that all candidates share."""
-        terms = checked(statistic, InputSummary.in_memory(inputs))
+        # features are those of the inputs, whatever the number of levels of an outcome
+        terms = checked(statistic, InputSummary.in_memory(inputs.original))
         return cls(statistic, terms, tuple(_shared(term, inputs, m) for term in flat(terms)), m)
 
     def at(self, candidates: Candidates) -> StatisticAt:
@@ -339,9 +350,10 @@ def _shared(term: Term, inputs: Inputs, m: int) -> SharedFeatures | Labels | Non
     if callable(term.columns):
         return None
     columns: Any = term.columns
-    if columns.ndim != 2 or columns.shape[0] != len(inputs):
+    if columns.ndim != 2 or columns.shape[0] != len(inputs.original):
         raise InvalidValueError(
-            f"The columns of a term must have shape ({len(inputs)}, r), one row per row of "
-            f"inputs.rows. Got {columns.shape} instead."
+            f"The columns of a term must have shape ({len(inputs.original)}, r), one row per row "
+            f"of inputs.rows. Got {columns.shape} instead."
         )
+    columns = features_of_classes(columns, inputs.levels)
     return SharedFeatures.rounded(columns, inputs.extent, m, compact=term.compact)

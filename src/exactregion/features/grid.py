@@ -10,7 +10,7 @@ and coverage not at all.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -144,6 +144,7 @@ class SharedFeatures:
     values: FloatArray | sparse.csr_array
     unit: FloatArray
     compact: bool = False
+    _grams: dict[int, FloatArray] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def rounded(
@@ -178,6 +179,14 @@ class SharedFeatures:
         if sparse.issparse(self.values):
             return np.asarray((self.values * self.values).sum(axis=1)).ravel()
         return squared_lengths(np.asarray(self.values))
+
+    def grams(self, levels: int) -> FloatArray:
+        """Φ_k·Φ_l of the levels of each outcome: shape (1, n, L, L)."""
+        if levels not in self._grams:
+            values: Any = self.values
+            dense = values.toarray() if sparse.issparse(values) else values  # type: ignore[attr-defined]
+            self._grams[levels] = grams_of(dense[None], levels)
+        return self._grams[levels]
 
     def add(self, points: FloatArray, K: FloatArray, rows: slice) -> None:
         """Add Φᵀ k of these rows: one matrix product for all candidates and data sets."""
@@ -244,6 +253,10 @@ class CandidateFeatures:
         """‖Φ_j‖² of each row: shape (T, n), or (1, n) where all candidates are the same."""
         return squared_lengths(np.moveaxis(once(self.values), 1, -1))
 
+    def grams(self, levels: int) -> FloatArray:
+        """Φ_k·Φ_l of the levels of each outcome: shape (T, n, L, L)."""
+        return grams_of(np.moveaxis(once(self.values), 1, -1), levels)
+
     def add(self, points: FloatArray, K: FloatArray, rows: slice) -> None:
         """Add Φ_θᵀ k of these rows, one matrix product per candidate."""
         if self.values.dtype != np.float32:
@@ -262,6 +275,16 @@ class CandidateFeatures:
             products = (self.values[:, :, rows] @ mass[:, :, None])[..., 0]
             total += on_grid(products, self.unit / 2)
         return total.T
+
+
+def grams_of(Phi: FloatArray, levels: int) -> FloatArray:
+    """Products of the rows (T, n L, r) of one outcome, one feature after the other."""
+    T, n, r = Phi.shape
+    total = np.zeros((T, n // levels, levels, levels))
+    for feature in range(r):
+        column = Phi[..., feature].astype(np.float64, copy=False).reshape(T, -1, levels)
+        total += column[..., :, None] * column[..., None, :]
+    return total
 
 
 def squared_lengths(Phi: FloatArray) -> FloatArray:

@@ -1,7 +1,8 @@
-"""Families of probability models, P_θ(Y=+1|x), and fixed candidates."""
+"""Families of probability models, P_θ(Y=+1|x) or P_θ(Y=c|x), and fixed candidates."""
 
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.models.base import Model
+from exactregion.models.classes import ClassModel, Multinomial, ProportionalOdds
 from exactregion.models.fixed import fixed_probabilities, needs_evaluation
 from exactregion.models.linear import CLogLog, LinearModel, Logistic, Probit, Recalibration
 from exactregion.models.mixture import GaussianMixture, LaplaceMixture, Mixture
@@ -11,6 +12,7 @@ from exactregion.models.psychometric import Psychometric
 __all__ = [
     "MODELS",
     "CLogLog",
+    "ClassModel",
     "Function",
     "GaussianMixture",
     "LaplaceMixture",
@@ -18,7 +20,9 @@ __all__ = [
     "Logistic",
     "Mixture",
     "Model",
+    "Multinomial",
     "Probit",
+    "ProportionalOdds",
     "Psychometric",
     "Recalibration",
     "as_model",
@@ -32,7 +36,9 @@ MODELS: dict[str, type[Model]] = {
     "gaussian": GaussianMixture,
     "laplace": LaplaceMixture,
     "logistic": Logistic,
+    "multinomial": Multinomial,
     "probit": Probit,
+    "proportional-odds": ProportionalOdds,
     "psychometric": Psychometric,
     "recalibration": Recalibration,
 }

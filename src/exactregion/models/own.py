@@ -11,6 +11,7 @@ from exactregion._typing import FloatArray
 from exactregion.data.reading import as_real
 from exactregion.errors import InvalidTypeError, InvalidValueError, ModelError
 from exactregion.models.base import Bounds, Model
+from exactregion.models.classes import ClassModel
 
 
 class Function(Model):
@@ -138,7 +139,10 @@ def check_model(model: Model, X: Any, theta: Any = None) -> None:
     batch = _draw(model.bounds) if theta is None else np.atleast_2d(np.asarray(theta, dtype=float))
     P = model.probabilities(batch, X)
     _check_values(model, batch, X, P)
-    _check_gradient(model, batch, X, P)
+    if isinstance(model, ClassModel):
+        _check_classes(model, batch, X.reshape(len(X), -1), P)
+    else:
+        _check_gradient(model, batch, X, P)
 
 
 def _require(condition: bool, message: str) -> None:
@@ -191,6 +195,31 @@ def _check_values(model: Model, batch: FloatArray, X: FloatArray, P: FloatArray)
         "The probability of a row must depend on θ and on that row of X only. Got a change of "
         f"{difference:.3g} when the other rows were left out instead.",
     )
+
+
+def _check_classes(model: ClassModel, batch: FloatArray, X: FloatArray, P: FloatArray) -> None:
+    """Check that thresholds and scores of several classes are those of their probabilities."""
+    above = P[..., ::-1].cumsum(axis=-1)[..., ::-1]
+    difference = np.abs(above[..., 1:] - model.thresholds(batch, X)).max()
+    _require(
+        bool(np.abs(above[..., 0] - 1).max() <= 1e-9) and bool(difference <= 1e-9),
+        "The 'thresholds' of a model must be the sums of its last probabilities, and all of these "
+        f"must add up to 1. Got a difference of {difference:.3g} instead.",
+    )
+    step = 1e-6
+    for c in range(P.shape[-1]):
+        moves = [step * axis for axis in np.eye(batch.shape[1])]
+        rises = [
+            model.log_probabilities(batch + move, X) - model.log_probabilities(batch - move, X)
+            for move in moves
+        ]
+        numerical = np.stack([rise[..., c] for rise in rises], axis=-1) / (2 * step)
+        difference = np.abs(model.score_of(batch, X, c) - numerical).max()
+        _require(
+            bool(difference <= 1e-4 * (1 + np.abs(numerical).max())),
+            "The 'score_steps' of a model must be differences of the gradients of its log "
+            f"probabilities. Got a difference of up to {difference:.3g} instead.",
+        )
 
 
 def _check_gradient(model: Model, batch: FloatArray, X: FloatArray, P: FloatArray) -> None:

@@ -1,6 +1,7 @@
 """A confidence region: ranks of any parameter, where the members are, and what they imply."""
 
 from exactregion.region.bands import Band, Risk
+from exactregion.region.class_bands import ClassBand
 from exactregion.region.fitted import Evaluation, FittedRegion
 from exactregion.region.hypotheses.goodness import GoodnessOfFit
 from exactregion.region.hypotheses.linear import HypothesisTest
@@ -13,6 +14,7 @@ from exactregion.region.thresholds import Threshold
 
 __all__ = [
     "Band",
+    "ClassBand",
     "ConfidenceRegion",
     "Evaluation",
     "FittedRegion",

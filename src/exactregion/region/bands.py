@@ -41,6 +41,7 @@ __all__ = [
     "probability_at",
     "risk_at",
     "runs",
+    "status_with",
 ]
 
 LOGIT_END = 700.0
@@ -156,7 +157,7 @@ def band_of_inputs(
         fitted.model.probabilities(estimate_of(fitted)[0], inputs),
         fitted.accepted.coverage,
         joint,
-        _status(fitted, bounds),
+        status_with(fitted, bounds),
         float(np.max(scale.gap(bounds), initial=0.0)),
         bool(bounds.certified.all()),
         bounds.probes,
@@ -165,7 +166,7 @@ def band_of_inputs(
     )
 
 
-def _status(fitted: FittedRegion, bounds: Bounds) -> str:
+def status_with(fitted: FittedRegion, bounds: Bounds) -> str:
     """Return the status of the region, unless the band itself is unsettled."""
     status = status_of(fitted).kind
     return "unsettled" if status != "empty" and not bounds.settled.all() else status
@@ -245,7 +246,7 @@ def new_inputs(fitted: FittedRegion, X: Any) -> FloatArray:
         )
     if hasattr(X, "columns") and names != known and set(names) == set(known):
         return np.ascontiguousarray(table[:, [names.index(name) for name in known]])
-    given = numeric(fitted.sample.inputs.X).ndim
+    given = numeric(fitted.sample.inputs.original.X).ndim
     return matrix if given == matrix.ndim else table
 
 

@@ -19,7 +19,7 @@ from scipy.special import logit as _logit
 from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.data.files import Record
 from exactregion.data.reading import read_only
-from exactregion.data.sample import Sample
+from exactregion.data.sample import CHUNK_ROWS, Sample
 from exactregion.data.sources import number_of_workers
 from exactregion.engine import (
     MANY_LABELS,
@@ -29,9 +29,10 @@ from exactregion.engine import (
     check_batch,
     statistics_of_many,
 )
+from exactregion.engine.levels import class_probabilities
 from exactregion.engine.progress import advance
 from exactregion.errors import InvalidTypeError, InvalidValueError
-from exactregion.models import Model, as_model
+from exactregion.models import ClassModel, Model, as_model
 from exactregion.models.base import check_probabilities, evaluated
 from exactregion.ranking import AcceptedRanks, pvalue_of, rank_of
 from exactregion.region.window import (
@@ -43,7 +44,15 @@ from exactregion.region.window import (
     window_at,
 )
 from exactregion.resampling import Resampling, blocks, check_n_resamples, integer_seed
-from exactregion.statistics import Candidates, Statistic, as_statistic
+from exactregion.statistics import (
+    Candidates,
+    Custom,
+    Likelihood,
+    Orthogonal,
+    Ratio,
+    Statistic,
+    as_statistic,
+)
 
 if TYPE_CHECKING:
     from exactregion.data.design import Design
@@ -61,6 +70,11 @@ KEPT_RESULTS = 16
 many different inputs in turn."""
 
 
+MOST_LABELS = 2**24
+"""Most labels of several classes, C - 1 per outcome and data set: their uniforms are kept, 128 MB,
+since those of one outcome are shared."""
+
+
 @dataclass(frozen=True, eq=False)
 class Evaluation(Record):
     """All that went into the rank of one θ: enough to compute it again by hand.
@@ -68,15 +82,16 @@ class Evaluation(Record):
     Attributes
     ----------
     labels : ndarray of shape (m, n)
-        The m data sets in the order of the user's rows: labels -1/+1, or numbers of successes.
+        The m data sets in the order of the user's rows: labels -1/+1, numbers of successes, or for
+        a family of classes their numbers 0..C-1.
     seat : int
         The row of the original.
     Z : ndarray of shape (m,)
         The statistic of each data set.
     rank, pvalue : int and float
         Rank of the original, from 1 to m, and (m - rank + 1) / m.
-    probabilities : ndarray of shape (n,)
-        P_θ(Y=+1|x) in each of the user's rows.
+    probabilities : ndarray of shape (n,), or (n, C)
+        P_θ(Y=+1|x) in each of the user's rows, or P_θ(Y=c|x) of each class.
     """
 
     labels: IntArray = field(repr=False, metadata={"large": True})
@@ -122,6 +137,10 @@ class FittedRegion:
         number_of_workers(settings["n_jobs"])
         statistic = as_statistic(settings["statistic"])
         model = as_model(settings["model"]).bind(sample.inputs.names)
+        if isinstance(model, ClassModel):
+            assert sample.classes is not None
+            model = model.with_levels(sample.classes)
+            _check_classes(sample, n_resamples + 1, statistic)
         model.check_inputs(sample.inputs.user_rows)
         names = model.parameter_names
         if len(set(names)) < len(names):
@@ -204,7 +223,8 @@ class FittedRegion:
             batch=self.settings["batch"],
             n_jobs=self.settings["n_jobs"],
             paths=self._paths,
-            window=self._search_window,
+            # a window draws the labels of each row by uniforms of its own
+            window=self._search_window if self.sample.inputs.levels == 1 else None,
         )
 
     def _search_window(self) -> SearchWindow:
@@ -270,16 +290,23 @@ class FittedRegion:
         inputs, resampling = self.sample.inputs, self.resampling
         P = self.candidates(theta).probabilities
         K = [resampling.successes(P[:, rows], rows)[0] for rows in blocks(len(inputs))]
-        data_sets = inputs.to_user_order(np.concatenate(K, axis=1)).astype(np.int64)
+        data_sets = np.concatenate(K, axis=1).astype(np.int64)
+        probabilities = P[0]
+        if isinstance(self.model, ClassModel):
+            data_sets = data_sets.reshape(resampling.m, -1, inputs.levels).sum(axis=-1)
+            probabilities = class_probabilities(P, inputs.levels)[0].T
+        elif not self.sample.is_counts:
+            data_sets = 2 * data_sets - 1
+        in_order = inputs.original.to_user_order
         Z = self.statistics(theta)[0]
         rank = rank_of(Z, resampling.seat)
         return Evaluation(
-            labels=data_sets if self.sample.is_counts else 2 * data_sets - 1,
+            labels=in_order(data_sets),
             seat=resampling.seat,
             Z=Z,
             rank=int(rank),
             pvalue=float(pvalue_of(rank, resampling.m)),
-            probabilities=inputs.to_user_order(P[0]),
+            probabilities=in_order(probabilities).T,
         )
 
     def search_rng(self, turn: int = 0) -> np.random.Generator:
@@ -301,6 +328,28 @@ class FittedRegion:
         while len(results) > KEPT_RESULTS:
             results.pop(next(iter(results)))
         return result
+
+
+def _check_classes(sample: Sample, m: int, statistic: Statistic) -> None:
+    """Raise an error for data that are too many, and for statistics of two classes alone."""
+    rows, classes = len(sample), sample.inputs.levels + 1
+    if m * rows > MOST_LABELS or rows > CHUNK_ROWS:
+        most = min(MOST_LABELS // m, CHUNK_ROWS) // (classes - 1)
+        raise InvalidValueError(
+            f"must have at most {most:,} rows for {classes} classes and n_resamples={m - 1}. "
+            f"Got {rows // (classes - 1):,} instead: take a sample of them, or fewer resamples.",
+            parameter="X",
+        )
+    parts = [statistic]
+    while parts:
+        part = parts.pop()
+        parts.extend(part.parts)
+        if isinstance(part, Custom | Likelihood | Orthogonal | Ratio):
+            raise InvalidValueError(
+                "must be 'score', 'discrepancy', 'combined' or another that is made of sums, for a "
+                f"family of several classes. Got {part!r} instead.",
+                parameter="statistic",
+            )
 
 
 def _accepted_ranks(settings: Mapping[str, Any], m: int) -> AcceptedRanks:

@@ -36,7 +36,7 @@ def input_frame(fitted: FittedRegion) -> pd.DataFrame:
 
     if fitted.design is not None:
         return fitted.design.data[list(fitted.design.columns)]
-    inputs = fitted.sample.inputs
+    inputs = fitted.sample.inputs.original
     if isinstance(inputs.X, tuple):
         raise InvalidTypeError(
             "must be columns of numbers for this. Got objects instead: use functional(g).",
@@ -52,7 +52,7 @@ def model_inputs(fitted: FittedRegion, frame: pd.DataFrame) -> Any:
     if fitted.design is not None:
         return fitted.design.transform(frame)
     matrix = frame.to_numpy(dtype=np.float64)
-    return matrix[:, 0] if numeric(fitted.sample.inputs.X).ndim == 1 else matrix
+    return matrix[:, 0] if numeric(fitted.sample.inputs.original.X).ndim == 1 else matrix
 
 
 def is_number(column: pd.Series[Any]) -> bool:

@@ -55,7 +55,7 @@ def outside_data(fitted: FittedRegion, X: Any, inputs: FloatArray) -> BoolArray:
         names = [name for name in design.columns if is_number(design.data[name])]
         pairs = [(new[name].to_numpy(), design.data[name].to_numpy()) for name in names]
     else:
-        columns = fitted.sample.inputs.matrix.T
+        columns = fitted.sample.inputs.original.matrix.T
         pairs = list(zip(inputs.reshape(len(inputs), -1).T, columns, strict=True))
     for values, data in pairs:
         outside |= (values < data.min()) | (values > data.max())

@@ -12,17 +12,32 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy.typing as npt
 
 from exactregion._typing import FloatArray, IntArray
+from exactregion.data.classes import read_classes
 from exactregion.data.design import Design
 from exactregion.data.digest import seed_of_sample
 from exactregion.data.reading import read_outcomes
 from exactregion.data.sample import Sample
 from exactregion.engine import DEFAULT_BATCH
 from exactregion.engine.progress import showing
-from exactregion.errors import InvalidValueError, NotFittedError, with_named_seed
-from exactregion.models import Function, LinearModel, Model, Psychometric, as_model
+from exactregion.errors import (
+    InvalidTypeError,
+    InvalidValueError,
+    NotFittedError,
+    with_named_seed,
+)
+from exactregion.models import (
+    ClassModel,
+    Function,
+    LinearModel,
+    Model,
+    Multinomial,
+    Psychometric,
+    as_model,
+)
 from exactregion.ranking import AcceptedRanks, pvalue_of
-from exactregion.region.bands import Band, Risk, band_at, decisions_at, risk_at
+from exactregion.region.bands import Risk, band_at, decisions_at, risk_at
 from exactregion.region.bounds import paving_of
+from exactregion.region.class_bands import class_band_at, class_predictions_at
 from exactregion.region.fitted import Evaluation, FittedRegion
 from exactregion.region.grid import Grid, grid_of
 from exactregion.region.hypotheses.goodness import GoodnessOfFit, goodness_of_fit
@@ -41,6 +56,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from exactregion.plotting import CornerDisplay, CurveDisplay, PValueDisplay, RankDisplay
+    from exactregion.plotting.class_curves import ClassBandDisplay
 
 __all__ = ["ConfidenceRegion", "model_of"]
 
@@ -54,7 +70,7 @@ class ConfidenceRegion:
 
     Parameters
     ----------
-    model : Model or {"logistic", "probit", "cloglog"}
+    model : Model or {"logistic", "probit", "cloglog", "multinomial", "proportional-odds"}
         The family.
     statistic : str, Statistic or callable (labels (m, n), probabilities (n,), X) -> Z (m,)
         "combined" (default), "score", "discrepancy", "embedding", "neighborhood", or an object of
@@ -123,7 +139,7 @@ class ConfidenceRegion:
             level = f"accepted_ranks={self.accepted_ranks}"
         return f"{type(self).__name__}({self.model!r}, statistic={self.statistic!r}, {level})"
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, *, levels: Any = None) -> Self:
         """Read the data and draw what is random.
 
         Parameters
@@ -132,9 +148,11 @@ class ConfidenceRegion:
             Inputs.
         y : array-like of shape (n,) or (n, 2)
             Labels (-1/+1, 0/1, booleans, or two classes with `pos_label`), or successes and
-            failures.
+            failures. For `Multinomial` and `ProportionalOdds` labels of any number of classes.
+        levels : sequence, optional
+            For these two, all classes in order, as for the model itself.
         """
-        return self._fit(X, y)
+        return self._fit(X, y, levels=levels)
 
     @classmethod
     def from_fitted(cls, fitted: FittedRegion) -> Self:
@@ -157,15 +175,16 @@ class ConfidenceRegion:
         ----------
         formula : str
             Left of ~ the outcomes: one column of labels (0/1, -1/+1, booleans, or two classes with
-            `pos_label`), two columns ``successes + failures``, or an expression such as ``I(score >
-            3)``. Right of it any terms of formulaic: columns, text and categories (coded by
-            level, the first one left out), ``C(dose)``, ``np.log2(dose)``, ``a:b``, ``a*b``,
-            ``bs(x, df=4)``, ``scale(x)``, `` `odd name` ``, ``.`` for all other columns;
-            ``- 1`` leaves the intercept out. A formula is code: it may call transforms of
-            formulaic and functions that work entry by entry, and nothing else.
+            `pos_label`; of any classes for "multinomial" and "proportional-odds"), two columns
+            ``successes + failures``, or an expression such as ``I(score > 3)``. Right of it any
+            terms of formulaic: columns, text and categories (coded by level, the first one left
+            out), ``C(dose)``, ``np.log2(dose)``, ``a:b``, ``a*b``, ``bs(x, df=4)``, ``scale(x)``,
+            `` `odd name` ``, ``.`` for all other columns; ``- 1`` leaves the intercept out. A
+            formula is code: it may call transforms of formulaic and functions that work entry by
+            entry, and nothing else.
         data : pandas or polars frame
             Missing values in columns that the formula uses are an error; rows are never dropped.
-        model : Model or {"logistic", "probit", "cloglog"}
+        model : Model or {"logistic", "probit", "cloglog", "multinomial", "proportional-odds"}
             The family.
         **settings
             As for `ConfidenceRegion`.
@@ -194,7 +213,8 @@ class ConfidenceRegion:
             )
         region = cls(model_of(as_model(model), design), **settings)
         # checked here too, so that messages name the outcomes as the formula does
-        read_outcomes(design.outcomes, region.pos_label, design.outcome)
+        if not isinstance(region.model, ClassModel):
+            read_outcomes(design.outcomes, region.pos_label, design.outcome)
         return region._fit(design.matrix, design.outcomes, design)
 
     def rank(self, theta: npt.ArrayLike) -> Any:
@@ -481,6 +501,7 @@ class ConfidenceRegion:
         >>> potency.name, round(potency.estimate, 2)
         ('dose at P = 0.5, female / male', 2.05)
         """
+        self._refuse_classes("threshold", "band or functional")
         with self._progress("threshold"):
             plan = ThresholdPlan.read(
                 self.fitted_, input, probability, at, relative_to=relative_to, compare=compare
@@ -512,6 +533,7 @@ class ConfidenceRegion:
             The other inputs; probability, estimate, lower, upper, status, gap, certified; and
             whether the estimate lies outside the data (extrapolates).
         """
+        self._refuse_classes("thresholds", "band or functional")
         with self._progress("thresholds"):
             plans = plans_for(self.fitted_, input, probabilities, at)
             return threshold_table(plans, joint=joint, certify=certify)
@@ -537,12 +559,13 @@ class ConfidenceRegion:
         inner : float
             The share of the rise.
         """
+        self._refuse_classes("width", "band or functional")
         with self._progress("width"):
             plan = ThresholdPlan.read(self.fitted_, input, None, at, inner=inner)
             return plan.find(joint=joint, certify=certify)
 
-    def band(self, X: Any, *, joint: bool = True, certify: bool | None = None) -> Band:
-        """Return bounds of P(Y=1|x) at new inputs.
+    def band(self, X: Any, *, joint: bool = True, certify: bool | None = None) -> Any:
+        """Return bounds of P(Y=1|x) at new inputs, or of P(Y=c|x) for each class of a family.
 
         Parameters
         ----------
@@ -552,9 +575,17 @@ class ConfidenceRegion:
             True: simultaneous, the whole true curve is inside with probability `coverage_`. False:
             focused at each input on its own, narrower.
         certify : bool, optional
-            As for `intervals`. Focused bands are proven with True only, one input after the other.
+            As for `intervals`. Focused bands are proven with True only, one input after the other;
+            those of several classes are searched.
+
+        Returns
+        -------
+        Band or ClassBand
+            The second for `Multinomial` and `ProportionalOdds`.
         """
         with self._progress("band"):
+            if isinstance(self.model_, ClassModel):
+                return class_band_at(self.fitted_, X, joint=joint)
             return band_at(self.fitted_, X, joint=joint, certify=certify)
 
     def predict(self, X: Any, *, certify: bool | None = None) -> pd.DataFrame:
@@ -570,7 +601,8 @@ class ConfidenceRegion:
         Returns
         -------
         pandas.DataFrame
-            One row per row of X:
+            One row per row of X, or for a family of several classes one per row of X and class,
+            with the class in a column "class":
 
             - estimate: at the maximum of the likelihood, or at `most_compatible_` where there is
               none;
@@ -592,6 +624,8 @@ class ConfidenceRegion:
         ([1.0, 0.488], [True, False])
         """
         with self._progress("predictions"):
+            if isinstance(self.model_, ClassModel):
+                return class_predictions_at(self.fitted_, X)
             return predictions_at(self.fitted_, X, certify)
 
     def classify(self, X: Any) -> IntArray:
@@ -600,6 +634,7 @@ class ConfidenceRegion:
         All decisions other than 0 agree with the Bayes classifier of the truth with probability at
         least `coverage_`. X is as for `band`.
         """
+        self._refuse_classes("classify", "predict")
         with self._progress("decisions"):
             return decisions_at(self.fitted_, X)
 
@@ -615,6 +650,7 @@ class ConfidenceRegion:
         classifier : array-like of shape (n,), callable or fitted classifier, optional
             Whose errors; by default the Bayes classifier, sign of f_θ, of each member θ.
         """
+        self._refuse_classes("risk", "predict")
         with self._progress("risk"):
             return risk_at(self.fitted_, X, classifier)
 
@@ -703,27 +739,32 @@ class ConfidenceRegion:
         >>> parabola.fit(np.column_stack([x, x**2]), y).goodness_of_fit().pvalue > 0.05
         True
         """
+        self._refuse_classes("goodness_of_fit", "model_test with the probabilities of one theta")
         with self._progress("goodness of fit"):
             return goodness_of_fit(self.fitted_, statistic)
 
     def plot(
         self, kind: str | None = None, **kwargs: Any
-    ) -> PValueDisplay | RankDisplay | CornerDisplay | CurveDisplay:
+    ) -> PValueDisplay | RankDisplay | CornerDisplay | CurveDisplay | ClassBandDisplay:
         """Draw the region: needs matplotlib, ``pip install exactregion[plot]``.
 
         Parameters
         ----------
         kind : {"pvalue", "rank", "corner", "curve"}, optional
             The p-value function of one parameter; ranks over the plane of two; projections on all
-            pairs of two or more; or the curve along one input, with its band, data and threshold.
-            By default what fits the number of parameters.
+            pairs of two or more; or the curve along one input, with its band, data and threshold,
+            one curve per class where there are several. By default what fits the number of
+            parameters, and for several classes the curves.
         **kwargs
             For `from_region` of the Display: ``ax``, ``truth`` of parameters, ``input`` and ``at``
             of a curve, and others.
         """
         from exactregion.plotting import display_region
+        from exactregion.plotting.class_curves import ClassBandDisplay
 
         with self._progress("picture"):
+            if isinstance(self.model_, ClassModel) and kind in (None, "curve"):
+                return ClassBandDisplay.from_region(self, **kwargs)
             return display_region(self, kind, **kwargs)
 
     def report(self, path: str | Path, *, title: str | None = None, **more: Any) -> Path:
@@ -740,6 +781,7 @@ class ConfidenceRegion:
         """
         from exactregion.report import write_report
 
+        self._refuse_classes("report", "summary, plot and predict")
         return write_report(self, path, title=title, **more)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
@@ -759,12 +801,41 @@ class ConfidenceRegion:
 
         return save(self, path)
 
-    def _fit(self, X: Any, y: Any, design: Design | None = None) -> Self:
+    def _fit(self, X: Any, y: Any, design: Design | None = None, *, levels: Any = None) -> Self:
         settings = {name: value for name, value in vars(self).items() if not name.startswith("_")}
-        sample = Sample.from_data(X, y, pos_label=self.pos_label)
+        model = as_model(self.model)
+        if isinstance(model, ClassModel):
+            sample = self._classes(X, y, model if levels is None else model.with_levels(levels))
+        elif levels is not None:
+            raise InvalidValueError(
+                f"must be left out for {type(model).__name__}, which has two classes. Got "
+                f"{levels!r} instead: name the positive one by 'pos_label'.",
+                parameter="levels",
+            )
+        else:
+            sample = Sample.from_data(X, y, pos_label=self.pos_label)
         settings["rng"] = seeded(self.rng, lambda: seed_of_sample(sample))
         self._fitted = FittedRegion.fit(settings, sample, fresh_entropy(settings["rng"]), design)
         return self
+
+    def _classes(self, X: Any, y: Any, model: ClassModel) -> Sample:
+        """Read outcomes of several classes."""
+        if self.pos_label is not None:
+            raise InvalidValueError(
+                f"must be left out for {type(model).__name__}, whose classes are all alike. "
+                f"Got {self.pos_label!r} instead.",
+                parameter="pos_label",
+            )
+        codes, classes = read_classes(y, model.levels, ordered=model.is_ordered)
+        return Sample.of_classes(X, codes, classes)
+
+    def _refuse_classes(self, name: str, instead: str) -> None:
+        """Raise an error where there is no single P(Y=1|x)."""
+        if isinstance(self.model_, ClassModel):
+            raise InvalidTypeError(
+                f"{name}() is for families of two classes. Got {type(self.model_).__name__} "
+                f"instead: use {instead}."
+            )
 
     def _ranks(self, theta: npt.ArrayLike) -> tuple[IntArray, bool]:
         batch, single = self.fitted_.as_batch(theta)
@@ -778,7 +849,7 @@ def model_of(model: Model, design: Design) -> Model:
     """Return the family with an intercept just if the formula has one."""
     if isinstance(model, Psychometric):
         return replace(model, core=model_of(model.core, design))
-    if isinstance(model, LinearModel):
+    if isinstance(model, LinearModel | Multinomial):
         if design.intercept and not model.intercept:
             raise InvalidValueError(
                 "The 'model' and 'formula' parameters must agree on the intercept. Got a model "

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from exactregion.models import ClassModel
 from exactregion.region.bounds import is_charted
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.intervals import parameter_intervals
@@ -32,8 +33,13 @@ class Status:
 
 
 def status_of(fitted: FittedRegion) -> Status:
-    """Find out what kind of set a region is, once per fit."""
-    return fitted.cached("status", lambda: _find_status(fitted))
+    """Find out what kind of set a region is, once per fit; of several classes by search alone."""
+
+    def find() -> Status:
+        found = _find_status(fitted)
+        return replace(found, certified=False) if isinstance(fitted.model, ClassModel) else found
+
+    return fitted.cached("status", find)
 
 
 def _find_status(fitted: FittedRegion) -> Status:

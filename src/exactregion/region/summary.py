@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from exactregion.models import LinearModel, Logistic
+from exactregion.models import ClassModel, LinearModel, Logistic, ProportionalOdds
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.hypotheses.linear import Hypothesis, HypothesisTest, hypothesis_test
 from exactregion.region.intervals import Interval, parameter_intervals
@@ -28,6 +28,9 @@ UNUSUAL = {
 }
 """What is said of intervals that are not what they seem."""
 
+SHOWN = 4
+"""Classes whose numbers of rows are listed."""
+
 QUICK = 2
 """Parameters up to which p-values are given unasked in the command and in reports."""
 
@@ -43,8 +46,9 @@ class Summary:
     settings : dict
         Model, numbers of rows and events, statistic, draws, seed, level and status.
     table : pandas.DataFrame
-        One row per parameter: estimate, lower, upper, pvalue, and for a logistic family odds_ratio,
-        odds_lower and odds_upper; then whether interval and p-value are proven.
+        One row per parameter: estimate, lower, upper, pvalue, and for a logistic family, also of
+        several classes, odds_ratio, odds_lower and odds_upper; then whether interval and p-value
+        are proven.
     notes : tuple of str
         What the numbers are and assume.
     """
@@ -80,7 +84,7 @@ class Summary:
         titles |= {"odds_lower": "lower", "odds_upper": "upper"}
         names = self._numbers()
         rows = [
-            [str(name), *(_number(row[column], column == "pvalue") for column in names)]
+            [str(name), *(_number(row[column], column) for column in names)]
             for name, row in self.table.iterrows()
         ]
         return [titles.get(name, name) for name in names], rows
@@ -174,9 +178,11 @@ def summarise(fitted: FittedRegion, *, certify: bool | None = None) -> Summary:
         },
         index=pd.Index(names, name="parameter"),
     )
-    if isinstance(fitted.model, Logistic):
+    if isinstance(fitted.model, Logistic | ClassModel):
         with np.errstate(over="ignore"):
-            odds = np.exp(table[["estimate", "lower", "upper"]])
+            odds: pd.DataFrame = table[["estimate", "lower", "upper"]].apply(np.exp)
+        if isinstance(fitted.model, ProportionalOdds):
+            odds.iloc[: len(fitted.model.labels) - 1] = np.nan  # cut points are no slopes
         table[["odds_ratio", "odds_lower", "odds_upper"]] = odds
     table["interval_certified"] = [interval.certified for interval in intervals]
     table["pvalue_certified"] = [test is not None and test.certified for test in tests]
@@ -188,10 +194,17 @@ def _settings(fitted: FittedRegion) -> dict[str, Any]:
     total, events = sample.inputs.total, int(sample.successes.sum())
     rows = f"{len(sample.inputs):,}" + (f" ({total:,} trials)" if sample.is_counts else "")
     model = type(fitted.model).__name__
+    outcomes = {"events": f"{events:,}"}
+    if isinstance(fitted.model, ClassModel):
+        numbers = np.bincount(sample.codes, minlength=len(fitted.model.labels)).tolist()
+        shown = ", ".join(f"{number:,}" for number in numbers[:SHOWN])
+        more = ", …" if len(numbers) > SHOWN else ""
+        rows = f"{len(sample.inputs.original):,}"
+        outcomes = {"classes": f"{len(numbers)} ({shown}{more})"}
     return {
         "model": model,
         "rows": rows,
-        "events": f"{events:,}",
+        **outcomes,
         "level": f"{fitted.accepted.coverage:g}",
         "statistic": type(fitted.statistic).__name__.lower(),
         "data sets": f"{fitted.accepted.m:,}",
@@ -268,10 +281,11 @@ def _how(certified: dict[str, bool], what: str) -> str:
     return f"proven for {proven}, else searched."
 
 
-def _number(value: float, is_pvalue: bool) -> str:
+def _number(value: float, column: str) -> str:
     """Write a number in at most eight characters."""
+    is_pvalue = column == "pvalue"
     if np.isnan(value):
-        return "" if is_pvalue else "none"
+        return "" if is_pvalue or column.startswith("odds") else "none"
     if np.isinf(value):
         return "∞" if value > 0 else "-∞"
     if is_pvalue:

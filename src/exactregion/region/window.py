@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import gammaincinv, xlog1py, xlogy
+from scipy.special import gammaincinv
 
 from exactregion._typing import FloatArray, IntArray
 from exactregion.data.sample import Sample
 from exactregion.engine.information import information_of, scale_for
+from exactregion.engine.levels import log_class_probabilities, numbers_of_classes
 from exactregion.models.base import Model, evaluated
 from exactregion.models.cover import starting_points
 from exactregion.statistics import Candidates
@@ -253,26 +254,30 @@ def _maximise(
 ) -> tuple[float, FloatArray]:
     """Maximise by Fisher scoring with Levenberg's damping: log-likelihood and θ.
 
-    `added` trials are spread over the rows, half of them successes.
+    `added` trials are spread over the rows, in equal shares for all classes.
     """
     sample, units = rows.sample, rows.units
-    inputs = sample.inputs
+    inputs, levels = sample.inputs, sample.inputs.levels
     low, high = np.array(rows.model.bounds).T
-    extra = inputs.trials * (added / inputs.total)
-    successes, trials = sample.successes + extra / 2, inputs.trials + extra
+    extra = inputs.trials * (added * levels / inputs.total)
+    # how many of them have at least level k
+    shares = np.tile(np.arange(levels, 0, -1) / (levels + 1), len(inputs) // levels)
+    successes, trials = sample.successes + extra * shares, inputs.trials + extra
+    observed = numbers_of_classes(sample.successes, inputs.trials, levels)
+    numbers = numbers_of_classes(successes, trials, levels)
 
     def log_likelihood(at: FloatArray) -> float:
-        P = rows.at(at).probabilities[0]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            terms = successes * np.log(P) + (trials - successes) * np.log1p(-P)
-        total = float(np.where(trials > 0, terms, 0.0).sum())
+        P = rows.at(at).probabilities
+        logs = log_class_probabilities(P, levels)[0]
+        with np.errstate(invalid="ignore"):
+            total = float(np.where(numbers > 0, numbers * logs, 0.0).sum(axis=1).sum())
         if not np.isfinite(total):
             # rows that are certain: outcomes count as they are, and trials that are added a little
-            likely = np.clip(P, CERTAIN, 1 - CERTAIN)
-            pseudo = extra / 2 * (np.log(likely) + np.log1p(-likely))
-            failures = inputs.trials - sample.successes
-            terms = xlogy(sample.successes, P) + xlog1py(failures, -P) + pseudo
-            total = float(terms.sum())
+            likely = log_class_probabilities(np.clip(P, CERTAIN, 1 - CERTAIN), levels)[0]
+            pseudo = (numbers - observed) * np.maximum(likely, np.log(CERTAIN))
+            with np.errstate(invalid="ignore"):
+                seen = np.where(observed > 0, observed * logs, 0.0)
+            total = float((seen + pseudo).sum())
         return total if np.isfinite(total) else -np.inf
 
     highest, damping = log_likelihood(theta), 1e-3

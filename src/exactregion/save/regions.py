@@ -215,13 +215,17 @@ def _rebuild(header: Mapping[str, Any], arrays: Arrays, passed: Mapping[str, Any
 
 
 def _describe_sample(sample: Sample, arrays: Arrays) -> dict[str, Any]:
-    inputs = sample.inputs
+    inputs, levels = sample.inputs.original, sample.inputs.levels
     if len(set(inputs.names)) < len(inputs.names):
         raise InvalidValueError(
             "The columns of X must have different names, as text, to be saved. "
             f"Got {list(inputs.names)} instead."
         )
-    arrays["successes"], arrays["trials"] = sample.user_outcomes
+    if levels > 1:  # the number of the class of each row, and the largest that it could be
+        arrays["successes"] = sample.codes
+        arrays["trials"] = np.full(len(inputs), levels)
+    else:
+        arrays["successes"], arrays["trials"] = sample.user_outcomes
     return {
         "inputs": encode_named("The rows of X", inputs.user_rows, "inputs", arrays),
         "names": list(inputs.names),
@@ -245,6 +249,10 @@ def _read_sample(node: Mapping[str, Any], arrays: Arrays) -> Sample:
     if not ((successes >= 0) & (successes <= trials)).all():
         raise damaged("more successes than trials")
     is_counts, classes = node["is_counts"], decode(node["classes"], arrays)
+    if isinstance(classes, tuple) and len(classes) > 2:
+        if is_counts is not False or not (trials == len(classes) - 1).all():
+            raise damaged(f"is_counts={is_counts!r} and classes={classes!r}")
+        return Sample.of_classes(X, successes, classes)
     labels = isinstance(classes, tuple) and len(classes) == 2 and bool((trials == 1).all())
     if is_counts is not True and (is_counts is not False or not labels):
         raise damaged(f"is_counts={is_counts!r} and classes={classes!r}")
@@ -255,7 +263,7 @@ def _read_sample(node: Mapping[str, Any], arrays: Arrays) -> Sample:
 def _read_design(node: Mapping[str, Any], arrays: Arrays, sample: Sample) -> Design:
     """Evaluate the formula on its columns again, so that it can be evaluated on new ones."""
     design = Design.from_formula(node["formula"], decode_frame(node["columns"], arrays))
-    found, saved = design.matrix.to_numpy(), np.asarray(sample.inputs.user_rows)
+    found, saved = design.matrix.to_numpy(), np.asarray(sample.inputs.original.user_rows)
     # the inputs of the file are used; another version of formulaic may differ in the last bits
     same = found.shape == saved.shape and np.allclose(
         found, saved, rtol=1e-9, atol=1e-9 * np.abs(saved).max()

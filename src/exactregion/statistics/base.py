@@ -84,7 +84,8 @@ class Candidates:
     def logit_gradient(self) -> FloatArray:
         """∂η, the gradient of logit P in θ: shape (T, n, d).
 
-        Zero at a certainty, where the logit is infinite. One array for all candidates, broadcast,
+        Zero at a certainty, where the logit is infinite; of several classes it is what the score
+        sums over the outcomes Y ≥ k, which is finite. One array for all candidates, broadcast,
         where it is the same for all.
         """
         model, theta = self.family
@@ -96,7 +97,7 @@ class Candidates:
             gradient = model.logit_gradient(theta[:1] if same else theta, self.inputs.user_rows)
             gradient = gradient[:, self.inputs.order]
             gradient = np.where(np.isfinite(gradient), gradient, 0.0)
-        if not uncertain:
+        if not uncertain and self.inputs.levels == 1:
             gradient = np.where(((P > 0) & (P < 1))[:, :, None], gradient, 0.0)
         return np.broadcast_to(gradient, (len(P), *gradient.shape[1:]))
 

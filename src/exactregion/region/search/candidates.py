@@ -14,6 +14,7 @@ from collections.abc import Callable
 import numpy as np
 
 from exactregion._typing import BoolArray, FloatArray
+from exactregion.engine.levels import log_class_probabilities, numbers_of_classes
 from exactregion.models.base import evaluated
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.rays import radius_of
@@ -80,16 +81,16 @@ def _largest_deviance(fitted: FittedRegion) -> float:
 
 def _deviance(fitted: FittedRegion, theta: FloatArray) -> FloatArray:
     """Return minus twice the log-likelihood of each θ (T, d): far out a family may overflow."""
-    inputs, successes = fitted.sample.inputs, fitted.sample.successes
-    failures = inputs.trials - successes
+    inputs = fitted.sample.inputs
+    numbers = numbers_of_classes(fitted.sample.successes, inputs.trials, inputs.levels)
 
     def of_batch(theta: FloatArray) -> FloatArray:
         with np.errstate(all="ignore"):
             P = np.asarray(evaluated(fitted.model, theta, inputs.user_rows))[:, inputs.order]
-            total = np.where(successes > 0, successes * np.log(P), 0.0)
-            total += np.where(failures > 0, failures * np.log1p(-P), 0.0)
+            logs = log_class_probabilities(P, inputs.levels)
+            total = np.where(numbers > 0, numbers * logs, 0.0).sum(axis=-1).sum(axis=-1)
             is_defined = ((P >= 0) & (P <= 1)).all(axis=1)
-            return np.where(is_defined, -2 * total.sum(axis=1), np.inf)
+            return np.where(is_defined, -2 * total, np.inf)
 
     batches = np.array_split(theta, 1 + len(theta) * len(inputs) // AT_ONCE)
     return np.concatenate([of_batch(batch) for batch in batches])

@@ -17,6 +17,8 @@ follows that a·θ has no upper end over the region if and only if a·u > 0 for 
 far member.
 
 C and its faces are computed in exact arithmetic (`separation.cones`, `separation.signed_rows`).
+With several classes there is a row for each class that an outcome is not, and the same conclusions:
+along u that class becomes impossible where the row is positive. Far members are only searched then.
 """
 
 from __future__ import annotations
@@ -30,13 +32,14 @@ import numpy.typing as npt
 
 from exactregion._typing import BoolArray, FloatArray
 from exactregion.data.sample import Sample
+from exactregion.models import ClassModel
 from exactregion.models.base import Model
 from exactregion.models.restricted import Restricted
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.rays import Depth
 from exactregion.region.separation.cones import Cone
 from exactregion.region.separation.signed_rows import SignedRows
-from exactregion.region.window import Membership, likely_parameters, window_at
+from exactregion.region.window import Membership, Window, likely_parameters, window_at
 
 __all__ = ["FarMember", "FarMembers", "Separation", "far_members", "separation_of"]
 
@@ -242,14 +245,18 @@ def far_members(fitted: FittedRegion, inside: Membership | None = None) -> FarMe
         by default. No θ that makes an observed outcome impossible may be a member.
     """
     sample = fitted.sample
-    design = fitted.model.linear_design(sample.inputs.X)
-    if design is None or (inside is None and fitted.accepted.high == fitted.accepted.m):
+    design, classes = fitted.model.linear_design(sample.inputs.X), _limits(fitted)
+    known = design is not None or classes is not None
+    if not known or (inside is None and fitted.accepted.high == fitted.accepted.m):
         return None
-    rows, cone = fitted.cached("separation", lambda: _rows_and_cone(design, sample))
+    rows, cone = fitted.cached("separation", lambda: _rows_and_cone(design, classes, sample))
     if cone is None:
         return FarMembers(None, (), 0, rows)
     separation = Separation(cone, rows)
-    search = _Search(fitted.model, sample, inside or _membership(fitted))
+    found = inside or _membership(fitted)
+    search: _Search | _ClassSearch = _Search(fitted.model, sample, found)
+    if classes is not None:
+        search = _ClassSearch(fitted.start, found)
     members: list[FarMember] = []
     faces, seen = [separation], {cone.positive.tobytes()}
     for _ in range(FACES):
@@ -270,8 +277,23 @@ def far_members(fitted: FittedRegion, inside: Membership | None = None) -> FarMe
     return FarMembers(separation, tuple(members), search.evaluations, rows)
 
 
-def _rows_and_cone(design: FloatArray, sample: Sample) -> tuple[SignedRows, Cone | None]:
-    rows = SignedRows.of(design, sample.successes, sample.inputs.trials)
+def _limits(fitted: FittedRegion) -> FloatArray | None:
+    """Return what outcomes of several classes say of directions; None for other families."""
+    if not isinstance(fitted.model, ClassModel):
+        return None
+    inputs = fitted.sample.inputs.original
+    codes = fitted.sample.codes[inputs.order]
+    return fitted.model.limits_on_directions(inputs.matrix, codes)
+
+
+def _rows_and_cone(
+    design: FloatArray | None, classes: FloatArray | None, sample: Sample
+) -> tuple[SignedRows, Cone | None]:
+    if classes is not None:
+        rows = SignedRows.of(classes, *np.ones((2, len(classes)), dtype=np.int64))
+    else:
+        assert design is not None
+        rows = SignedRows.of(design, sample.successes, sample.inputs.trials)
     return rows, rows.cone()
 
 
@@ -279,6 +301,35 @@ def _membership(fitted: FittedRegion) -> Membership:
     depth = Depth(fitted.accepted, fitted.n_parameters)
     ranks = fitted.rank_function()
     return lambda theta: depth(ranks(theta)[0])
+
+
+class _ClassSearch:
+    """Looks for far members of a family of several classes, around its likely parameters."""
+
+    def __init__(self, window: Window, inside: Membership) -> None:
+        self.window, self.inside = window, inside
+        self.evaluations = 0
+
+    def on(self, face: Separation) -> FloatArray | None:
+        """Return a far member (d,) on a face, from which multiples of its direction lead on."""
+        u, d = face.direction, len(self.window.origin)
+        slope = face.margins(u[None])[0]
+        if (slope <= 0).any():  # positive before it was rounded
+            return None
+        steps = np.random.default_rng(0).standard_normal((WIDE_POINTS, d))
+        for start in (np.zeros((1, d)), 0.5 * steps, 2.0 * steps):
+            near = self.window.theta(start)
+            s = (FIRST_PREDICTOR - face.margins(near)) / slope
+            far = near + s.max(axis=1, initial=FIRST_PREDICTOR)[:, None] * u
+            for member in far[self._are_members(far)]:
+                farther = member + (FIRST_PREDICTOR * FARTHER)[:, None] * u
+                if self._are_members(farther).all():
+                    return np.asarray(member)
+        return None
+
+    def _are_members(self, theta: FloatArray) -> BoolArray:
+        self.evaluations += len(theta)
+        return np.asarray(self.inside(theta) > 0)
 
 
 class _Search:
