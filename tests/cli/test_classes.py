@@ -94,7 +94,7 @@ def test_picture_and_page_are_written(animals, run):
     [
         (["--by", "site"], "--by must be left out"),
         (["--fail-above", "0.1"], "--fail-above must be left out"),
-        (["--positive", "cat"], "--positive must be left out"),
+        (["--positive", "cat"], "--positive goes with"),
         (["--statistic", "shift"], "--statistic must be one of"),
     ],
 )

@@ -94,12 +94,12 @@ def facts_of(
     `predictions` were left out because they look like those of other models.
     """
     facts = {"rows": rows_text(content) + (f" in {files:,} files" if files > 1 else "")}
+    outcome = content.get("outcome", content.get("event"))
+    found = f"{content['successes']:,} of {content['trials']:,}" if "successes" in content else ""
     if "classes" in content:
-        numbers = ", ".join(f"{name} {number:,}" for name, number in content["classes"].items())
-        facts["outcome"] = f"{content['outcome']}: {numbers}" if "outcome" in content else numbers
-    else:
-        event = f"{content['event']} in " if "event" in content else ""
-        facts["outcome"] = f"{event}{content['successes']:,} of {content['trials']:,}"
+        found = ", ".join(f"{name} {number:,}" for name, number in content["classes"].items())
+    between = ": " if "classes" in content else " in "
+    facts["outcome"] = between.join(filter(None, [outcome, found]))
     if content.get("formula") is not None:
         facts["formula"] = content["formula"]
     elif content.get("inputs"):
@@ -385,7 +385,7 @@ def _read_classes(
     """Read outcomes of several classes: the last fields of Data."""
     for option, given in (("--positive", columns.positive), ("--trials", columns.trials)):
         if given is not None:
-            raise InvalidValueError(f"{option} goes with models of two classes only.")
+            raise InvalidValueError(f"{option} goes with two classes only.")
     y: Any = frame[columns.outcome] if design is None else design.outcomes
     name = str(columns.outcome) if design is None else design.outcome.strip("`")
     labels, numbers = np.unique(outcome_values(y, name), return_counts=True)
