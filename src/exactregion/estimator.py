@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from exactregion._typing import BoolArray, FloatArray
 from exactregion.errors import InvalidTypeError, InvalidValueError, with_named_seed
-from exactregion.models import Model
+from exactregion.models import ClassModel, Model, as_model
 from exactregion.region import ConfidenceRegion
 from exactregion.resampling import RNGLike
 from exactregion.statistics import Statistic
@@ -106,6 +106,12 @@ class RegionClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
         classes = _two_classes(y)
+        if isinstance(as_model(self.model), ClassModel):
+            raise InvalidValueError(
+                f"must be a family of two classes. Got {self.model!r} instead: use "
+                "ConfidenceRegion, whose predict has the probability of each class.",
+                parameter="model",
+            )
         region = ConfidenceRegion(
             self.model,
             statistic=self.statistic,

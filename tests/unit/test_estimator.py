@@ -312,3 +312,9 @@ def test_the_package_lists_it_and_loads_it_at_first_use():
     assert {"RegionClassifier", "ConfidenceRegion", "__version__"} <= set(dir(er))
     with pytest.raises(AttributeError, match="module 'exactregion' has no attribute 'nothing'"):
         _ = er.nothing
+
+
+def test_families_of_several_classes_are_refused():
+    x, y = np.arange(6.0)[:, None], np.array([0, 1, 0, 1, 1, 0])
+    with pytest.raises(ValueError, match="'model' parameter must be a family of two classes"):
+        er.RegionClassifier("multinomial").fit(x, y)

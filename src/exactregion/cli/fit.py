@@ -62,9 +62,7 @@ FIT_EXAMPLES = """
 Examples:
   exactregion fit oring.csv --formula "y ~ temp" --ed 50,90 --at temp=31
   exactregion fit beetle.csv --outcome killed --trials n --inputs logdose \\
-      --model cloglog
-  exactregion fit wine.csv --formula "bitter ~ temp" --model proportional-odds \\
-      --levels low,mid,high"""
+      --model cloglog"""
 
 SHOW_EXAMPLES = """
 Example:
