@@ -1,9 +1,14 @@
-"""A browser: one for all tests, since a process can drive one only."""
+"""One thread per process, and a browser: one for all tests, since a process can drive one only."""
 
 import os
 import shutil
 
 import pytest
+
+# two workers with two threads each would wait for each other more than they work: products of
+# matrices take several times as long. NumPy reads these when a test first imports it.
+for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(name, "1")
 
 FLAGS = [
     "--no-sandbox",
