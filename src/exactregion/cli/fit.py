@@ -43,12 +43,6 @@ if TYPE_CHECKING:
 
 PICTURES = ("curve", "region")
 
-CLASS_GUARANTEE = (
-    "If the family holds the truth and rows are independent, the region contains the true "
-    "parameters with probability {level}, at every number of rows."
-)
-"""What is certain of a region of several classes."""
-
 CENTRAL = 0.9
 """Share of the rise over which the width of a psychometric curve is measured."""
 
@@ -374,7 +368,7 @@ def _describe(
         description.add_thresholds(plans)
         description.add_predictions(*places)
     page.paragraph(how_ends_were_found(description.certified))
-    page.paragraph(answer_of_region(region), _guarantee(region))
+    page.paragraph(answer_of_region(region), guarantee_of_region(region))
     content = {
         **head,
         "model": family,
@@ -389,13 +383,6 @@ def _describe(
     }
     decided = "the largest p-value of a member is"
     results.finish(page, content, region, pvalue, decided, draw=draw, tables=description.tables)
-
-
-def _guarantee(region: er.ConfidenceRegion) -> str:
-    """Say what is certain of a region."""
-    if isinstance(region.model_, ClassModel):
-        return CLASS_GUARANTEE.format(level=percent(region.coverage_))
-    return guarantee_of_region(region)
 
 
 def _plans(region: er.ConfidenceRegion, wanted: Wanted) -> list[ThresholdPlan]:

@@ -331,7 +331,7 @@ def how_ends_were_found(certified: Mapping[str, bool]) -> str:
 
 def guarantee_of_region(region: ConfidenceRegion) -> str:
     """Say what is certain of a region."""
-    n = len(region.fitted_.sample)
+    n = len(region.fitted_.sample.inputs.original)
     return (
         "If the family contains the true probabilities, this region contains their parameters with "
         f"probability {percent(region.coverage_)}: exactly, with {n:,} {_plural('row', n)} as with "
