@@ -17,6 +17,7 @@ from exactregion.data.design import Design
 from exactregion.data.digest import seed_of_sample
 from exactregion.data.reading import read_outcomes
 from exactregion.data.sample import Sample
+from exactregion.data.sources import Rows, rows_in_memory
 from exactregion.engine import DEFAULT_BATCH
 from exactregion.engine.progress import showing
 from exactregion.errors import (
@@ -139,7 +140,7 @@ class ConfidenceRegion:
             level = f"accepted_ranks={self.accepted_ranks}"
         return f"{type(self).__name__}({self.model!r}, statistic={self.statistic!r}, {level})"
 
-    def fit(self, X: Any, y: Any, *, levels: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, *, data: Any = None, levels: Any = None) -> Self:
         """Read the data and draw what is random.
 
         Parameters
@@ -149,10 +150,14 @@ class ConfidenceRegion:
         y : array-like of shape (n,) or (n, 2)
             Labels (-1/+1, 0/1, booleans, or two classes with `pos_label`), or successes and
             failures. For `Multinomial` and `ProportionalOdds` labels of any number of classes.
+        data : frame, path, pattern, list of paths, or pyarrow data set, optional
+            A table. X and y are then names of its columns, or lists of names. Files are Parquet;
+            their columns are read into memory, as are memory maps and Dask collections.
         levels : sequence, optional
             For these two, all classes in order, as for the model itself.
         """
-        return self._fit(X, y, levels=levels)
+        rows = rows_in_memory(Rows(X, y, None), data, Rows("X", "y", None))
+        return self._fit(rows.X, rows.y, levels=levels)
 
     @classmethod
     def from_fitted(cls, fitted: FittedRegion) -> Self:

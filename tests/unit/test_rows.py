@@ -1,4 +1,4 @@
-"""Belts of rows in files, memory maps and clusters are those of rows in memory."""
+"""Belts and regions of rows in files, memory maps and clusters are those of rows in memory."""
 
 import dask.array as da
 import dask.dataframe as dd
@@ -52,3 +52,17 @@ def test_several_columns_are_several_models(reference, files):
 def test_a_column_that_is_not_there(files):
     with pytest.raises(InvalidValueError, match="must name columns of 'data'"):
         er.calibration_belt("y", "q", data=files, **SETTINGS)
+
+
+def test_regions_of_files_and_clusters(files):
+    region = er.ConfidenceRegion("logistic", n_resamples=19, rng=0)
+    theta = np.random.default_rng(1).normal(size=(30, 2))
+    ranks = region.fit(FRAME[["p"]], FRAME["y"]).rank(theta)
+    for data in (str(files / "*.parquet"), FRAME, dd.from_pandas(FRAME, npartitions=3)):
+        again = er.ConfidenceRegion("logistic", n_resamples=19, rng=0).fit(["p"], "y", data=data)
+        assert again.parameter_names_ == ("intercept", "p")
+        np.testing.assert_array_equal(again.rank(theta), ranks)
+    lazy = er.ConfidenceRegion("logistic", n_resamples=19, rng=0).fit(
+        da.from_array(P, chunks=30), da.from_array(FRAME["y"].to_numpy(), chunks=30)
+    )
+    np.testing.assert_array_equal(lazy.rank(theta), ranks)
