@@ -129,3 +129,17 @@ def test_probabilities_of_classes_are_tested_against_inputs(animals, run):
     done = run("test", "animals.csv", *words)
     assert done.code == 0, done.err
     assert "evidence against the probabilities" in " ".join(done.out.split())
+
+
+def test_levels_that_are_whole_numbers_stay_whole(animals, run):
+    words = ["--outcome", "code", "--inputs", "p_cat", "--model", "multinomial"]
+    words += ["--levels", "0,1,2", "--resamples", "19", "--confidence", "0.9", "--seed", "0"]
+    found = json.loads(run("fit", "animals.csv", *words, "--json").out)
+    assert "1:p_cat" in found["estimate"]
+
+
+def test_a_member_of_a_family_of_classes_is_refused(animals, run):
+    words = ["--formula", "species ~ p_cat", "--model", "multinomial", "--parameters", "0,0,0,0"]
+    done = run("test", "animals.csv", *words)
+    assert done.code == 2
+    assert "use exactregion fit" in " ".join(done.err.split())

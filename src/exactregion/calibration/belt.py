@@ -17,13 +17,14 @@ from exactregion.errors import InvalidValueError
 from exactregion.region import Band, ConfidenceRegion
 from exactregion.region.bands import positive_ranges
 from exactregion.region.bounds import joint_bounds
+from exactregion.testing.class_result import TOP_LABEL
 from exactregion.testing.groups import table_of
 from exactregion.testing.result import ExactTestResult
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from exactregion.plotting import BeltDisplay, BeltsDisplay
+    from exactregion.plotting import BeltDisplay, BeltsDisplay, ClassesDisplay
 
 __all__ = ["CalibrationBelt", "CalibrationBelts", "Departure"]
 
@@ -294,10 +295,15 @@ class CalibrationBelts(dict[str, CalibrationBelt]):
         parts = {name: belt.intervals for name, belt in self.items()}
         return pd.concat(parts, names=["model", "parameter"])
 
-    def plot(self, **kwargs: Any) -> BeltsDisplay:
-        """Draw all belts in one picture by `BeltsDisplay.from_belts`."""
-        from exactregion.plotting import BeltsDisplay
+    def plot(self, **kwargs: Any) -> BeltsDisplay | ClassesDisplay:
+        """Draw all belts in one picture by `BeltsDisplay.from_belts`.
 
+        Those of classes are drawn side by side, by `ClassesDisplay.from_belts`.
+        """
+        from exactregion.plotting import BeltsDisplay, ClassesDisplay
+
+        if TOP_LABEL in self:
+            return ClassesDisplay.from_belts(self, **kwargs)
         return BeltsDisplay.from_belts(self, **kwargs)
 
     def report(self, path: str | Path, **settings: Any) -> Path:

@@ -93,8 +93,9 @@ def calibration_belt(
     has this form, all of it is in the belt with probability `confidence_level` at least, whatever n
     is. Calibration itself, the diagonal, is a = 0, b = 1, c = d = 0.
 
-    The p-value is that of `calibration_test`, which finds miscalibration of any form; the belt
-    shows where predictions are off. Near the limit the two can differ: the p-value decides.
+    The p-value is that of `calibration_test`, of one class alone where there are several, which
+    finds miscalibration of any form; the belt shows where predictions are off. Near the limit the
+    two can differ: the p-value decides.
 
     Parameters
     ----------
@@ -191,7 +192,9 @@ def calibration_belt(
 
     if several:
         views = views_of_classes(y_true, y_prob, names, classes)
-        return CalibrationBelts({name: find(y, p) for name, (y, p) in views.items()})
+        # a class that is impossible in every row has no curve
+        shown = {name: one for name, one in views.items() if ((one[1] > 0) & (one[1] < 1)).any()}
+        return CalibrationBelts({name: find(y, p) for name, (y, p) in shown.items()})
     if models is None:
         return find(y_true, y_prob)
     for name, p in models.items():

@@ -60,8 +60,8 @@ app = typer.Typer(
     invoke_without_command=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Exact tests and confidence regions for the probability of a binary outcome: valid at "
-    "every sample size.",
+    help="Exact tests and confidence regions for the probability of an outcome, of two classes or "
+    "more: valid at every sample size.",
     epilog="\nA first example, with bundled data:\n"
     "  exactregion datasets oring --out oring.csv\n"
     "  exactregion fit oring.csv --outcome y --inputs temp --at temp=31\n\n"

@@ -21,6 +21,7 @@ from exactregion.cli.data import (
     pieces,
     read_data,
     split_names,
+    with_prefix,
 )
 from exactregion.cli.output import Page, Results, facts_of_test, settings_record
 from exactregion.cli.test import decision, kinds_of_misfit, show_models
@@ -36,9 +37,7 @@ EXAMPLES = """
 Examples:
   exactregion calibrate pima_predictions.csv --outcome y --probability p
   exactregion calibrate pima_predictions.csv --outcome y --probability p \\
-      --test-only --fail-below 1%
-  exactregion calibrate animals.csv --outcome species --probability p_ \\
-      --report animals.html"""
+      --test-only --fail-below 1%"""
 
 MANY_GROUPS = 50
 """More groups than this, most of them with one row, are no groups."""
@@ -139,14 +138,22 @@ def calibrate(
     files = [file, *(more or ())]
     if more or cluster is not None:
         if predictions.classes is not None:
-            _check_classes(predictions, guards, grid, belts_of_classes)
+            _check_classes(predictions, guards, grid)
+            if belts_of_classes:
+                raise InvalidValueError("--belts goes with one file that is read as a whole.")
             calibrate_pieces_of_classes(files, cluster, predictions, search, results)
             return
         found = _test_pieces(files, cluster, predictions, search, output)
     else:
         data = _read(file, predictions, output, reading)
         if data.classes is not None:
-            _check_classes(predictions, guards, grid, belts=False)
+            _check_classes(predictions, guards, grid)
+            if belts_of_classes and test_only:
+                raise InvalidValueError("--belts and --test-only must not be given together.")
+            if degree != 1 and not belts_of_classes:
+                raise InvalidValueError(
+                    "--degree goes with --belts where there are several classes."
+                )
             wanted = degree if belts_of_classes else None
             calibrate_classes(data, predictions.classes, search, results, file=file, degree=wanted)
             return
@@ -244,15 +251,12 @@ def _check_belt_options(
         raise InvalidValueError(f"--degree must be 1, 2 or 3. Got {degree} instead.")
 
 
-def _check_classes(
-    predictions: Predictions, guards: Sequence[Any], grid: bool, belts: bool
-) -> None:
+def _check_classes(predictions: Predictions, guards: Sequence[Any], grid: bool) -> None:
     """Refuse what goes with the probabilities of one class."""
     for name, is_given, instead in (
         ("--by", predictions.by, "exactregion segments tests classes in groups of rows."),
         ("--fail-above", guards, "--fail-below goes by the p-value of all classes."),
-        ("--grid", grid, "Leave it out."),
-        ("--belts", belts, "It goes with one file that is read as a whole."),
+        ("--grid", grid, "--belts gives the limits of each class."),
     ):
         if is_given:
             raise InvalidValueError(f"{name} must be left out with several classes. {instead}")
@@ -344,6 +348,11 @@ def _test_pieces(
     with pieces(files, cluster, predictions) as data:
         columns = list(empty_columns(files[0]))
         names = split_names(predictions.probability, columns)
+        if with_prefix(names, columns) != names:
+            raise InvalidValueError(
+                f"--classes must name the class of each column that begins with {names[0]!r}: "
+                "the files are read piece by piece."
+            )
         by = split_names(predictions.by or (), columns)
         outcome: Any = predictions.outcome
         tests = _tests_of({name: name for name in names}, outcome, settings, data=data)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 import exactregion as er
 from exactregion.cli import options as opt
@@ -22,6 +20,9 @@ from exactregion.engine.progress import showing
 from exactregion.errors import InvalidValueError
 from exactregion.plotting import ClassesDisplay, wording
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 def calibrate_classes(
     data: Data,
@@ -33,7 +34,7 @@ def calibrate_classes(
     degree: int | None,
 ) -> None:
     """Test predictions of several classes, with belts of this degree or none, and show results."""
-    labels = labels_in(classes, data.y)
+    labels = None if classes is None else labels_in("--classes", classes, data.y)
     P, settings = data.frame[data.numbers], search.settings | {"classes": labels}
     result: Any = er.calibration_test(
         data.y, P, statistic=search.statistic, n_jobs=search.jobs, **settings
@@ -64,7 +65,7 @@ def calibrate_pieces_of_classes(
             predictions.outcome,
             names,
             data=data,
-            classes=labels_in(predictions.classes, schema[predictions.outcome]),
+            classes=labels_in("--classes", predictions.classes, schema[predictions.outcome]),
             statistic=search.statistic,
             n_jobs=search.jobs,
             progress=results.output.progress,
@@ -74,16 +75,14 @@ def calibrate_pieces_of_classes(
     finish_classes(result, head, names, results, file=" ".join(files), files=len(files))
 
 
-def labels_in(classes: str | None, outcome: pd.Series[Any]) -> list[object] | None:
+def labels_in(option: str, classes: str, outcome: pd.Series[Any]) -> list[object]:
     """Read the names of classes as the kind of values that the outcome has."""
-    if classes is None:
-        return None
     texts = [text.strip() for text in classes.split(",")]
     values = [read_value(text, outcome) for text in texts]
     wrong = [text for text, value in zip(texts, values, strict=True) if value is None]
     if wrong:
         raise InvalidValueError(
-            f"--classes must name classes of the outcome, which are numbers. Got {wrong[0]!r}."
+            f"{option} must name classes of the outcome, which are numbers. Got {wrong[0]!r}."
         )
     whole = outcome.dtype.kind in "iu"
     return [int(value) if whole else value for value in values]  # type: ignore[call-overload]

@@ -12,7 +12,8 @@ import numpy as np
 
 import exactregion as er
 from exactregion.cli import options as opt
-from exactregion.cli.data import Data, facts_of, read_data, read_value
+from exactregion.cli.classes import labels_in
+from exactregion.cli.data import Data, facts_of, read_data
 from exactregion.cli.output import (
     Page,
     Results,
@@ -142,8 +143,7 @@ def fit(
     if not data.inputs:
         raise InvalidValueError("--inputs must name the inputs, or --formula all columns.")
     if levels is not None and isinstance(model, ClassModel):
-        values = [read_value(text.strip(), data.y) for text in levels.split(",")]
-        model = model.with_levels(values)
+        model = model.with_levels(labels_in("--levels", levels, data.y))
     settings = {"confidence_level": level, "n_jobs": search.jobs, "model": model}
     region = fit_region(data, columns, family, search, **settings)
     head = {"command": "fit", "file": file, **data.to_dict()}

@@ -91,7 +91,7 @@ class Outcome:
     """The column with the outcome, and how to read it."""
 
     outcome: str | None = option(
-        COLUMNS, "COLUMN", "Column with the outcome: 0/1, true/false, or two classes."
+        COLUMNS, "COLUMN", "Column with the outcome: 0/1, true/false, or classes."
     )
     trials: str | None = option(
         COLUMNS, "COLUMN", "Column with numbers of trials; the outcome then counts successes."
@@ -212,6 +212,14 @@ class Search(Draws):
 @dataclass(frozen=True)
 class CalibrationSearch(Search):
     """The same, with the statistics of classes too."""
+
+    statistic: str | None = option(
+        METHOD,
+        "NAME",
+        "Of --test-only: omnibus, spiegelhalter, discrepancy and others. Of several classes: "
+        f"{', '.join(CLASS_STATISTICS)}.",
+        complete=offer([*CLASS_STATISTICS, *names_of_statistics()]),
+    )
 
     @property
     def choices(self) -> Sequence[str]:

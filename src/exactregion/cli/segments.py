@@ -102,7 +102,7 @@ def segments(
             data.frame[names if data.classes is not None else names[0]],
             data.frame[data.segments],
             pos_label=data.positive,
-            classes=labels_in(predictions.classes, data.y),
+            classes=_classes(predictions, data.y),
             **settings,
         )
         head = data.head
@@ -116,6 +116,11 @@ def segments(
     }
     page = _page(head, ", ".join(names), result, len(files))
     results.finish(page, content, result, result.pvalue, "the smallest adjusted p-value is")
+
+
+def _classes(predictions: Predictions, outcome: Any) -> list[object] | None:
+    given = predictions.classes
+    return None if given is None else labels_in("--classes", given, outcome)
 
 
 def _check_number(names: list[str], *, several: bool) -> None:
@@ -135,7 +140,7 @@ def _of_pieces(
     with pieces(files, cluster, predictions) as data:
         schema = empty_columns(files[0])
         names = with_prefix(split_names(predictions.probability, list(schema)), list(schema))
-        classes = labels_in(predictions.classes, schema[str(predictions.outcome)])
+        classes = _classes(predictions, schema[str(predictions.outcome)])
         _check_number(names, several=classes is not None)
         result = er.segment_test(
             *(predictions.outcome, names[0] if classes is None else names, named),

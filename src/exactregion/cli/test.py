@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import exactregion as er
 from exactregion.cli import options as opt
-from exactregion.cli.classes import finish_classes
+from exactregion.cli.classes import finish_classes, labels_in
 from exactregion.cli.data import Data, check_probabilities, facts_of, read_data
 from exactregion.cli.fit import fit_region
 from exactregion.cli.output import Page, Results, facts_of_test, settings_record
 from exactregion.errors import InvalidValueError
+from exactregion.models import ClassModel
 from exactregion.plotting import wording
 from exactregion.testing.groups import table_of
 from exactregion.testing.result import ExactTestResult, Question, result_of
@@ -34,6 +35,9 @@ def run_test(
         "Column with the probabilities to test. Several with commas between them: one per "
         "candidate, or one per class where rows add up to 1, for which a prefix will do.",
     ),
+    classes: str | None = opt.option(
+        opt.COLUMNS, "CLASS,…", "The class of each column, where they are not named after them."
+    ),
     columns: opt.Columns,
     parameters: str | None = opt.option(
         opt.FAMILY,
@@ -53,8 +57,14 @@ def run_test(
     number.
     """
     _check_candidates(probability or [], parameters, family)
+    if parameters is not None and isinstance(family.to_model(), ClassModel):
+        raise InvalidValueError(
+            f"--model {family.model} has more than two classes: use exactregion fit, or "
+            "region.pvalue in Python."
+        )
     results = Results(output, output.alpha(draws.resamples))
-    named: dict[str, Any] = {"numbers": probability or (), "all_inputs": True, "classes": None}
+    named: dict[str, Any] = {"numbers": probability or (), "all_inputs": True}
+    named["classes"] = None if classes is None else True
     data = read_data(file, columns, reading, **named, quiet=output.quiet)
     names = data.numbers
     if not data.inputs:
@@ -67,7 +77,10 @@ def run_test(
     if data.classes is not None:
         X, P = data.frame[data.inputs], data.frame[names]
         statistic = draws.statistic or "multiscale"
-        tested: Any = er.model_test(P, X, data.y, statistic=statistic, **draws.settings)
+        labels = None if classes is None else labels_in("--classes", classes, data.y)
+        tested: Any = er.model_test(
+            P, X, data.y, statistic=statistic, classes=labels, **draws.settings
+        )
         finish_classes(tested, data.to_dict(), names, results, command="test", file=file)
         return
     output.alpha(draws.resamples, max(1, len(names)))

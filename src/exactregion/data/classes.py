@@ -38,8 +38,8 @@ __all__ = [
 ]
 
 TOLERANCE = 1e-3
-"""Rows may add up to 1 within this much, as probabilities in single precision or with four decimals
-do, and are divided by their sums. Where rows are further off, something else may be wrong."""
+"""Rows may add up to 1 within this much per two classes, as probabilities with three decimals do,
+and are divided by their sums. Where rows are further off, something else may be wrong."""
 
 NEGLIGIBLE = 2.0**-53
 """Smaller probabilities are taken as 0: uniforms are multiples of it, and see no difference."""
@@ -71,7 +71,7 @@ def are_classes(y_prob: Any, y: Any, data: Any, classes: Any) -> bool:
     if len(columns) < 2 or not len(frame) or not all(map(is_number, columns)):
         return False
     sums = np.sum([as_floats(column) for column in columns], axis=0)
-    return bool((np.abs(sums - 1) <= TOLERANCE).all()) or has_several_labels(y)
+    return bool((np.abs(sums - 1) <= tolerance_of(len(columns))).all()) or has_several_labels(y)
 
 
 def has_several_labels(y: Any) -> bool:
@@ -126,10 +126,10 @@ def read_class_probabilities(values: Any, name: str, *, first_row: int | None = 
         raise InvalidValueError(
             f"must hold probabilities, 0 or more. Got {table[row, column]} {place}.", parameter=name
         )
-    sums = table.sum(axis=1)
-    off = np.flatnonzero(~(np.abs(sums - 1) <= TOLERANCE))
+    sums, tolerance = table.sum(axis=1), tolerance_of(table.shape[1])
+    off = np.flatnonzero(~(np.abs(sums - 1) <= tolerance))
     if len(off):
-        percent = bool((np.abs(sums / 100 - 1) <= TOLERANCE).all())
+        percent = bool((np.abs(sums / 100 - 1) <= tolerance).all())
         hint = (
             "these are percentages, divide them by 100."
             if percent
@@ -137,12 +137,17 @@ def read_class_probabilities(values: Any, name: str, *, first_row: int | None = 
             "divide each row by its sum."
         )
         raise InvalidValueError(
-            f"must have rows that add up to 1, within {TOLERANCE:g}. Got {sums[off[0]]:.6g} "
+            f"must have rows that add up to 1, within {tolerance:.3g}. Got {sums[off[0]]:.6g} "
             f"{place_of(off[0], len(off), first_row)}: {hint}",
             parameter=name,
         )
     table = np.where(table < NEGLIGIBLE, 0.0, table)
     return np.asarray(table / table.sum(axis=1, keepdims=True))
+
+
+def tolerance_of(n_classes: int) -> float:
+    """Return how far from 1 the probabilities of a row may add up, if they were rounded."""
+    return max(1.0, n_classes / 2) * TOLERANCE * (1 + 1e-9)
 
 
 def labels_of(y: Any, name: str, *, first_row: int | None = None) -> list[Any]:
@@ -168,6 +173,13 @@ def read_classes(
     values = _one_column(outcome_values(y, name), name)
     found = np.unique(values).tolist()
     declared = getattr(getattr(y, "dtype", None), "categories", None)
+    fractions = values.dtype.kind == "f" and (values != np.floor(values)).any()
+    if levels is None and fractions and 2 * len(found) > len(values):
+        raise InvalidValueError(
+            f"must hold classes: text, or whole numbers. Got {_listed(found)} instead: cut "
+            "measurements into classes first.",
+            parameter=name,
+        )
     if levels is not None:
         labels = tuple(levels)
     elif declared is not None and (not ordered or getattr(y.dtype, "ordered", True)):
@@ -305,9 +317,15 @@ def _text(label: Any) -> str:
 
 
 def _by_order(found: Sequence[Any], width: int, names: tuple[str, str]) -> list[Any]:
-    """Take the sorted labels, or the numbers 0..C-1 where these are what was found."""
-    numbers = all(isinstance(label, int | float) and label in range(width) for label in found)
-    if numbers and len(found) < width:
+    """Take the sorted labels, or the numbers 0..C-1 where these are what was found.
+
+    Without a 0 among them numbers may begin with 1.
+    """
+    numbers = all(
+        isinstance(label, int | float) and not isinstance(label, bool) and label in range(width)
+        for label in found
+    )
+    if numbers and 0 in found and len(found) < width:
         return list(range(width))
     if len(found) != width:
         raise InvalidValueError(

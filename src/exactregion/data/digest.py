@@ -42,6 +42,9 @@ def seed_of_sample(sample: Sample) -> int:
 def digest(index: int, rows: Rows) -> Counter[str]:
     """Add up the hashes of the rows of a chunk, by label."""
     inputs, outcomes = rows.p if rows.X is None else rows.X, list(_columns(rows.y))
+    columns = list(_columns(inputs))
+    if rows.X is None and len(columns) > 1:  # classes, whatever the order of their columns
+        inputs = np.sort(np.stack(columns, axis=1), axis=1)
     if len(outcomes) != 1:
         return Counter({"counts": _sum(_hashes(inputs, *outcomes))})
     hashes, (labels, codes) = _hashes(inputs), np.unique(outcomes[0], return_inverse=True)

@@ -65,7 +65,7 @@ class ClassesDisplay(canvas.Display):
     ----------
     panels : dict of str to ClassPanel
         The classes, and the top label.
-    pvalue : float
+    pvalue : float, optional
         Exact p-value of all classes together.
 
     Examples
@@ -81,10 +81,36 @@ class ClassesDisplay(canvas.Display):
     """
 
     panels: Mapping[str, ClassPanel]
-    pvalue: float
+    pvalue: float | None = None
 
     axis: ClassVar[ProbabilityAxis] = ProbabilityAxis("linear", 0.0, 1.0)
     """The axis of predicted and of observed probabilities, in all panels."""
+
+    @classmethod
+    def from_belts(cls, belts: CalibrationBelts, *, draw: bool = True, **kwargs: Any) -> Self:
+        """Take belts of classes, and draw them with p-values adjusted by Holm's method.
+
+        Parameters
+        ----------
+        belts : CalibrationBelts
+            Returned by `calibration_belt` for several classes.
+        draw : bool
+            Whether to draw at once; if not, matplotlib is not needed.
+        **kwargs
+            For `plot`.
+        """
+        adjusted = belts.table["pvalue_holm"]
+        panels = {
+            name: ClassPanel(
+                belt.y_prob,
+                belt.successes,
+                float(adjusted[name]),
+                BeltDisplay.from_belt(belt, draw=False),
+            )
+            for name, belt in belts.items()
+        }
+        display = cls(panels)
+        return display.plot(**kwargs) if draw else display
 
     @classmethod
     def from_result(
@@ -171,7 +197,7 @@ class ClassesDisplay(canvas.Display):
             colors = (canvas.VERMILION,) * 2 if panel.is_off else (canvas.INK, canvas.GREY)
             draw_shares(place, panel.points, axis, colors[0])
             p = "" if np.isnan(panel.adjusted) else f"adjusted p = {panel.adjusted:.3g}"
-            title = canvas.as_text(wording.shortened(name, 24))
+            title = canvas.as_text(wording.shortened(name, 24, middle=True))
             place.set_title(title, loc="left", fontsize="medium", fontweight="bold", pad=16)
             style: dict[str, Any] = {"xytext": (0, 4), "textcoords": "offset points"}
             style |= {"fontsize": "small", "color": colors[1]}
@@ -183,8 +209,9 @@ class ClassesDisplay(canvas.Display):
         self.figure_.supxlabel("predicted probability", fontsize="medium")
         self.figure_.supylabel("observed share", fontsize="medium")
         belts = f"{wording.percent(self._coverage)} belts; " if has_belts else ""
+        exact = "" if self.pvalue is None else f": exact p-value {self.pvalue:.4g}"
         self.figure_.suptitle(
-            f"Calibration of {len(self.panels) - 1} classes: exact p-value {self.pvalue:.4g}\n"
+            f"Calibration of {len(self.panels) - 1} classes{exact}\n"
             f"{belts}bars: 95% exact limits of each share",
             fontsize="medium",
             x=0.02,

@@ -141,7 +141,7 @@ class SegmentDisplay(canvas.Display):
             ax.hlines(at, *ends, color=color, linewidth=1.3)
             dots = {"s": self.areas[chosen], "color": color, "label": label, "zorder": 3}
             ax.scatter(self.difference[chosen], at, **{**dots, **kwargs})
-        labels = [canvas.as_text(wording.shortened(name)) for name in self.names]
+        labels = [canvas.as_text(wording.shortened(name, middle=True)) for name in self.names]
         ax.set_yticks(places, labels)
         ax.set(ylim=(len(places) - 0.4, -1.2), xlabel="observed minus expected share")
         ax.tick_params(axis="y", length=0)

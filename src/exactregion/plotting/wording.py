@@ -90,10 +90,19 @@ def estimate_and_interval(row: Any) -> tuple[str, str]:
     return number(estimate, width), interval_text(low, high, width)
 
 
-def shortened(text: str, longest: int = 48) -> str:
-    """Cut a long text, as for an axis."""
+def shortened(text: str, longest: int = 48, *, middle: bool = False) -> str:
+    """Cut a long text, as for an axis: at its end, or in the middle where the end matters.
+
+    Examples
+    --------
+    >>> shortened("site = somewhere: dog", 12), shortened("site = somewhere: dog", 12, middle=True)
+    ('site = some…', 'site =…: dog')
+    """
     text = " ".join(text.split())
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+    if len(text) <= longest:
+        return text
+    kept = longest // 2 if middle else longest - 1
+    return f"{text[:kept]}…{text[len(text) - (longest - 1 - kept) :] if middle else ''}"
 
 
 def estimate_name(is_empty: bool) -> str:

@@ -59,7 +59,7 @@ def _figure(display: SegmentDisplay) -> Figure:
     )
     plot.yaxis[0].ticker = FixedTicker(ticks=places.tolist())
     plot.yaxis[0].major_label_overrides = {
-        float(place): label_of(wording.shortened(name, LONGEST))
+        float(place): label_of(wording.shortened(name, LONGEST, middle=True))
         for place, name in zip(places, display.names, strict=True)
     }
     plot.ygrid[0].grid_line_color = None

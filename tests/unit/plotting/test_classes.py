@@ -70,3 +70,13 @@ def test_rows_that_came_in_chunks_cannot_be_drawn(tmp_path):
     )
     with pytest.raises(InvalidValueError, match="rows in memory"):
         result.plot()
+
+
+def test_belts_of_classes_draw_themselves_side_by_side():
+    y, p = Y[:40], np.c_[P[:40], np.zeros(40)]
+    classes = ["bird", "cat", "dog", "fish"]
+    belts = er.calibration_belt(y, p, classes=classes, n_resamples=19, rng=0, confidence_level=0.9)
+    assert list(belts) == ["bird", "cat", "dog", "top label"]  # no curve of what is impossible
+    display = belts.plot()
+    assert [ax.get_title(loc="left") for ax in display.figure_.axes] == list(belts)
+    assert display.figure_.get_suptitle().startswith("Calibration of 3 classes\n90% belts")

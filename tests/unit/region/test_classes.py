@@ -288,3 +288,11 @@ def test_the_picture_has_a_band_per_class():
     assert display.lower.shape == (3, 3)
     assert (display.lower <= display.estimate).all()
     assert (display.estimate <= display.upper).all()
+
+
+def test_measurements_are_no_classes():
+    rng = np.random.default_rng(0)
+    with pytest.raises(er.errors.InvalidValueError, match="must hold classes"):
+        er.ConfidenceRegion("multinomial", n_resamples=19).fit(
+            rng.normal(size=9), rng.normal(size=9)
+        )

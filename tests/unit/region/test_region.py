@@ -243,7 +243,7 @@ BAD_SETTINGS = [
     (
         {"model": "tobit"},
         InvalidValueError,
-        "'model'.*'cloglog'.*'logistic', 'probit'.*Got 'tobit'",
+        "'model'.*'cloglog'.*'logistic'.*'probit'.*Got 'tobit'",
     ),
     ({"model": lambda theta, X: X}, InvalidTypeError, "'model'.*models.Function"),
     ({"statistic": Discrepancy(lambda a, b: np.nan)}, InvalidValueError, "kernel must.*finite"),

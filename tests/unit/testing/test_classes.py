@@ -71,7 +71,7 @@ def test_rows_may_come_in_any_order():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"P": P * 1.01}, r"'y_prob'.*add up to 1, within 0.001. Got 1.01 in row 0.*60 such.*sum"),
+        ({"P": P * 1.01}, r"'y_prob'.*add up to 1, within 0.0015. Got 1.01 in row 0.*60 such.*sum"),
         ({"P": 100 * P}, r"add up to 1.*percentages, divide them by 100"),
         ({"P": P - [0.9, 0, -0.9]}, r"0 or more. Got -0.* column 'x0'"),
         ({"P": np.where(np.arange(N)[:, None] == 4, np.nan, P)}, r"finite.*nan in row 4"),
@@ -221,3 +221,31 @@ def test_objects_and_text_are_inputs():
 def test_names_of_columns(found, named, labels, columns):
     matched = MatchedClasses.of(found, len(named), named)
     assert (matched.labels, matched.columns) == (labels, columns)
+
+
+@pytest.mark.parametrize("labels", [[1, 2], [True, False]])
+def test_labels_that_may_be_of_other_columns_are_refused(labels):
+    rng = np.random.default_rng(0)
+    P = rng.dirichlet([1, 1, 1], 20)
+    y = rng.choice(labels, 20)
+    with pytest.raises(InvalidValueError, match="must name the class of each of the 3 columns"):
+        er.calibration_test(y, P, n_resamples=19, rng=0)
+    assert er.calibration_test(y, P, n_resamples=19, rng=0, classes=[*labels, 3]).n == 20
+
+
+def test_the_seed_of_the_data_does_not_depend_on_the_order_of_columns():
+    rng = np.random.default_rng(0)
+    P = rng.dirichlet([1, 1, 1], 30)
+    y = rng.choice(["a", "b", "c"], 30)
+    one = er.calibration_test(y, P, n_resamples=19, rng="data", classes=["a", "b", "c"])
+    two = er.calibration_test(
+        y, P[:, [2, 0, 1]], n_resamples=19, rng="data", classes=["c", "a", "b"]
+    )
+    assert (one.seed, one.rank) == (two.seed, two.rank)
+
+
+def test_probabilities_with_three_decimals_are_taken():
+    P = np.array([[0.333, 0.333, 0.333], [0.0005, 0.9995, 0.001]])
+    assert er.calibration_test(["a", "b"], P, n_resamples=19, rng=0, classes=["a", "b", "c"]).n == 2
+    with pytest.raises(InvalidValueError, match="add up to 1"):
+        er.calibration_test(["a"], [[0.332, 0.333, 0.333]], n_resamples=19, classes=["a", "b", "c"])
