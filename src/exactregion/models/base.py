@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +14,7 @@ from exactregion._typing import FloatArray
 from exactregion.data.reading import as_real, numeric, percent_hint, read_inputs, read_only
 from exactregion.errors import InvalidTypeError, InvalidValueError, ModelError
 
-__all__ = ["Bounds", "Model", "as_matrix", "check_probabilities", "evaluated"]
+__all__ = ["Bounds", "ColumnModel", "Model", "as_matrix", "check_probabilities", "evaluated"]
 
 Bounds = tuple[tuple[float, float], ...]
 
@@ -207,6 +208,38 @@ class Model(ABC):
                     parameter="theta",
                 )
         return batch, values.ndim == 1
+
+
+class ColumnModel(Model):
+    """A family whose parameters are named after the columns of X; a dataclass with this field."""
+
+    feature_names: tuple[str, ...] | None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns of X; an error where they are not known yet."""
+        if self.feature_names is None:
+            raise InvalidValueError(
+                f"The parameters of {type(self).__name__} depend on the columns of X: "
+                "call bind(names) first."
+            )
+        return self.feature_names
+
+    def bind(self, names: Sequence[str]) -> Self:
+        """Return the model for inputs with these column names."""
+        return replace(self, feature_names=tuple(names))  # type: ignore[type-var]
+
+    def for_inputs(self, X: Any) -> Self:
+        """Return the model bound to the columns of X, unless it is bound already."""
+        if self.feature_names is not None:
+            return self
+        values, names = read_inputs(X)
+        numeric(values)
+        return self.bind(names)
+
+    def check_inputs(self, X: Any) -> None:
+        """Check that inputs are numbers."""
+        as_matrix(X)
 
 
 def evaluated(model: Model, theta: FloatArray, X: Any) -> FloatArray:

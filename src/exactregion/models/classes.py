@@ -17,9 +17,8 @@ import numpy.typing as npt
 from scipy.special import expit, log_expit, logsumexp
 
 from exactregion._typing import FloatArray, IntArray
-from exactregion.data.reading import numeric, read_inputs
 from exactregion.errors import InvalidTypeError, InvalidValueError, ModelError
-from exactregion.models.base import Bounds, Model, as_matrix
+from exactregion.models.base import Bounds, ColumnModel, as_matrix
 from exactregion.models.linear import Logistic
 
 __all__ = ["ClassModel", "Multinomial", "ProportionalOdds"]
@@ -30,7 +29,7 @@ tells them apart, and squares neither vanish nor overflow."""
 
 
 @dataclass(frozen=True)
-class ClassModel(Model):
+class ClassModel(ColumnModel):
     """A family of probabilities of C classes; a subclass supplies three methods.
 
     Parameters
@@ -103,35 +102,9 @@ class ClassModel(Model):
             )
         return self.levels
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Names of the columns of X; an error where they are not known yet."""
-        if self.feature_names is None:
-            raise InvalidValueError(
-                f"The parameters of {type(self).__name__} depend on the columns of X: "
-                "call bind(names) first."
-            )
-        return self.feature_names
-
     def with_levels(self, levels: Sequence[Any]) -> Self:
         """Return the model for outcomes with these classes, in order."""
         return replace(self, levels=tuple(levels))
-
-    def bind(self, names: Sequence[str]) -> Self:
-        """Return the model for inputs with these column names."""
-        return replace(self, feature_names=tuple(names))
-
-    def for_inputs(self, X: Any) -> Self:
-        """Return the model bound to the columns of X, unless it is bound already."""
-        if self.feature_names is not None:
-            return self
-        values, names = read_inputs(X)
-        numeric(values)
-        return self.bind(names)
-
-    def check_inputs(self, X: Any) -> None:
-        """Check that inputs are numbers."""
-        as_matrix(X)
 
     def probabilities(self, theta: npt.ArrayLike, X: Any) -> FloatArray:
         """Compute P_θ(Y = c | x) in each of n rows of X: shape (n, C), or (T, n, C) for a batch."""

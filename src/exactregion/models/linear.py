@@ -6,8 +6,8 @@ Recalibration is logistic in the logit of a predicted probability.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
@@ -15,9 +15,8 @@ import numpy as np
 from scipy.special import erfcx, expit, log_ndtr, logit, ndtr, ndtri
 
 from exactregion._typing import FloatArray
-from exactregion.data.reading import numeric, read_inputs
 from exactregion.errors import InvalidValueError
-from exactregion.models.base import Model, as_matrix
+from exactregion.models.base import ColumnModel, Model, as_matrix
 
 __all__ = ["CLogLog", "LinearModel", "Logistic", "Probit", "Recalibration", "predictor_bounds"]
 
@@ -30,7 +29,7 @@ POWERS = ("intercept", "slope", "square", "cube")
 
 
 @dataclass(frozen=True)
-class LinearModel(Model):
+class LinearModel(ColumnModel):
     """A distribution function of a linear predictor; a subclass supplies the function.
 
     Parameters
@@ -79,28 +78,7 @@ class LinearModel(Model):
     @property
     def parameter_names(self) -> tuple[str, ...]:
         """The intercept, if any, and the columns of X."""
-        if self.feature_names is None:
-            raise InvalidValueError(
-                f"The parameters of {type(self).__name__} depend on the columns of X: "
-                "call bind(names) first."
-            )
-        return (("intercept",) if self.intercept else ()) + self.feature_names
-
-    def bind(self, names: Sequence[str]) -> LinearModel:
-        """Return the model for inputs with these column names."""
-        return replace(self, feature_names=tuple(names))
-
-    def for_inputs(self, X: Any) -> LinearModel:
-        """Return the model bound to the columns of X, unless it is bound already."""
-        if self.feature_names is not None:
-            return self
-        values, names = read_inputs(X)
-        numeric(values)
-        return self.bind(names)
-
-    def check_inputs(self, X: Any) -> None:
-        """Check that inputs are numbers."""
-        as_matrix(X)
+        return (("intercept",) if self.intercept else ()) + self.columns
 
     def evaluate(self, theta: FloatArray, X: Any) -> FloatArray:
         """Compute F of the linear predictor."""
