@@ -65,7 +65,7 @@ def test_fit_of_ordered_classes(run, save, tmp_path):
         ((), "--levels must say the order of the classes"),
         ((*levels, "--ed", "50"), "--ed goes with models of two classes only"),
         ((*levels, "--report", tmp_path / "page.html"), "--report goes with models of two"),
-        ((*levels, "--positive", "low"), "--positive goes with models of two classes"),
+        ((*levels, "--positive", "low"), "--positive goes with two classes"),
     ):
         done = run(*ask, *more)
         assert done.code == 2

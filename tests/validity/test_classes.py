@@ -92,8 +92,8 @@ def test_a_seat_that_stays_is_caught(monkeypatch):
 
 def test_classes_drawn_in_another_order_are_caught(monkeypatch):
     """Thresholds of classes in reverse draw from other probabilities than those tested."""
-    right = engine._thresholds
-    monkeypatch.setattr(engine, "_thresholds", lambda P: right(P[:, ::-1]))
+    right = engine._falling
+    monkeypatch.setattr(engine, "_falling", lambda P: right(P[:, ::-1]))
     with pytest.raises(AssertionError):
         assert_uniform([result.rank for result in results(100, 3, "brier")])
 

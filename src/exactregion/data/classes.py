@@ -105,7 +105,7 @@ def read_class_probabilities(values: Any, name: str, *, first_row: int | None = 
 
     Examples
     --------
-    >>> read_class_probabilities([[0.25, 0.25, 0.5], [0.2, 0.3, 0.4999]])[1].round(3)
+    >>> read_class_probabilities([[0.25, 0.25, 0.5], [0.2, 0.3, 0.4999]], "P")[1].round(3)
     array([0.2, 0.3, 0.5])
     """
     if hasattr(values, "detach"):  # a tensor of PyTorch, on any device, with its gradient
