@@ -96,6 +96,9 @@ def test_picture_and_page_are_written(animals, run):
         (["--fail-above", "0.1"], "--fail-above must be left out"),
         (["--positive", "cat"], "--positive goes with"),
         (["--statistic", "shift"], "--statistic must be one of"),
+        (["--confidence", "0.9"], "--confidence goes with --belts"),
+        (["--degree", "2"], "--degree goes with --belts"),
+        (["--belts", "--test-only"], "--belts and --test-only"),
     ],
 )
 def test_what_goes_with_one_class_is_refused(animals, run, words, message):
@@ -143,3 +146,10 @@ def test_a_member_of_a_family_of_classes_is_refused(animals, run):
     done = run("test", "animals.csv", *words)
     assert done.code == 2
     assert "use exactregion fit" in " ".join(done.err.split())
+
+
+def test_a_picture_of_the_region_of_classes_is_refused(animals, run):
+    words = ["--formula", "species ~ p_cat", "--model", "multinomial", "--picture", "region"]
+    done = run("fit", "animals.csv", *words, "--plot", "a.png")
+    assert done.code == 2
+    assert "--picture region goes with models of two classes" in " ".join(done.err.split())

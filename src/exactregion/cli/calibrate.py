@@ -39,6 +39,8 @@ Examples:
   exactregion calibrate pima_predictions.csv --outcome y --probability p \\
       --test-only --fail-below 1%"""
 
+DEFAULT_LEVEL = opt.read_level(opt.Search.confidence)
+
 MANY_GROUPS = 50
 """More groups than this, most of them with one row, are no groups."""
 
@@ -154,6 +156,8 @@ def calibrate(
                 raise InvalidValueError(
                     "--degree goes with --belts where there are several classes."
                 )
+            if opt.read_level(search.confidence) != DEFAULT_LEVEL and not belts_of_classes:
+                raise InvalidValueError("--confidence goes with --belts, with several classes.")
             wanted = degree if belts_of_classes else None
             calibrate_classes(data, predictions.classes, search, results, file=file, degree=wanted)
             return

@@ -191,6 +191,8 @@ def _check_classes(wanted: Wanted, output: opt.Output) -> None:
     """Raise an error for options that several classes have no answer to."""
     if wanted.ed:
         raise InvalidValueError("--ed goes with models of two classes only: use --at.")
+    if wanted.picture == "region":
+        raise InvalidValueError("--picture region goes with models of two classes only: use curve.")
     if output.report is not None:
         raise InvalidValueError("--report goes with models of two classes only: use --plot.")
 
