@@ -154,9 +154,11 @@ class SegmentDisplay(canvas.Display):
             f"{len(self.names):,} of {self.tested:,}" if self.tested > len(self.names) else "all"
         )
         note = f"{shown} segments, strongest evidence first; lines: {level} for all together"
-        ax.set_title(f"Segments: exact p-value {self.pvalue:.4g}", loc="left", pad=20)
+        ax.set_title(f"Segments: exact p-value {self.pvalue:.4g}", loc="right", pad=20)
+        # to the left from the end of the axes: long names leave little room above them
         style = {"xytext": (0, 6), "textcoords": "offset points", "fontsize": "small"}
-        ax.annotate(note, (0, 1), xycoords="axes fraction", color=canvas.GREY, **style)
+        style |= {"ha": "right", "color": canvas.GREY}
+        ax.annotate(note, (1, 1), xycoords="axes fraction", **style)
 
     def _write_numbers(self, ax: Axes) -> None:
         """Write sizes and p-values to the right, as labels of an axis so that there is room."""
