@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from numbers import Real
+from typing import TypedDict
 
 import numpy as np
 
 from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.errors import InvalidTypeError, InvalidValueError
 
-__all__ = ["AcceptedRanks", "pvalue_of", "rank_of", "step_down"]
+__all__ = ["AcceptedRanks", "Ranked", "pvalue_of", "rank_of", "ranked", "step_down"]
 
 
 def rank_of(Z: FloatArray, seat: int) -> IntArray:
@@ -49,6 +50,26 @@ def pvalue_of(rank: IntArray, m: int) -> FloatArray:
     array([1.  , 0.05])
     """
     return np.asarray((m - rank + 1) / m, dtype=np.float64)
+
+
+class Ranked(TypedDict):
+    """The original among the m data sets, as results of tests have it."""
+
+    pvalue: float
+    rank: int
+    statistic: float
+    null_distribution: FloatArray
+
+
+def ranked(Z: FloatArray, seat: int) -> Ranked:
+    """Rank the original by Z (m,), and put it apart from the alternatives."""
+    rank = rank_of(Z, seat)
+    return {
+        "pvalue": float(pvalue_of(rank, len(Z))),
+        "rank": int(rank),
+        "statistic": float(Z[seat]),
+        "null_distribution": np.delete(Z, seat),
+    }
 
 
 def step_down(Z: FloatArray, seat: int) -> FloatArray:

@@ -6,7 +6,8 @@ from scipy.spatial.distance import pdist
 
 import exactregion as er
 from exactregion.data.sample import Inputs
-from exactregion.engine.classes import ClassChunk, measured_at_once
+from exactregion.engine.chunks import Chunk
+from exactregion.engine.classes import measured_at_once
 from exactregion.resampling import Draws
 from exactregion.statistics import (
     Brier,
@@ -39,7 +40,7 @@ def data_sets():
 
 
 def measured(statistic, inputs):
-    table = ClassChunk(0, inputs, P, Y)
+    table = Chunk(0, inputs, np.ones(N, dtype=int), Y, P)
     every = Inputs(inputs, np.ones(N, dtype=int), ("x",), np.arange(N))
     return statistic.combine(measured_at_once(table, every, statistic, DRAWS)[0])
 
@@ -167,7 +168,7 @@ def test_two_classes_as_classes_have_the_ranks_of_labels(statistic):
     y = (rng.random(25) < p).astype(int)
     both = np.column_stack([1 - p, p])
     order = np.arange(25)
-    table = ClassChunk(0, p[:, None], both, y)
+    table = Chunk(0, p[:, None], np.ones(len(y), dtype=int), y, both)
     every = Inputs(p, np.ones(25, dtype=int), ("x",), order)
     joint = Joint(statistic)
     draws = Draws(99, 12)

@@ -260,6 +260,10 @@ class MatchedClasses:
         """Return the number of classes, C."""
         return len(self.labels)
 
+    def ordered(self, P: FloatArray) -> FloatArray:
+        """Return probabilities (n, C) with their columns in the order of the classes."""
+        return np.ascontiguousarray(P[:, list(self.columns)])
+
     def codes(self, y: Any, name: str, *, first_row: int | None = None) -> IntArray:
         """Return the number of the class of each row: shape (n,)."""
         values = _one_column(outcome_values(y, name, first_row=first_row), name)

@@ -352,6 +352,11 @@ def counted(counts: IntArray) -> Outcomes:
     return Outcomes(counts[:, 0].copy(), counts.sum(axis=1), True, None)
 
 
+def trials_of(y: npt.NDArray[Any]) -> IntArray:
+    """Return the trials (n,) of outcomes as `outcome_values` gives them."""
+    return np.asarray(y.sum(axis=1)) if y.ndim == 2 else np.ones(len(y), dtype=np.int64)
+
+
 def labelled(values: npt.NDArray[Any], classes: tuple[object, object]) -> Outcomes:
     """Make outcomes of labels (n,), each a single trial."""
     successes = (values == classes[1]).astype(np.int64)

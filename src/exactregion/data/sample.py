@@ -148,7 +148,7 @@ class Inputs:
     @cached_property
     def user_rows(self) -> Values:
         """The inputs in the order of the user's rows, for functions that the user wrote."""
-        return read_only(_rows(self.X, np.argsort(self.order)))  # type: ignore[no-any-return]
+        return read_only(rows_at(self.X, np.argsort(self.order)))  # type: ignore[no-any-return]
 
     @cached_property
     def distinct(self) -> Distinct:
@@ -163,7 +163,7 @@ class Inputs:
         used = np.flatnonzero(self.trials > 0)
         place = np.maximum(np.cumsum(self.trials > 0) - 1, 0)
         counts = np.asarray(self.trials[used], dtype=np.float64)
-        return Distinct(_rows(self.X, used), counts, place, used, self.shared)
+        return Distinct(rows_at(self.X, used), counts, place, used, self.shared)
 
     def to_user_order(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Put the last axis of `values` back into the order of the user's rows."""
@@ -210,7 +210,7 @@ class Sample:
         if outcomes.trials.sum() == 0:
             raise no_trials_error(names[1])
         order = canonical_order(values, outcomes.trials)
-        inputs = Inputs(_rows(values, order), outcomes.trials[order], columns, order, shared)
+        inputs = Inputs(rows_at(values, order), outcomes.trials[order], columns, order, shared)
         return cls(inputs, outcomes.successes[order], outcomes.is_counts, outcomes.classes)
 
     @classmethod
@@ -229,7 +229,7 @@ class Sample:
             )
         trials = np.ones(len(codes), dtype=np.int64)
         order = canonical_order(numeric(values), trials)
-        rows = Inputs(_rows(values, order), trials, columns, order, shared)
+        rows = Inputs(rows_at(values, order), trials, columns, order, shared)
         levels = len(classes) - 1
         successes = (codes[order][:, None] > np.arange(levels)).ravel().astype(np.int64)
         return cls(rows.per_level(levels), successes, False, classes)
@@ -251,7 +251,7 @@ class Sample:
         """Return the sample of some of the user's rows, as if there were no others."""
         inputs = self.inputs
         places = np.argsort(inputs.order)[rows]
-        order = canonical_order(_rows(inputs.X, places), inputs.trials[places])
+        order = canonical_order(rows_at(inputs.X, places), inputs.trials[places])
         return self._at(places[order], order)
 
     def with_ties_ordered_by(self, values: FloatArray) -> Sample:
@@ -268,7 +268,7 @@ class Sample:
 
     def _at(self, places: IntArray, order: IntArray) -> Sample:
         """Take the rows at some canonical places, in an order that is canonical for them."""
-        X, trials = _rows(self.inputs.X, places), self.inputs.trials[places]
+        X, trials = rows_at(self.inputs.X, places), self.inputs.trials[places]
         inputs = replace(self.inputs, X=X, trials=trials, order=order)
         return replace(self, inputs=inputs, successes=self.successes[places])
 
@@ -285,7 +285,8 @@ def distinct_of(X: FloatArray, trials: IntArray, shared: Shared) -> Distinct:
     return Distinct(read_only(points), counts, place, used.nonzero()[0][first], shared)
 
 
-def _rows(values: Values, order: IntArray) -> Any:
+def rows_at(values: Values, order: IntArray) -> Any:
+    """Take rows of numbers or objects in this order."""
     if isinstance(values, tuple):
         return tuple(values[row] for row in order)
     return np.ascontiguousarray(values[order])

@@ -29,60 +29,32 @@ from exactregion.features.grid import grid_unit, on_grid
 from exactregion.models import Model, Recalibration
 from exactregion.resampling import Draws, Resampling
 from exactregion.statistics.base import Candidates, Statistic
-from exactregion.statistics.classes import ClassStatistic, ClassSum, Measured, View
-
-__all__ = [
-    "ClassChunk",
-    "ClassPlan",
-    "ClassSums",
-    "DrawnClasses",
-    "family_of",
-    "measured_at_once",
-    "shares_of",
-    "sums_of_classes",
-]
+from exactregion.statistics.classes import (
+    ClassStatistic,
+    ClassSum,
+    Measured,
+    View,
+    own_views,
+)
 
 CACHE_BYTES = 2**28
 """Drawn classes are kept for the next view up to 256 MiB per chunk; above that each view draws them
 again. A chunk of 65,536 rows with 1,000 data sets takes 64 MiB."""
 
 
-@dataclass(frozen=True, eq=False)
-class ClassChunk:
-    """Consecutive rows in canonical order, and one candidate.
-
-    Attributes
-    ----------
-    index : int
-        Number of the chunk: it begins at row index · `CHUNK_ROWS` of all.
-    X : ndarray of shape (b, d), or a tuple of objects
-        Inputs that all views share.
-    P : ndarray of shape (b, C)
-        Probabilities of the classes.
-    classes : ndarray of shape (b,)
-        The observed classes, as numbers 0..C-1.
-    """
-
-    index: int
-    X: Any
-    P: FloatArray
-    classes: IntArray
-
-    @property
-    def trials(self) -> IntArray:
-        """One outcome per row."""
-        return np.ones(len(self.P), dtype=np.int64)
-
-    def inputs_of(self, view: View) -> Any:
-        """Return the inputs of a view."""
-        return view.probability(self.P)[:, None] if view.own else self.X
+def inputs_of_view(chunk: Chunk, view: View) -> Any:
+    """Return the inputs of a view of rows with probabilities (b, C)."""
+    return view.probability(chunk.p)[:, None] if view.own else chunk.X
 
 
 @dataclass(frozen=True, eq=False)
 class DrawnClasses:
-    """The classes of the m data sets, block by block."""
+    """The classes of the m data sets, block by block.
 
-    chunk: ClassChunk
+    The chunk has probabilities (b, C), and the numbers of the observed classes as its successes.
+    """
+
+    chunk: Chunk
     draws: Draws
     _kept: dict[int, Any] = field(default_factory=dict, repr=False)
 
@@ -93,14 +65,14 @@ class DrawnClasses:
             return self._kept[block]
         from exactregion.engine import drawing  # Numba is slow to import
 
-        P = self.chunk.P[rows]
+        P = self.chunk.p[rows]
         codes = np.empty((self.draws.m, len(P)), dtype=np.min_scalar_type(P.shape[1] - 1))
-        state, observed = drawing.state_of(self.draws.of_block(block)), self.chunk.classes[rows]
+        state, observed = drawing.state_of(self.draws.of_block(block)), self.chunk.successes[rows]
         thresholds = drawing.thresholds_of(_falling(P))
         drawing.draw_classes(
             state, thresholds, observed.astype(codes.dtype), self.draws.seat, codes
         )
-        if self.draws.m * len(self.chunk.P) * codes.itemsize <= CACHE_BYTES:
+        if self.draws.m * len(self.chunk.p) * codes.itemsize <= CACHE_BYTES:
             self._kept[block] = codes
         return codes
 
@@ -130,27 +102,27 @@ class _ViewOfDraws(Resampling):
             yield (codes[first : first + size] == self.wanted[rows])[None].astype(np.float64)
 
 
-def family_of(view: View) -> tuple[Model | None, FloatArray | None]:
+def calibrated_family(is_input: bool) -> tuple[Model | None, FloatArray | None]:
     """Return the recalibration family at "calibrated", where the probability is the input."""
-    return (Recalibration(), np.array([[0.0, 1.0]])) if view.own else (None, None)
+    return (Recalibration(), np.array([[0.0, 1.0]])) if is_input else (None, None)
 
 
 def measured_at_once(
-    chunk: ClassChunk, inputs: Inputs, statistic: ClassStatistic, draws: Draws
+    chunk: Chunk, inputs: Inputs, statistic: ClassStatistic, draws: Draws
 ) -> tuple[Measured, BoolArray]:
     """Measure all that a statistic looks at, with all rows in memory.
 
     `inputs` are those that all views share. Returns as well which data sets have an outcome that
     the candidate holds impossible.
     """
-    n_classes = chunk.P.shape[1]
+    P, n_classes = chunk.p, chunk.p.shape[1]
     drawn = DrawnClasses(chunk, draws)
     shared: dict[Statistic, PreparedStatistic] = {}
     found = {}
     for view, binary in statistic.views(n_classes):
         if (view, binary) in found:
             continue
-        wanted, p = view.successes(chunk.P), view.probability(chunk.P)
+        wanted, p = view.successes(P), view.probability(P)
         if view.own:
             of_view = Inputs(p, chunk.trials, ("p",), inputs.order)
             prepared = PreparedStatistic.of(binary, of_view, draws.m)
@@ -159,9 +131,9 @@ def measured_at_once(
             if binary not in shared:
                 shared[binary] = PreparedStatistic.of(binary, inputs, draws.m)
             prepared = shared[binary]
-        sample = Sample(of_view, (chunk.classes == wanted).astype(np.int64), False, None)
+        sample = Sample(of_view, (chunk.successes == wanted).astype(np.int64), False, None)
         labels = _ViewOfDraws(sample, draws.n_resamples, draws.entropy, drawn=drawn, wanted=wanted)
-        candidates = Candidates(of_view, p[None], False, *family_of(view))
+        candidates = Candidates(of_view, p[None], False, *calibrated_family(view.own))
         Zs = statistics_with_parts(candidates, labels, prepared)
         found[view, binary] = [Z[0] for Z in Zs]
     values = _Values(tuple(statistic.sums()), Extent.of(chunk.trials), draws.m)
@@ -177,15 +149,15 @@ class _Values:
     extent: Extent
     m: int
 
-    def of_chunk(self, chunk: ClassChunk, drawn: DrawnClasses) -> FloatArray:
+    def of_chunk(self, chunk: Chunk, drawn: DrawnClasses) -> FloatArray:
         """Add up the values of the classes of each data set, and expected ones: (m + 1, s + 1)."""
         from exactregion.engine.drawing import add_values  # Numba is slow to import
 
         totals = np.zeros((self.m + 1, len(self.sums) + 1))
         bounds = np.array([*(each.bound for each in self.sums), 1.0])
         unit = grid_unit(bounds, self.extent, self.m, single=False)
-        for rows in blocks(len(chunk.P)):
-            P = chunk.P[rows]
+        for rows in blocks(len(chunk.p)):
+            P = chunk.p[rows]
             columns = [*(each.values(P) for each in self.sums), (P == 0) * 1.0]
             values = on_grid(np.stack(columns, axis=-1), unit)
             add_values(drawn.of(rows), values, totals[: self.m])
@@ -210,19 +182,14 @@ class ClassPlan:
     """All that the sums over a chunk depend on, besides its rows: a plan per view, and the sums."""
 
     views: tuple[tuple[View, ChunkPlan], ...]
-    values: _Values
+    sums: tuple[ClassSum, ...]
+    extent: Extent
     draws: Draws
 
-    @classmethod
-    def of(
-        cls,
-        plans: Sequence[tuple[View, ChunkPlan]],
-        sums: Sequence[ClassSum],
-        extent: Extent,
-        draws: Draws,
-    ) -> ClassPlan:
-        """Put the plans of all views together."""
-        return cls(tuple(plans), _Values(tuple(sums), extent, draws.m), draws)
+    @property
+    def values(self) -> _Values:
+        """The sums of a number per row and class."""
+        return _Values(self.sums, self.extent, self.draws.m)
 
     def measured(
         self, totals: ClassSums, views: Sequence[tuple[View, Statistic]], n_classes: int
@@ -256,14 +223,14 @@ class ClassSums:
         )
 
 
-def sums_of_classes(chunk: ClassChunk, plan: ClassPlan) -> ClassSums:
+def sums_of_classes(chunk: Chunk, plan: ClassPlan) -> ClassSums:
     """Sum over one chunk, view after view."""
     drawn = DrawnClasses(chunk, plan.draws)
     found = []
     for view, each in plan.views:
-        wanted, p = view.successes(chunk.P), view.probability(chunk.P)
-        successes = (chunk.classes == wanted).astype(np.int64)
-        as_labels = Chunk(chunk.index, chunk.inputs_of(view), chunk.trials, successes, p)
+        wanted, p = view.successes(chunk.p), view.probability(chunk.p)
+        successes = (chunk.successes == wanted).astype(np.int64)
+        as_labels = Chunk(chunk.index, inputs_of_view(chunk, view), chunk.trials, successes, p)
         found.append(sums_of_chunk(as_labels, each, _LabelsOf(drawn, wanted)))
     values = plan.values.of_chunk(chunk, drawn)
     return ClassSums(tuple(found), values, {chunk.index: shares_of(chunk)})
@@ -287,8 +254,8 @@ class _LabelsOf:
             yield first, K
 
 
-def shares_of(chunk: ClassChunk) -> FloatArray:
+def shares_of(chunk: Chunk) -> FloatArray:
     """Count the classes, the likeliest ones last, and what is expected of them: (2, C + 1)."""
-    views = [View(c, own=True) for c in range(chunk.P.shape[1])] + [View(None, own=True)]
-    observed = [(chunk.classes == view.successes(chunk.P)).sum() for view in views]
-    return np.array([observed, [view.probability(chunk.P).sum() for view in views]])
+    views = own_views(chunk.p.shape[1])
+    observed = [(chunk.successes == view.successes(chunk.p)).sum() for view in views]
+    return np.array([observed, [view.probability(chunk.p).sum() for view in views]])

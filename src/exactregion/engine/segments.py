@@ -20,11 +20,9 @@ from exactregion.data.sample import BLOCK_ROWS, Extent, blocks, number_of_block
 from exactregion.data.segments import Segments
 from exactregion.engine.blocks import IMPOSSIBLE
 from exactregion.engine.chunks import Chunk
-from exactregion.engine.classes import ClassChunk, DrawnClasses
+from exactregion.engine.classes import DrawnClasses
 from exactregion.features.grid import on_grid
 from exactregion.resampling import Draws, place_successes
-
-__all__ = ["SegmentPlan", "SegmentSums", "saddlepoint", "segment_statistics", "sums_of_segments"]
 
 GROUP = 64
 """Data sets whose outcomes are made at once: their sums over 1,000 segments are 128 kB, which stay
@@ -157,7 +155,7 @@ def _drawing(
 ) -> Callable[[slice], Iterator[list[Any]]]:
     """Return what draws a block of a chunk: outcomes (b, `GROUP`) of each level, group by group."""
     if P.shape[1] > 1:
-        return partial(_drawn_classes, DrawnClasses(ClassChunk(index, None, P, observed), draws))
+        return partial(_drawn_classes, DrawnClasses(Chunk(index, None, trials, observed, P), draws))
 
     def labels(rows: slice) -> Iterator[list[Any]]:
         generator = draws.of_block(number_of_block(index, rows))
@@ -172,7 +170,7 @@ def _drawn_classes(drawn: DrawnClasses, rows: slice) -> Iterator[list[Any]]:
         some = np.full((codes.shape[1], GROUP), -1)  # no class, where the last group ends
         part = codes[first : first + GROUP].T
         some[:, : part.shape[1]] = part
-        yield [(some == level).astype(np.uint8) for level in range(drawn.chunk.P.shape[1])]
+        yield [(some == level).astype(np.uint8) for level in range(drawn.chunk.p.shape[1])]
 
 
 def _drawn_labels(

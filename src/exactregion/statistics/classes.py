@@ -58,6 +58,11 @@ class View:
         return P.max(axis=1) if self.which is None else np.ascontiguousarray(P[:, self.which])
 
 
+def own_views(n_classes: int) -> list[View]:
+    """Return a view of each class, and last that of the likeliest one."""
+    return [View(which, own=True) for which in (*range(n_classes), None)]
+
+
 @dataclass(frozen=True, eq=False)
 class Measured:
     """What the engine measured of the m data sets, by what was looked at.

@@ -1,18 +1,24 @@
-"""The two passes over rows that come in chunks: reading, checking and summing one chunk.
+"""Rows in chunks: reading and checking them, looking at them, and summing over them.
 
-Each pass is a small object that is called with the number of a chunk and its rows, wherever these
-are: in this process, in a thread, or on a worker of a cluster.
+A pass is a small object that is called with the number of a chunk and its rows, wherever these are:
+in this process, in a thread, or on a worker of a cluster. Rows that are in memory already are cut
+into the same chunks.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial, reduce
+from operator import add
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from exactregion._typing import FloatArray
+from exactregion._typing import FloatArray, IntArray
+from exactregion.data.classes import MatchedClasses, labels_of, read_class_probabilities
 from exactregion.data.counts import COUNTED, MOST_ROWS, Tally, tally_of
 from exactregion.data.reading import (
     check_no_label,
@@ -23,40 +29,126 @@ from exactregion.data.reading import (
     outcome_values,
     read_inputs,
     read_predictions,
+    trials_of,
 )
 from exactregion.data.sample import CHUNK_ROWS, canonical_order
-from exactregion.data.sources import Rows
-from exactregion.engine.chunks import Chunk, ChunkPlan, ChunkSums, sums_of_chunk
+from exactregion.data.sources import Rows, Source, map_in_order
+from exactregion.engine.chunks import Chunk
+from exactregion.engine.progress import advance
 from exactregion.features.landmarks import ChunkSummary, summary_of_chunk
-from exactregion.models import fixed_probabilities
+from exactregion.models.fixed import class_values, fixed_probabilities
+
+R = TypeVar("R")
 
 SHOWN_CLASSES = 6
 """Labels that are remembered: two are right, more are for the message."""
+
+MOST_LABELS = 10_000
+"""Labels of a chunk that are remembered where there may be many classes: with more of them the
+outcomes are numbers, and no classes."""
 
 
 @dataclass(frozen=True, eq=False)
 class Reader:
     """Turns the rows of a chunk into checked values; messages count from the first of all."""
 
-    names: Rows
-    candidate: Any
-    calibration: bool
+    names: Rows  # what the user calls each part of the data
+    candidate: Any = None  # evaluated where the rows hold no probabilities
+    calibration: bool = False  # whether the probabilities are the inputs
+    classes: tuple[object, object] | None = None  # negative and positive; None for counts
+    matched: MatchedClasses | None = None  # where there are more than two
 
     def inputs(self, rows: Rows, first_row: int) -> tuple[FloatArray, tuple[str, ...]]:
         """Read the inputs (b, d) and the names of their columns."""
         if self.calibration:
-            return read_predictions(rows.p, self.names.p, first_row=first_row)[:, None], ("x",)
+            p = self.probabilities(rows, first_row)
+            return p.reshape(len(p), -1), ("x",)
         values, columns = read_inputs(rows.X, self.names.X, first_row=first_row)
         return numeric(values).reshape(len(values), -1), columns
 
-    def probabilities(
-        self, rows: Rows, X: FloatArray, classes: tuple[object, object] | None, first_row: int
-    ) -> FloatArray:
-        """Read the probabilities (b,), or evaluate the candidate."""
+    def probabilities(self, rows: Rows, first_row: int) -> FloatArray:
+        """Read or evaluate probabilities: (b,), or (b, C) with columns in the order of classes."""
+        if self.matched is not None:
+            values = rows.p if self.candidate is None else class_values(self.candidate, rows.X)
+            P = read_class_probabilities(values, self.names.p, first_row=first_row)
+            return self.matched.ordered(P)
         if self.calibration:
-            return X[:, 0]
+            return read_predictions(rows.p, self.names.p, first_row=first_row)
         candidate = self.candidate if rows.p is None else rows.p
-        return fixed_probabilities(candidate, rows.X, len(X), classes, first_row=first_row)
+        n = len(rows.y)
+        return fixed_probabilities(candidate, rows.X, n, self.classes, first_row=first_row)
+
+    def outcomes(self, rows: Rows, first_row: int) -> tuple[IntArray, IntArray]:
+        """Read trials and successes (b,); successes are numbers of classes where there are many."""
+        if self.matched is not None:
+            codes = self.matched.codes(rows.y, self.names.y, first_row=first_row)
+            return np.ones(len(codes), dtype=np.int64), codes
+        y = outcome_values(rows.y, self.names.y, first_row=first_row)
+        outcomes = counted(y) if self.classes is None else labelled(y, self.classes)
+        return outcomes.trials, outcomes.successes
+
+    def chunk(self, index: int, rows: Rows) -> Chunk:
+        """Read a chunk, and put it into canonical order."""
+        first_row = index * CHUNK_ROWS
+        p = self.probabilities(rows, first_row)
+        X = p.reshape(len(p), -1) if self.calibration else self.inputs(rows, first_row)[0]
+        trials, successes = self.outcomes(rows, first_row)
+        ties = () if self.calibration else tie_breakers(p)
+        order = canonical_order(X, trials, *ties, large=True)
+        return Chunk(index, X[order], trials[order], successes[order], p[order])
+
+
+def tie_breakers(p: FloatArray) -> tuple[FloatArray, ...]:
+    """Return the probabilities (n,) or (n, C) as what orders rows with equal inputs."""
+    return tuple(np.atleast_2d(p.T)[::-1])
+
+
+@dataclass(frozen=True, eq=False)
+class ReadPass(Generic[R]):
+    """A pass that reads a chunk, and gives it to a task."""
+
+    reader: Reader
+    task: Callable[[Chunk], R]
+
+    def __call__(self, index: int, rows: Rows) -> R:
+        """Read a chunk, and run the task on it."""
+        return self.task(self.reader.chunk(index, rows))
+
+
+class Total(Protocol):
+    """Runs a task on all chunks, and adds up what it returns."""
+
+    def __call__(self, task: Callable[[Chunk], R]) -> R:
+        """Return the sum."""
+
+
+def total_of_source(source: Source, reader: Reader, n_jobs: int | None) -> Total:
+    """Run tasks on the chunks of a source, read by a reader."""
+    return lambda task: source.total(ReadPass(reader, task), advance, n_jobs)
+
+
+def total_in_memory(whole: Chunk, n_jobs: int | None) -> Total:
+    """Run tasks on rows in memory, in canonical order, cut into chunks."""
+    return lambda task: reduce(add, map_in_order(task, _cut(whole), n_jobs))
+
+
+def _cut(whole: Chunk) -> Iterator[Chunk]:
+    for index, start in enumerate(range(0, len(whole.p), CHUNK_ROWS)):
+        rows = slice(start, start + CHUNK_ROWS)
+        trials, successes = whole.trials[rows], whole.successes[rows]
+        yield Chunk(index, whole.X[rows], trials, successes, whole.p[rows])
+
+
+# --- the first look -------------------------------------------------------------------------------
+
+
+def labels_of_source(source: Source, name: str, n_jobs: int | None) -> list[Any]:
+    """List the different labels in all chunks."""
+    return sorted(source.total(partial(_labels_of_chunk, name), advance, n_jobs), key=str)
+
+
+def _labels_of_chunk(name: str, index: int, rows: Rows) -> Counter[Any]:
+    return Counter(labels_of(rows.y, name, first_row=index * CHUNK_ROWS)[:MOST_LABELS])
 
 
 @dataclass(frozen=True)
@@ -143,7 +235,7 @@ class FirstPass:
         y = outcome_values(rows.y, self.reader.names.y, first_row=first_row)
         labels = SeenLabels.of(y)
         found = labels.classes
-        trials = y.sum(axis=1) if found is None else np.ones(len(y), dtype=np.int64)
+        trials = trials_of(y)
         if found is not None and X.shape[1] == 1:
             ordered = np.sort(X, axis=0), trials  # much faster than to find the order
         else:
@@ -171,7 +263,7 @@ class FirstPass:
     ) -> Tally | None:
         """Tally inputs and probabilities; inputs alone where a candidate is evaluated later."""
         if self.reader.calibration or rows.p is not None:
-            X = np.column_stack([X, self.reader.probabilities(rows, X, None, first_row)])
+            X = np.column_stack([X, self.reader.probabilities(rows, first_row)])
         counts = y if found is None else np.column_stack([y == label for label in found])
         order = np.argsort(X[:, 0])
         return tally_of(X[order], counts[order], COUNTED if found is None else found)
@@ -180,24 +272,3 @@ class FirstPass:
 def _repeats(X: FloatArray) -> bool:
     """Say whether sorted inputs repeat so often that it pays to count them."""
     return int(np.count_nonzero((X[1:] != X[:-1]).any(axis=1))) < MOST_ROWS
-
-
-@dataclass(frozen=True, eq=False)
-class SecondPass:
-    """The second pass over a chunk."""
-
-    reader: Reader
-    plan: ChunkPlan
-    classes: tuple[object, object] | None
-
-    def __call__(self, index: int, rows: Rows) -> ChunkSums:
-        """Sum over a chunk."""
-        first_row = index * CHUNK_ROWS
-        X, _ = self.reader.inputs(rows, first_row)
-        y = outcome_values(rows.y, self.reader.names.y, first_row=first_row)
-        outcomes = counted(y) if self.classes is None else labelled(y, self.classes)
-        p = self.reader.probabilities(rows, X, self.classes, first_row)
-        ties = () if self.reader.calibration else (p,)
-        order = canonical_order(X, outcomes.trials, *ties, large=True)
-        chunk = Chunk(index, X[order], outcomes.trials[order], outcomes.successes[order], p[order])
-        return sums_of_chunk(chunk, self.plan)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -13,7 +12,7 @@ import numpy as np
 from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.data.classes import plain_label
 from exactregion.data.files import finite
-from exactregion.ranking import pvalue_of, rank_of, step_down
+from exactregion.ranking import pvalue_of, rank_of, ranked, step_down
 from exactregion.statistics import Multiscale, Omnibus, Statistic
 from exactregion.statistics.classes import (
     ClassStatistic,
@@ -23,13 +22,12 @@ from exactregion.statistics.classes import (
 )
 from exactregion.statistics.combined import one_over_p
 from exactregion.testing.misfit import Part
+from exactregion.testing.result import TableResult
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from exactregion.plotting import ClassesDisplay
-
-__all__ = ["TOP_LABEL", "ClassTestResult", "class_result"]
 
 TOP_LABEL = "top label"
 """The row of the table for the class with the largest probability."""
@@ -38,7 +36,7 @@ TITLES = {"pvalue": "p-value", "pvalue_adjusted": "adjusted"}
 
 
 @dataclass(frozen=True, eq=False)
-class ClassTestResult:
+class ClassTestResult(TableResult):
     """The outcome of an exact test with more than two classes.
 
     Attributes
@@ -82,11 +80,6 @@ class ClassTestResult:
     also where others are wrong.
     """
 
-    pvalue: float
-    rank: int
-    statistic: float
-    null_distribution: FloatArray = field(repr=False)
-    table: pd.DataFrame = field(repr=False)
     parts: tuple[Part, ...] = field(repr=False)
     classes: tuple[Any, ...]
     n: int
@@ -97,22 +90,10 @@ class ClassTestResult:
     outcomes: IntArray | None = field(default=None, repr=False)
 
     @property
-    def n_resamples(self) -> int:
-        """Number of alternatives, m - 1."""
-        return len(self.null_distribution)
-
-    @property
     def clearest(self) -> str:
         """The class, or the top label, with the strongest evidence: a description."""
         evidence = self.table["pvalue_adjusted"].dropna()
         return str(evidence.idxmin()) if len(evidence) else ""
-
-    def named(self, level: float = 0.05) -> pd.DataFrame:
-        """Return the classes that are off: adjusted p-values of `level` or less.
-
-        With probability at least 1 - level there is none among them whose probabilities are right.
-        """
-        return self.table[self.table["pvalue_adjusted"] <= level]
 
     def plot(self, **kwargs: Any) -> ClassesDisplay:
         """Draw a reliability diagram for each class and for the top label: needs matplotlib.
@@ -125,22 +106,6 @@ class ClassTestResult:
         from exactregion.plotting import ClassesDisplay
 
         return ClassesDisplay.from_result(self, **kwargs)
-
-    def report(self, path: str | Path, *, title: str | None = None, **more: Any) -> Path:
-        """Write one self-contained HTML page: needs Bokeh, ``pip install exactregion[report]``.
-
-        Parameters
-        ----------
-        path : str or Path
-            Where the page goes; an old one is replaced when the new one is complete.
-        title : str, optional
-            Heading of the page.
-        **more
-            For `report.write_report`.
-        """
-        from exactregion.report import write_report
-
-        return write_report(self, path, title=title, **more)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON, not finite ones as None.
@@ -214,13 +179,8 @@ def class_result(
     def of(each: ClassStatistic) -> FloatArray:
         return np.where(impossible, np.inf, each.combine(measured))
 
-    Z = of(statistic)
-    rank = rank_of(Z, seat)
     return ClassTestResult(
-        pvalue=float(pvalue_of(rank, len(Z))),
-        rank=int(rank),
-        statistic=float(Z[seat]),
-        null_distribution=np.delete(Z, seat),
+        **ranked(of(statistic), seat),
         table=_table(measured, shares, seat, about["classes"], about["n"]),
         parts=tuple(_part(each, of(each), seat) for each in statistic.parts),
         method=repr(statistic),
@@ -229,17 +189,9 @@ def class_result(
 
 
 def _part(statistic: ClassStatistic, Z: FloatArray, seat: int) -> Part:
-    rank = rank_of(Z, seat)
     name = type(statistic).__name__
     kinds = {"Temperature": "spread", "Brier": "spread", "Joint": "pattern"}
-    return Part(
-        name=name.lower(),
-        kind=kinds.get(name, "level, spread and pattern"),
-        pvalue=float(pvalue_of(rank, len(Z))),
-        rank=int(rank),
-        statistic=float(Z[seat]),
-        null_distribution=np.delete(Z, seat),
-    )
+    return Part(name.lower(), kinds.get(name, "level, spread and pattern"), **ranked(Z, seat))
 
 
 def _table(

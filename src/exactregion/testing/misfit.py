@@ -14,13 +14,11 @@ from scipy.special import gammaincc, gammaln, logit
 
 from exactregion._typing import FloatArray
 from exactregion.data.files import Record
-from exactregion.ranking import pvalue_of, rank_of
+from exactregion.ranking import ranked
 from exactregion.statistics import Curvature, Discrepancy, Score, Spiegelhalter, Statistic
 
 if TYPE_CHECKING:
     from exactregion.testing.result import Question
-
-__all__ = ["Misfit", "Part", "misfit_of", "part_of"]
 
 NARROW = 0.25
 """Bandwidths below this, in units of the spread of the inputs, are called local."""
@@ -108,15 +106,7 @@ class Misfit(Record):
 
 def part_of(statistic: Statistic, Z: FloatArray, seat: int) -> Part:
     """Rank the original by one part, in the seat that it has in the test."""
-    rank = rank_of(Z, seat)
-    return Part(
-        name=_short_name(statistic),
-        kind=_kind_of(statistic),
-        pvalue=float(pvalue_of(rank, len(Z))),
-        rank=int(rank),
-        statistic=float(Z[seat]),
-        null_distribution=np.delete(Z, seat),
-    )
+    return Part(_short_name(statistic), _kind_of(statistic), **ranked(Z, seat))
 
 
 def misfit_of(parts: tuple[Part, ...], question: Question, *, is_infinite: bool) -> Misfit:

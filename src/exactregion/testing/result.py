@@ -1,4 +1,4 @@
-"""The result of an exact test, and what was tested."""
+"""The result of an exact test, what was tested, and what the results of all tests share."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ import numpy as np
 
 from exactregion._typing import FloatArray, IntArray
 from exactregion.data.files import finite
-from exactregion.ranking import pvalue_of, rank_of
+from exactregion.ranking import ranked
 from exactregion.statistics import Statistic
 from exactregion.testing.misfit import Misfit, Part, misfit_of, part_of
 from exactregion.testing.size import CalibrationSize, size_of
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from exactregion.plotting import NullDisplay
 
 
@@ -56,7 +58,59 @@ class Question:
 
 
 @dataclass(frozen=True, eq=False)
-class ExactTestResult:
+class RankedResult:
+    """What all tests have: the original's rank, and what it was ranked among."""
+
+    pvalue: float
+    rank: int
+    statistic: float
+    null_distribution: FloatArray = field(repr=False)
+
+    @property
+    def n_resamples(self) -> int:
+        """Number of alternatives, m - 1."""
+        return len(self.null_distribution)
+
+    def report(self, path: str | Path, *, title: str | None = None, **more: Any) -> Path:
+        """Write one self-contained HTML page: needs Bokeh, ``pip install exactregion[report]``.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where the page goes; an old one is replaced when the new one is complete.
+        title : str, optional
+            Heading of the page.
+        **more
+            For `exactregion.report.write_report`: ``about``, ``groups`` and ``command``.
+
+        Returns
+        -------
+        Path
+            The page.
+        """
+        from exactregion.report import write_report
+
+        page: Any = self  # one of the results that there are pages for
+        return write_report(page, path, title=title, **more)
+
+
+@dataclass(frozen=True, eq=False)
+class TableResult(RankedResult):
+    """The result of a test of many hypotheses at once, with a table of them."""
+
+    table: pd.DataFrame = field(repr=False)
+
+    def named(self, level: float = 0.05) -> pd.DataFrame:
+        """Return the rows of the table that are off: adjusted p-values of `level` or less.
+
+        With probability at least 1 - level there is none among them whose probabilities are all
+        right.
+        """
+        return self.table[self.table["pvalue_adjusted"] <= level]
+
+
+@dataclass(frozen=True, eq=False)
+class ExactTestResult(RankedResult):
     """The outcome of an exact test.
 
     Attributes
@@ -77,17 +131,8 @@ class ExactTestResult:
         data sets. They describe; `pvalue` decides.
     """
 
-    pvalue: float
-    rank: int
-    statistic: float
-    null_distribution: FloatArray = field(repr=False)
     question: Question = field(repr=False)
     parts: tuple[Part, ...] = field(default=(), repr=False)
-
-    @property
-    def n_resamples(self) -> int:
-        """Number of alternatives, m - 1."""
-        return len(self.null_distribution)
 
     @cached_property
     def misfit(self) -> Misfit:
@@ -140,27 +185,6 @@ class ExactTestResult:
 
         return NullDisplay.from_result(self, **kwargs)
 
-    def report(self, path: str | Path, *, title: str | None = None, **more: Any) -> Path:
-        """Write one self-contained HTML page: needs Bokeh, ``pip install exactregion[report]``.
-
-        Parameters
-        ----------
-        path : str or Path
-            Where the page goes; an old one is replaced when the new one is complete.
-        title : str, optional
-            Heading of the page.
-        **more
-            For `exactregion.report.write_report`: ``about``, ``groups`` and ``command``.
-
-        Returns
-        -------
-        Path
-            The page.
-        """
-        from exactregion.report import write_report
-
-        return write_report(self, path, title=title, **more)
-
 
 def result_of(
     Z: FloatArray,
@@ -169,12 +193,5 @@ def result_of(
     parts: Iterable[tuple[Statistic, FloatArray]] = (),
 ) -> ExactTestResult:
     """Rank the original, in its seat, among the m data sets with these Z, and those of parts."""
-    rank = rank_of(Z, seat)
-    return ExactTestResult(
-        pvalue=float(pvalue_of(rank, len(Z))),
-        rank=int(rank),
-        statistic=float(Z[seat]),
-        null_distribution=np.delete(Z, seat),
-        question=question,
-        parts=tuple(part_of(statistic, values, seat) for statistic, values in parts),
-    )
+    found = tuple(part_of(statistic, values, seat) for statistic, values in parts)
+    return ExactTestResult(**ranked(Z, seat), question=question, parts=found)

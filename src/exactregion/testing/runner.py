@@ -1,19 +1,19 @@
-"""One test of a fixed candidate, on rows from any source.
+"""Tests of a fixed candidate, on rows from any source.
 
 Few rows are read into memory. More than one chunk of them, from arrays, files or a cluster, are
-gone through twice: once for a summary of the inputs, once for the sums over all data sets. Many
-rows with few different inputs become a small data set of counts. Which of these runs is a function
-of the size of the data and of what repeats in them.
+gone through in passes: for a summary of the inputs, and for the sums over all data sets. Many rows
+with few different inputs become a small data set of counts. Which of these runs is a function of
+the size of the data and of what repeats in them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import reduce
-from operator import add
-from typing import Any
+from functools import partial
+from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 
@@ -22,53 +22,96 @@ from exactregion.data.counts import COUNTED, collapsed, sample_of
 from exactregion.data.frames import encode_text
 from exactregion.data.reading import check_total, no_trials_error, read_predictions
 from exactregion.data.sample import CHUNK_ROWS, Inputs, Sample, Shared
-from exactregion.data.sources import Rows, Source, map_in_order, number_of_workers
+from exactregion.data.sources import Rows, Source, number_of_workers
 from exactregion.engine.blocks import statistics_with_parts
 from exactregion.engine.chunks import Chunk, ChunkPlan, ChunkSums, sums_of_chunk
+from exactregion.engine.classes import calibrated_family
 from exactregion.engine.progress import advance, showing
 from exactregion.engine.terms import PreparedStatistic
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.features.landmarks import ChunkSummary, InputSummary, summary_of_chunk
-from exactregion.models import Model, Recalibration, fixed_probabilities
+from exactregion.models import fixed_probabilities
 from exactregion.resampling import Draws, Resampling
 from exactregion.statistics import Candidates, Statistic, names_of_statistics
-from exactregion.testing.chunks import FirstLook, FirstPass, Reader, SecondPass
+from exactregion.testing.chunks import (
+    FirstLook,
+    FirstPass,
+    Reader,
+    Total,
+    total_in_memory,
+    total_of_source,
+)
 from exactregion.testing.groups import count_groups, rows_of_groups
-from exactregion.testing.result import ExactTestResult, Question, result_of
+from exactregion.testing.result import ExactTestResult, Question, RankedResult, result_of
+
+S = TypeVar("S")
+R = TypeVar("R", bound=RankedResult)
 
 
 @dataclass(frozen=True, eq=False)
-class CandidateTest:
-    """What a test is made of, besides the rows."""
+class FixedTest(ABC, Generic[S, R]):
+    """What a test of a candidate is made of, besides the rows."""
 
-    statistic: Statistic
+    statistic: S
     draws: Draws
     names: Rows  # what the user calls each part of the data, for messages
     seed: int | None = None  # the integer that the draws came from
     candidate: Any = None  # evaluated on the inputs, where the rows do not hold probabilities
     calibration: bool = False  # whether the probabilities are the inputs
-    pos_label: object = None
     n_jobs: int | None = None  # threads that work on chunks
     progress: bool = False
-    _prepared: list[tuple[Inputs, PreparedStatistic]] = field(default_factory=list, repr=False)
 
     def __post_init__(self) -> None:
         """Check the number of threads before any work."""
         number_of_workers(self.n_jobs)
 
-    def run(self, rows: Rows | Source) -> ExactTestResult:
+    def run(self, rows: Rows | Source) -> R:
         """Test the candidate on all rows."""
         if isinstance(rows, Source) and rows.n_rows > CHUNK_ROWS:
             with showing("test", show=self.progress, unit="rows processed"):
                 return self._on_source(rows)
-        return self.on_sample(*self.in_memory(rows))
+        return self._in_memory(as_rows(rows))
+
+    @abstractmethod
+    def _in_memory(self, rows: Rows) -> R:
+        """Test the candidate on rows in memory, which are not checked yet."""
+
+    @abstractmethod
+    def _on_source(self, source: Source) -> R:
+        """Test the candidate by passes over the chunks of a source."""
+
+    @property
+    def kind(self) -> Literal["model", "calibration"]:
+        """What is tested."""
+        return "calibration" if self.calibration else "model"
+
+    @property
+    def _reader(self) -> Reader:
+        return Reader(self.names, self.candidate, self.calibration)
+
+
+def as_rows(rows: Rows | Source) -> Rows:
+    """Read all rows of a source that has few of them."""
+    if isinstance(rows, Rows):
+        return rows
+    if rows.n_rows == 0:
+        raise InvalidValueError("The data must have at least one row. Got 0 instead.")
+    return rows.each(lambda index, chunk: chunk, lambda number: None)[0]
+
+
+@dataclass(frozen=True, eq=False)
+class CandidateTest(FixedTest[Statistic, ExactTestResult]):
+    """A test with labels of two classes, or with counts."""
+
+    pos_label: object = None
+    _prepared: list[tuple[Inputs, PreparedStatistic]] = field(default_factory=list, repr=False)
 
     def run_by_group(self, rows: Rows | Source) -> dict[Any, ExactTestResult]:
         """Test the candidate on each group of rows."""
         if isinstance(rows, Source) and rows.n_rows > CHUNK_ROWS:
             return dict(self._on_groups_of(rows))
-        known = _in_memory(rows)
-        sample, p = self.in_memory(known)
+        known = as_rows(rows)
+        sample, p = self._read(known)
         results = {}
         for group, group_rows in rows_of_groups(known.by, len(sample)).items():
             part = sample.part(group_rows)
@@ -81,19 +124,21 @@ class CandidateTest:
             results[group] = self._of_group(group).on_sample(part, p[group_rows])
         return results
 
-    def in_memory(self, rows: Rows | Source) -> tuple[Sample, FloatArray]:
+    # --- rows in memory ---
+
+    def _in_memory(self, rows: Rows) -> ExactTestResult:
+        return self.on_sample(*self._read(rows))
+
+    def _read(self, rows: Rows) -> tuple[Sample, FloatArray]:
         """Read rows into memory: the sample, and probabilities in the order of the user's rows."""
-        rows, names = _in_memory(rows), self.names
         if self.calibration:
             p = read_predictions(rows.p)
-            labels = (names.p, names.y)
-            return Sample.from_data(p, rows.y, pos_label=self.pos_label, names=labels), p
+            names = (self.names.p, self.names.y)
+            return Sample.from_data(p, rows.y, pos_label=self.pos_label, names=names), p
         numbers, shared = encode_text(rows.X)
         sample = Sample.from_data(numbers, rows.y, pos_label=self.pos_label, shared=shared)
         candidate = self.candidate if rows.p is None else rows.p
         return sample, fixed_probabilities(candidate, rows.X, len(sample), sample.classes)
-
-    # --- rows in memory ---
 
     def on_sample(self, sample: Sample, probabilities: FloatArray) -> ExactTestResult:
         """Test probabilities in the order of the user's rows."""
@@ -117,14 +162,10 @@ class CandidateTest:
         objects = isinstance(inputs.X, tuple)
         if objects or self.statistic.needs_all_rows or not inputs.extent.is_large:
             return self._at_once(sample, p)
-        chunks = _chunks(sample, p)
-        summaries = (summary_of_chunk(c.index, c.X, c.trials, len(sample)) for c in chunks)
-
-        def sums(plan: ChunkPlan) -> ChunkSums:
-            again = _chunks(sample, p)
-            return reduce(add, map_in_order(lambda c: sums_of_chunk(c, plan), again, self.n_jobs))
-
-        found = self._by_chunks(summaries, sums, inputs.shared)
+        whole = Chunk(0, inputs.matrix, inputs.trials, sample.successes, p)
+        total = total_in_memory(whole, self.n_jobs)
+        summaries = total(partial(_summaries, len(sample)))
+        found = self._by_chunks(summaries, total, inputs.shared)
         return self._at_once(sample, p) if found is None else found[0]
 
     def _at_once(self, sample: Sample, p: FloatArray) -> list[FloatArray]:
@@ -134,8 +175,8 @@ class CandidateTest:
             # several candidates on the same inputs share what depends on inputs alone
             prepared = PreparedStatistic.of(self.statistic, inputs, self.draws.m)
             self._prepared[:] = [(inputs, prepared)]
-        model, theta = self._family
-        candidates = Candidates(inputs, p[None], sample.is_counts, model, theta)
+        family = calibrated_family(self.calibration)
+        candidates = Candidates(inputs, p[None], sample.is_counts, *family)
         # used once: there is no need to keep uniforms
         resampling = Resampling(sample, self.draws.n_resamples, self.draws.entropy, cache_bytes=0)
         found = statistics_with_parts(candidates, resampling, self._prepared[0][1])
@@ -144,8 +185,7 @@ class CandidateTest:
     # --- rows in chunks ---
 
     def _on_source(self, source: Source) -> ExactTestResult:
-        reader = Reader(self.names, self.candidate, self.calibration)
-        look = FirstPass(reader, source.n_rows, self.statistic.merges_equal_rows)
+        look = FirstPass(self._reader, source.n_rows, self.statistic.merges_equal_rows)
         seen = source.total(look, advance, self.n_jobs)
         classes = seen.labels.find_classes(self.pos_label, self.names.y)
         total = sum(summary.extent.total for summary in seen.summaries.values())
@@ -154,12 +194,9 @@ class CandidateTest:
             raise no_trials_error(self.names.y)
         if seen.tally is not None:
             return self._on_tally(seen, classes)
-
-        def sums(plan: ChunkPlan) -> ChunkSums:
-            return source.total(SecondPass(reader, plan, classes), advance, self.n_jobs)
-
-        summaries = (seen.summaries[index] for index in sorted(seen.summaries))
-        found = None if self.statistic.needs_all_rows else self._by_chunks(summaries, sums)
+        total_of = total_of_source(source, replace(self._reader, classes=classes), self.n_jobs)
+        summaries = [seen.summaries[index] for index in sorted(seen.summaries)]
+        found = None if self.statistic.needs_all_rows else self._by_chunks(summaries, total_of)
         if found is None:
             raise self._needs_all_rows_error()
         Zs, summed = found
@@ -168,15 +205,17 @@ class CandidateTest:
     def _by_chunks(
         self,
         summaries: Iterable[ChunkSummary],
-        sums: Callable[[ChunkPlan], ChunkSums],
+        total: Total,
         shared: Shared = (),
     ) -> tuple[list[FloatArray], ChunkSums] | None:
-        """Compute Z from the two passes over all chunks; None where all rows must be in memory."""
+        """Compute Z by a pass over all chunks; None where all rows must be in memory."""
         summary = InputSummary.of_chunks(summaries, calibration=self.calibration, shared=shared)
-        plan = ChunkPlan.of(self.statistic, summary, self.draws, *self._family)
+        plan = ChunkPlan.of(
+            self.statistic, summary, self.draws, *calibrated_family(self.calibration)
+        )
         if plan is None:
             return None
-        summed = sums(plan)
+        summed = total(partial(sums_of_chunk, plan=plan))
         return plan.statistics(summed), summed
 
     def _on_tally(self, seen: FirstLook, classes: tuple[object, object] | None) -> ExactTestResult:
@@ -220,16 +259,11 @@ class CandidateTest:
             parameter="statistic",
         )
 
-    @property
-    def _family(self) -> tuple[Model | None, FloatArray | None]:
-        """The recalibration family at "calibrated", for predictions; a candidate has none."""
-        return (Recalibration(), np.array([[0.0, 1.0]])) if self.calibration else (None, None)
-
     def _question(
         self, columns: tuple[str, ...], p: FloatArray, successes: Any, trials: Any
     ) -> Question:
         return Question(
-            kind="calibration" if self.calibration else "model",
+            kind=self.kind,
             statistic=repr(self.statistic),
             inputs=columns,
             seed=self.seed,
@@ -239,18 +273,5 @@ class CandidateTest:
         )
 
 
-def _chunks(sample: Sample, p: FloatArray) -> Iterator[Chunk]:
-    """Yield data in memory, with probabilities in canonical order, in chunks."""
-    X, trials = sample.inputs.matrix, sample.inputs.trials
-    for index, start in enumerate(range(0, len(p), CHUNK_ROWS)):
-        rows = slice(start, start + CHUNK_ROWS)
-        yield Chunk(index, X[rows], trials[rows], sample.successes[rows], p[rows])
-
-
-def _in_memory(rows: Rows | Source) -> Rows:
-    """Read all rows of a source that has few of them."""
-    if isinstance(rows, Rows):
-        return rows
-    if rows.n_rows == 0:
-        raise InvalidValueError("The data must have at least one row. Got 0 instead.")
-    return rows.each(lambda index, chunk: chunk, lambda number: None)[0]
+def _summaries(n: int, chunk: Chunk) -> list[ChunkSummary]:
+    return [summary_of_chunk(chunk.index, chunk.X, chunk.trials, n)]

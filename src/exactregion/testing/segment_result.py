@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,15 +12,14 @@ from exactregion._typing import FloatArray, IntArray
 from exactregion.data.classes import plain_label
 from exactregion.data.files import finite
 from exactregion.engine.segments import saddlepoint
+from exactregion.testing.result import TableResult
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from exactregion.plotting import SegmentDisplay
 
 
 @dataclass(frozen=True, eq=False)
-class SegmentTestResult:
+class SegmentTestResult(TableResult):
     """The outcome of `segment_test`.
 
     Attributes
@@ -59,11 +57,6 @@ class SegmentTestResult:
         ``rng`` where it was an integer, which gives the same draws again.
     """
 
-    pvalue: float
-    rank: int
-    statistic: float
-    null_distribution: FloatArray = field(repr=False)
-    table: pd.DataFrame = field(repr=False)
     edges: dict[str, FloatArray] = field(repr=False)
     method: str
     columns: tuple[str, ...]
@@ -75,19 +68,6 @@ class SegmentTestResult:
     trials: int
     classes: tuple[Any, ...]
     seed: int | None
-
-    @property
-    def n_resamples(self) -> int:
-        """Number of alternatives, m - 1."""
-        return len(self.null_distribution)
-
-    def named(self, level: float = 0.05) -> pd.DataFrame:
-        """Return the segments that are off: adjusted p-values of `level` or less.
-
-        With probability at least 1 - level there is none among them in which all predictions are
-        right.
-        """
-        return self.table[self.table["pvalue_adjusted"] <= level]
 
     def plot(self, **kwargs: Any) -> SegmentDisplay:
         """Draw the segments with the strongest evidence: needs matplotlib.
@@ -128,27 +108,6 @@ class SegmentTestResult:
             }
         )
         return found
-
-    def report(self, path: str | Path, *, title: str | None = None, **more: Any) -> Path:
-        """Write one self-contained HTML page: needs Bokeh, ``pip install exactregion[report]``.
-
-        Parameters
-        ----------
-        path : str or Path
-            Where the page goes; an old one is replaced when the new one is complete.
-        title : str, optional
-            Heading of the page.
-        **more
-            For `report.write_report`.
-
-        Returns
-        -------
-        Path
-            The page.
-        """
-        from exactregion.report import write_report
-
-        return write_report(self, path, title=title, **more)
 
 
 def share_limits(successes: IntArray, trials: IntArray, tail: float) -> tuple[Any, Any]:

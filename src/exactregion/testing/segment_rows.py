@@ -8,35 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from exactregion._typing import FloatArray, IntArray
-from exactregion.data.classes import MatchedClasses, read_class_probabilities
+from exactregion._typing import IntArray
 from exactregion.data.frames import as_pandas
 from exactregion.data.levels import DEFAULT_BINS, MOST_VALUES, Column, ColumnLook
-from exactregion.data.reading import (
-    counted,
-    labelled,
-    outcome_values,
-    place_of,
-    read_predictions,
-)
+from exactregion.data.reading import outcome_values, place_of, trials_of
 from exactregion.data.sample import CHUNK_ROWS, Extent
 from exactregion.data.segments import WHOLE, CellCounts, ColumnSegments
 from exactregion.data.sources import Rows
 from exactregion.engine.chunks import Chunk
 from exactregion.engine.segments import SegmentPlan, SegmentSums, sums_of_segments
 from exactregion.errors import InvalidTypeError, InvalidValueError
-from exactregion.testing.chunks import SeenLabels
-
-__all__ = [
-    "NAMES",
-    "CountPass",
-    "LookPass",
-    "SegmentReader",
-    "SumPass",
-    "check_bins",
-    "check_whole",
-    "requested_segments",
-]
+from exactregion.testing.chunks import Reader, SeenLabels
 
 NAMES = Rows("segments", "y_true", "y_prob")
 """What the user calls the parts of the data."""
@@ -142,24 +124,11 @@ def _each(bins: Any) -> list[Any]:
 
 
 @dataclass(frozen=True, eq=False)
-class SegmentReader:
-    """Turns the rows of a chunk into checked values; messages count from the first of all."""
+class SegmentReader(Reader):
+    """Reads columns or segments of a chunk beside its probabilities and outcomes."""
 
-    own: tuple[str, ...] | None  # names of segments that the user made
-    outcome: str | None  # name of the column of outcomes
-    matched: MatchedClasses | None = None  # where there are more than two
-
-    def probabilities(self, index: int, rows: Rows) -> FloatArray:
-        """Read predictions: shape (b,), or (b, C) of the classes in order."""
-        first_row = index * CHUNK_ROWS
-        if self.matched is None:
-            return read_predictions(rows.p, NAMES.p, first_row=first_row)
-        P = read_class_probabilities(rows.p, NAMES.p, first_row=first_row)
-        return P[:, list(self.matched.columns)]
-
-    def outcomes(self, index: int, rows: Rows) -> Any:
-        """Read outcomes of any classes."""
-        return outcome_values(rows.y, NAMES.y, first_row=index * CHUNK_ROWS)
+    own: tuple[str, ...] | None = None  # names of segments that the user made
+    outcome: str | None = None  # name of the column of outcomes
 
     def table(self, index: int, rows: Rows) -> Any:
         """Read columns as a pandas frame, or segments as a matrix of booleans."""
@@ -240,9 +209,10 @@ class LookPass:
 
     def __call__(self, index: int, rows: Rows) -> Look:
         """Look at a chunk."""
-        self.reader.probabilities(index, rows)
-        y = self.reader.outcomes(index, rows)
-        trials = y.sum(axis=1) if y.ndim == 2 else np.ones(len(y), dtype=np.int64)
+        first_row = index * CHUNK_ROWS
+        self.reader.probabilities(rows, first_row)  # which checks them
+        y = outcome_values(rows.y, NAMES.y, first_row=first_row)
+        trials = trials_of(y)
         table = self.reader.table(index, rows)
         columns: tuple[ColumnLook, ...] = ()
         sizes = np.zeros(0, dtype=np.int64)
@@ -265,8 +235,7 @@ class CountPass:
 
     def __call__(self, index: int, rows: Rows) -> CellCounts:
         """Count the trials of a chunk in all cells."""
-        y = self.reader.outcomes(index, rows)
-        trials = y.sum(axis=1) if y.ndim == 2 else np.ones(len(y), dtype=np.int64)
+        trials = trials_of(outcome_values(rows.y, NAMES.y, first_row=index * CHUNK_ROWS))
         return self.segments.count(self.segments.keys(self.reader.table(index, rows)), trials)
 
 
@@ -276,17 +245,11 @@ class SumPass:
 
     reader: SegmentReader
     plan: SegmentPlan
-    classes: tuple[object, object] | None
 
     def __call__(self, index: int, rows: Rows) -> SegmentSums:
         """Sum over a chunk."""
-        p = self.reader.probabilities(index, rows)
+        first_row = index * CHUNK_ROWS
+        p = self.reader.probabilities(rows, first_row)
         keys = self.plan.segments.keys(self.reader.table(index, rows))
-        if self.reader.matched is not None:
-            codes = self.reader.matched.codes(rows.y, NAMES.y, first_row=index * CHUNK_ROWS)
-            chunk = Chunk(index, keys, np.ones(len(codes), dtype=np.int64), codes, p)
-            return sums_of_segments(chunk, self.plan)
-        y = self.reader.outcomes(index, rows)
-        outcomes = counted(y) if self.classes is None else labelled(y, self.classes)
-        chunk = Chunk(index, keys, outcomes.trials, outcomes.successes, p)
+        chunk = Chunk(index, keys, *self.reader.outcomes(rows, first_row), p)
         return sums_of_segments(chunk, self.plan)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from exactregion.data.sources import ArraySource, Rows, Source, number_of_worker
 from exactregion.engine.progress import advance, showing
 from exactregion.engine.segments import SegmentPlan, SegmentSums, segment_statistics
 from exactregion.errors import InvalidValueError
-from exactregion.ranking import AcceptedRanks, pvalue_of, rank_of, step_down
+from exactregion.ranking import AcceptedRanks, pvalue_of, rank_of, ranked, step_down
 from exactregion.resampling import (
     Draws,
     RNGLike,
@@ -220,7 +220,13 @@ def segment_test(
     outcome = y_true if isinstance(y_true, str) else getattr(y_true, "name", None)
     with showing("segments", show=progress, unit="rows processed"):
         matched = matched_in(source, classes, NAMES, n_jobs) if several else None
-        reader = SegmentReader(own, None if outcome is None else str(outcome), matched)
+        reader = SegmentReader(
+            NAMES,
+            calibration=True,
+            matched=matched,
+            own=own,
+            outcome=None if outcome is None else str(outcome),
+        )
         return _run(source, reader, settings)
 
 
@@ -242,11 +248,10 @@ class _Settings:
 def _run(source: Source, reader: SegmentReader, settings: _Settings) -> SegmentTestResult:
     """Go through the rows: look, count cells, sum; then rank."""
     look = source.total(LookPass(reader, source.n_rows, settings.bins), advance, settings.n_jobs)
-    classes, labels = None, ()
+    labels = () if reader.matched is None else reader.matched.labels
     if reader.matched is None:
         classes = look.labels.find_classes(settings.pos_label, NAMES.y)
-    else:
-        labels = reader.matched.labels
+        reader = replace(reader, classes=classes)
     total = look.extent.total
     check_total(total, NAMES.y)
     if total == 0:
@@ -264,7 +269,7 @@ def _run(source: Source, reader: SegmentReader, settings: _Settings) -> SegmentT
     names = segments.names
     _check_names(names, least, settings.draws.m * max(1, len(labels)))
     plan = SegmentPlan(segments, len(names), settings.draws, look.extent, settings.stretch)
-    sums = source.total(SumPass(reader, plan, classes), advance, settings.n_jobs)
+    sums = source.total(SumPass(reader, plan), advance, settings.n_jobs)
     return _result(names, segments, sums, settings, (least, left_out, labels))
 
 
@@ -288,10 +293,10 @@ def _result(
         _check_not_outcome(names[part], *seen)
         if isinstance(segments, ColumnSegments):
             _check_no_column_knows(segments, *seen)
-    largest = Z.max(axis=0)
-    rank = rank_of(largest, draws.seat)
-    null = np.delete(largest, draws.seat)
-    critical = float(np.sort(null)[AcceptedRanks.at_level(level, draws.m).high - 1])
+    whole = ranked(Z.max(axis=0), draws.seat)
+    critical = float(
+        np.sort(whole["null_distribution"])[AcceptedRanks.at_level(level, draws.m).high - 1]
+    )
     table = _table(names, successes, sums.moments, level=level, critical=critical)
     table["statistic"] = Z[:, draws.seat]
     table["pvalue"] = pvalue_of(rank_of(Z, draws.seat), draws.m)
@@ -299,10 +304,7 @@ def _result(
     table = table.iloc[np.argsort(-Z[:, draws.seat], kind="stable")]
     columns = segments.columns if isinstance(segments, ColumnSegments) else ()
     return SegmentTestResult(
-        pvalue=float(pvalue_of(rank, draws.m)),
-        rank=int(rank),
-        statistic=float(largest[draws.seat]),
-        null_distribution=null,
+        **whole,
         table=table,
         edges={one.name: one.edges for one in columns if one.edges is not None},
         method="recalibration" if settings.stretch else "shift",

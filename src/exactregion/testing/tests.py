@@ -23,12 +23,8 @@ from exactregion.resampling import (
 )
 from exactregion.statistics import Statistic, as_class_statistic, as_statistic
 from exactregion.testing.class_result import ClassTestResult
-from exactregion.testing.classes import (
-    ClassTest,
-    candidate_of_two,
-    table_of_classes,
-    without_two,
-)
+from exactregion.testing.class_runner import ClassTest
+from exactregion.testing.classes import candidate_of_two, table_of_classes, without_two
 from exactregion.testing.groups import holm, name_of_groups, table_of
 from exactregion.testing.result import ExactTestResult
 from exactregion.testing.runner import CandidateTest

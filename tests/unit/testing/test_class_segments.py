@@ -6,7 +6,8 @@ import pandas as pd
 import pytest
 
 import exactregion as er
-from exactregion.engine.classes import ClassChunk, DrawnClasses
+from exactregion.engine.chunks import Chunk
+from exactregion.engine.classes import DrawnClasses
 from exactregion.engine.segments import saddlepoint
 from exactregion.errors import InvalidValueError
 from exactregion.ranking import rank_of
@@ -47,7 +48,7 @@ def test_the_statistic_is_that_of_each_class_in_each_segment():
     codes = np.searchsorted(LABELS, Y)
     keys = [FRAME["sex"].to_numpy(), FRAME["site"].to_numpy()]
     order = np.lexsort([*P.T[::-1], *keys[::-1]])
-    chunk = ClassChunk(0, None, P[order], codes[order])
+    chunk = Chunk(0, None, np.ones(len(P), dtype=int), codes[order], P[order])
     draws = Draws(39, fresh_entropy(0))
     drawn = DrawnClasses(chunk, draws).of(slice(0, 500))
     largest = np.zeros(40)
