@@ -26,17 +26,6 @@ from exactregion.data.reading import (
 )
 from exactregion.errors import InvalidTypeError, InvalidValueError
 
-__all__ = [
-    "MatchedClasses",
-    "are_classes",
-    "column_labels",
-    "has_several_labels",
-    "labels_of",
-    "plain_label",
-    "read_class_probabilities",
-    "read_classes",
-]
-
 TOLERANCE = 1e-3
 """Rows may add up to 1 within this much per two classes, as probabilities with three decimals do,
 and are divided by their sums. Where rows are further off, something else may be wrong."""

@@ -12,8 +12,6 @@ import numpy.typing as npt
 from exactregion.data.sample import Sample
 from exactregion.data.sources import Rows, Source
 
-__all__ = ["seed_of", "seed_of_sample"]
-
 MOST = 10_000
 """Labels that are looked at: with more of them outcomes are numbers, and are refused."""
 

@@ -21,8 +21,6 @@ from exactregion.errors import InvalidTypeError, InvalidValueError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["DEFAULT_BINS", "MOST_VALUES", "Column", "ColumnLook"]
-
 MOST_VALUES = 10
 """Numbers with no more different values than this are segments of their own, and are not cut."""
 

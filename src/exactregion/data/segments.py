@@ -20,8 +20,6 @@ from exactregion.errors import InvalidValueError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["WHOLE", "CellCounts", "ColumnSegments", "OwnSegments", "Segments"]
-
 WHOLE = "all rows"
 """Name of the segment that has all rows."""
 

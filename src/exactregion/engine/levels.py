@@ -15,16 +15,6 @@ from scipy import sparse
 
 from exactregion._typing import BoolArray, FloatArray
 
-__all__ = [
-    "can_be_drawn",
-    "class_probabilities",
-    "covariance_of",
-    "features_of_classes",
-    "log_class_probabilities",
-    "numbers_of_classes",
-    "values_of_classes",
-]
-
 FEW_CLASSES = 4
 """Features of more classes are mostly zeros, and sparse."""
 

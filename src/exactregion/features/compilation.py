@@ -15,8 +15,6 @@ from typing import Any, TypeVar
 import numba
 from numba.core import caching
 
-__all__ = ["compiled", "compiled_with", "inlined"]
-
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 

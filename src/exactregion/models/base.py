@@ -14,8 +14,6 @@ from exactregion._typing import FloatArray
 from exactregion.data.reading import as_real, numeric, percent_hint, read_inputs, read_only
 from exactregion.errors import InvalidTypeError, InvalidValueError, ModelError
 
-__all__ = ["Bounds", "ColumnModel", "Model", "as_matrix", "check_probabilities", "evaluated"]
-
 Bounds = tuple[tuple[float, float], ...]
 
 SMALL_STEP = float(np.finfo(np.float64).eps ** (1 / 3))

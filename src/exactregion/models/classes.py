@@ -21,8 +21,6 @@ from exactregion.errors import InvalidTypeError, InvalidValueError, ModelError
 from exactregion.models.base import Bounds, ColumnModel, as_matrix
 from exactregion.models.linear import Logistic
 
-__all__ = ["ClassModel", "Multinomial", "ProportionalOdds"]
-
 NEGLIGIBLE = 2.0**-200
 """Steps of a score that are smaller count as zero, and widths of a class as no smaller: no outcome
 tells them apart, and squares neither vanish nor overflow."""

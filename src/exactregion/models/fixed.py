@@ -13,8 +13,6 @@ from exactregion.data.reading import as_real, columns_hint, from_native, is_numb
 from exactregion.errors import InvalidTypeError, InvalidValueError, NotFittedError
 from exactregion.models.base import as_matrix, check_probabilities
 
-__all__ = ["class_values", "fixed_probabilities", "needs_evaluation", "own_copy"]
-
 
 def fixed_probabilities(
     candidate: Any,

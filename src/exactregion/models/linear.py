@@ -18,8 +18,6 @@ from exactregion._typing import FloatArray
 from exactregion.errors import InvalidValueError
 from exactregion.models.base import ColumnModel, Model, as_matrix
 
-__all__ = ["CLogLog", "LinearModel", "Logistic", "Probit", "Recalibration", "predictor_bounds"]
-
 LARGEST_PREDICTOR, HALVINGS = 800.0, 70
 """The link is looked for up to this size of the predictor, past which doubles are 0 and 1, and
 halved this many times: to the last digit."""

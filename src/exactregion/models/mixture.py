@@ -20,8 +20,6 @@ from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.models.base import Bounds, Model, as_matrix
 from exactregion.models.linear import Logistic
 
-__all__ = ["GaussianMixture", "LaplaceMixture", "Mixture"]
-
 TINY = float(np.finfo(np.float64).tiny)
 """Lowest scale of a density of scipy.stats, which is not defined at 0."""
 

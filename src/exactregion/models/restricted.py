@@ -10,8 +10,6 @@ import numpy as np
 from exactregion._typing import FloatArray
 from exactregion.models.base import Bounds, Model
 
-__all__ = ["Restricted"]
-
 
 @dataclass(frozen=True, eq=False)
 class Restricted(Model):

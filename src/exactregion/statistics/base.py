@@ -26,17 +26,6 @@ from exactregion.features.landmarks import InputSummary, Landmarks
 from exactregion.models.base import Model
 from exactregion.statistics.measures import Measure, OfLabels
 
-__all__ = [
-    "STATISTICS",
-    "Candidates",
-    "Custom",
-    "Statistic",
-    "Term",
-    "Terms",
-    "names_of_statistics",
-    "needs_family_error",
-]
-
 STATISTICS: dict[str, type[Statistic]] = {}
 """The statistics that have a name; a subclass of `Statistic` adds itself by ``name="..."``."""
 

@@ -21,20 +21,6 @@ from exactregion.statistics.base import STATISTICS, Custom, Statistic, names_of_
 from exactregion.statistics.combined import Multiscale, Omnibus, one_over_p
 from exactregion.statistics.kernel import Discrepancy
 
-__all__ = [
-    "Brier",
-    "ClassOmnibus",
-    "ClassStatistic",
-    "ClassSum",
-    "ClassWise",
-    "Joint",
-    "Temperature",
-    "TopLabel",
-    "View",
-    "as_class_statistic",
-    "name_of_class_statistic",
-]
-
 LOWEST_LOG = 37.0
 """No logarithm of a probability is lower: those below 2⁻⁵³ count as 0, and log 2⁻⁵³ = -36.7."""
 

@@ -19,8 +19,6 @@ from exactregion.statistics.kernel import Discrepancy
 from exactregion.statistics.score import Curvature, Score
 from exactregion.statistics.spiegelhalter import Spiegelhalter
 
-__all__ = ["Combined", "Multiscale", "Omnibus", "one_over_p"]
-
 NARROW = 0.125
 """Bandwidth of the narrow kernel of `Omnibus`, in units of the spread of each input."""
 

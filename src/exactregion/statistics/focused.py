@@ -13,8 +13,6 @@ from exactregion.statistics.base import Statistic, Term
 from exactregion.statistics.measures import Whitened
 from exactregion.statistics.score import gradient_columns
 
-__all__ = ["Focused", "focused_on"]
-
 
 @dataclass(frozen=True)
 class Focused(Statistic):

@@ -11,8 +11,6 @@ from exactregion.kernels import Precomputed, VectorKernel, as_kernel
 from exactregion.statistics.base import Statistic, Term
 from exactregion.statistics.measures import FromCentre, FromMean, Measure
 
-__all__ = ["Discrepancy", "Embedding"]
-
 
 @dataclass(frozen=True)
 class _KernelStatistic(Statistic):

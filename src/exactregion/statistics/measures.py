@@ -14,8 +14,6 @@ import numpy as np
 
 from exactregion._typing import FloatArray
 
-__all__ = ["FromCentre", "FromMean", "Largest", "Measure", "OfLabels", "Whitened", "squared_norms"]
-
 
 def squared_norms(points: FloatArray) -> FloatArray:
     """‖·‖² of points (r, T, m), coordinate after coordinate: shape (T, m)."""

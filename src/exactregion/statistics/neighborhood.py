@@ -27,9 +27,6 @@ from exactregion.kernels import BoundKernel, Precomputed, as_kernel, scales_of
 from exactregion.statistics.base import Statistic, Term
 from exactregion.statistics.measures import FromMean
 
-__all__ = ["Neighborhood"]
-
-
 MEASURES = ("empirical", "uniform", "monte_carlo")
 
 MAX_NODES = 2**14

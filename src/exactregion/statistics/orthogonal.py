@@ -25,8 +25,6 @@ from exactregion.statistics.base import Candidates, Statistic, Term, Terms
 from exactregion.statistics.kernel import Discrepancy
 from exactregion.statistics.measures import Largest, OfLabels, Whitened
 
-__all__ = ["Orthogonal"]
-
 SINGULAR = 1e-12
 """Directions of θ with less information than this share of the largest, on a scale where parameters
 are alike, are not projected out: their eigenvectors would be rounding errors."""

@@ -13,8 +13,6 @@ from exactregion.features.landmarks import InputSummary
 from exactregion.statistics.base import Candidates, Statistic, Term
 from exactregion.statistics.measures import Whitened
 
-__all__ = ["Curvature", "Score", "gradient_columns"]
-
 ALL_BUT_NONE = 1e-9
 """Less of the information on the square left than this share is rounding error of I⁻¹, whose
 condition number may reach 1e12 (see `engine.information`): there is no curvature to see then."""

@@ -10,8 +10,6 @@ from exactregion.features.landmarks import InputSummary
 from exactregion.statistics.base import Candidates, Statistic, Term
 from exactregion.statistics.measures import FromCentre
 
-__all__ = ["Spiegelhalter"]
-
 
 @dataclass(frozen=True)
 class Spiegelhalter(Statistic, name="spiegelhalter"):

@@ -20,8 +20,6 @@ from exactregion._typing import FloatArray, IntArray
 from exactregion.data.files import Record
 from exactregion.data.reading import read_outcomes, read_predictions
 
-__all__ = ["CalibrationSize", "calibration_size", "size_of"]
-
 ECE_BINS = 15
 """Bins of equal width of the expected calibration error, as in Guo et al. (2017)."""
 

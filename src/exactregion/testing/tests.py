@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 from exactregion.data.digest import seed_of
@@ -145,18 +144,17 @@ def model_test(
     )
     rows = open_rows(Rows(X, y, None if evaluated else candidate), data, names)
     rng = seeded(rng, lambda: seed_of(rows))
-    draws = Draws(check_n_resamples(n_resamples), fresh_entropy(rng))
-    settings: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress}
-    settings["candidate"] = candidate if evaluated else None
+    about: dict[str, Any] = {"draws": _draws(n_resamples, rng), "seed": integer_seed(rng)}
+    about |= {"names": names, "n_jobs": n_jobs, "progress": progress}
+    about["candidate"] = candidate if evaluated else None
     if several:
         for_classes = as_class_statistic(statistic, calibration=False)
-        return ClassTest(
-            for_classes, draws, names, integer_seed(rng), classes=classes, **settings
-        ).run(rows)
-    test = CandidateTest(
-        as_statistic(statistic), draws, names, integer_seed(rng), pos_label=pos_label, **settings
-    )
-    return test.run(rows)
+        return ClassTest(for_classes, classes=classes, **about).run(rows)
+    return CandidateTest(as_statistic(statistic), pos_label=pos_label, **about).run(rows)
+
+
+def _draws(n_resamples: int, rng: RNGLike) -> Draws:
+    return Draws(check_n_resamples(n_resamples), fresh_entropy(rng))
 
 
 @with_named_seed
@@ -215,7 +213,7 @@ def compare(
             "must have at least one candidate. Got none instead.", parameter="candidates"
         )
     rng = seeded(rng, lambda: seed_of(Rows(X, y, None)))
-    draws = Draws(check_n_resamples(n_resamples), fresh_entropy(rng))
+    draws = _draws(n_resamples, rng)
     names, X = Rows("X", "y", "candidate"), collected(X)
     choice: dict[str, Any] = {"data": None, "classes": classes, "pos_label": pos_label}
     read = {name: candidate_of_two(one, y, names, **choice) for name, one in candidates.items()}
@@ -393,66 +391,37 @@ def calibration_test(
     y_prob, pos_label, several = without_two(
         y_true, y_prob, names, data=data, classes=classes, pos_label=pos_label
     )
-    if several:
-        if by is not None:
-            raise InvalidValueError(
-                "goes with labels of two classes. Got groups for more classes instead: use "
-                "segment_test.",
-                parameter="by",
-            )
-        test_of = partial(
-            ClassTest,
-            as_class_statistic("omnibus" if statistic is None else statistic, calibration=True),
-            names=names,
-            calibration=True,
-            classes=classes,
-            n_jobs=n_jobs,
-            progress=progress,
+    if several and by is not None:
+        raise InvalidValueError(
+            "goes with labels of two classes. Got groups for more classes instead: use "
+            "segment_test.",
+            parameter="by",
         )
-        return _calibration_of_classes(y_true, y_prob, data, (n_resamples, rng), test_of)
-    models, groupings = models_of(y_prob, data), groupings_of(by, data)
+    named = isinstance(y_prob, Mapping)
+    models = (y_prob if named else None) if several else models_of(y_prob, data)
+    groupings = groupings_of(by, data)
     first = y_prob if models is None else next(iter(models.values()))  # all have the same draws
     rng = seeded(rng, lambda: seed_of(open_rows(Rows(None, y_true, first), data, names)))
-    test = CandidateTest(
-        as_statistic("omnibus" if statistic is None else statistic),
-        Draws(check_n_resamples(n_resamples), fresh_entropy(rng)),
-        names,
-        integer_seed(rng),
-        calibration=True,
-        pos_label=pos_label,
-        n_jobs=n_jobs,
-        progress=progress,
+    about: dict[str, Any] = {"draws": _draws(n_resamples, rng), "seed": integer_seed(rng)}
+    about |= {"names": names, "calibration": True, "n_jobs": n_jobs, "progress": progress}
+    chosen = "omnibus" if statistic is None else statistic
+    test: Any = (
+        ClassTest(as_class_statistic(chosen, calibration=True), classes=classes, **about)
+        if several
+        else CandidateTest(as_statistic(chosen), pos_label=pos_label, **about)
     )
-    if models is None and by is None:
-        return test.run(open_rows(Rows(None, y_true, y_prob), data, names))
-    results: dict[Any, ExactTestResult] = {}
+    results: dict[Any, Any] = {}
     for model, p in ({"": y_prob} if models is None else models).items():
         for column, groups in ({"": by} if groupings is None else groupings).items():
             rows = open_rows(Rows(None, y_true, p, groups), data, names)
             with of_model(model):
                 found = {"": test.run(rows)} if by is None else test.run_by_group(rows)
             results |= {(model, column, group): result for group, result in found.items()}
+    if models is None and by is None:
+        return next(iter(results.values()))  # type: ignore[no-any-return]
+    if several:
+        return table_of_classes({model: one for (model, _, _), one in results.items()}, "model")
     last = name_of_groups(by) if groupings is None else "group"
     unused = [models is None, groupings is None, by is None]
     table = table_of(results, "model", "by", last)
     return table.droplevel([level for level, drop in enumerate(unused) if drop])
-
-
-def _calibration_of_classes(
-    y_true: Any,
-    y_prob: Any,
-    data: Any,
-    draws: tuple[int, RNGLike],
-    test_of: Callable[..., ClassTest],
-) -> ClassTestResult | pd.DataFrame:
-    """Test the probabilities of more than two classes, of one model or of several."""
-    names, (n_resamples, rng) = Rows(None, "y_true", "y_prob"), draws
-    models = y_prob if isinstance(y_prob, Mapping) else {"": y_prob}
-    every = {name: open_rows(Rows(None, y_true, P), data, names) for name, P in models.items()}
-    rng = seeded(rng, lambda: seed_of(next(iter(every.values()))))
-    test = test_of(draws=Draws(n_resamples, fresh_entropy(rng)), seed=integer_seed(rng))
-    results = {}
-    for name, rows in every.items():
-        with of_model(name):
-            results[name] = test.run(rows)
-    return table_of_classes(results, "model") if isinstance(y_prob, Mapping) else results[""]
