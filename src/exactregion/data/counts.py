@@ -17,7 +17,8 @@ from exactregion._typing import FloatArray, IntArray
 from exactregion.data.sample import CHUNK_ROWS, Sample, Shared
 
 MOST_ROWS = 4096
-"""Data collapse if they have no more distinct rows than this, and over `CHUNK_ROWS` in all."""
+"""Data collapse if they have no more distinct rows than this, a block, and over `CHUNK_ROWS` in
+all: each distinct row then stands for 16 rows or more, and a tally of any data stays small."""
 
 COUNTED = ("successes", "failures")
 """Outcomes that are counts already."""

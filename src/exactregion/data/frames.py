@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MAX_LEVELS = 50
-"""Most levels of a text column that a statistic takes; columns with more are ids or prose."""
+"""Most levels of a text column that a statistic takes, one indicator each. Columns with more are
+usually ids or prose, in which hardly two rows are alike, and no statistic sees a pattern."""
 
 MICROSECONDS_PER_DAY = 86_400e6
 

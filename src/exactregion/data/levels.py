@@ -22,13 +22,16 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MOST_VALUES = 10
-"""Numbers with no more different values than this are segments of their own, and are not cut."""
+"""Numbers with no more different values than this are counts, grades or codes: each value is a
+segment, and none is cut. Users who want other segments give edges."""
 
 MOST_LEVELS = 1000
-"""Most different values of text: columns with more are ids or prose."""
+"""Most different values of text: columns with more are ids or prose, whose segments have too few
+outcomes to be tested."""
 
 DEFAULT_BINS = 4
-"""Ranges into which numbers are cut."""
+"""Ranges into which numbers are cut: quarters, so that pairs of columns still have a sixteenth of
+the rows each."""
 
 SKETCH = 1024
 """Order statistics of a chunk that are kept for cut points, where there is more than one chunk: a

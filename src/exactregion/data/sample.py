@@ -30,10 +30,15 @@ Shared: TypeAlias = tuple[tuple[int, ...], ...]
 """Groups of columns that have one scale together: the indicators of a text column."""
 
 CHUNK_ROWS = 65_536
-"""Rows are put into a canonical order within consecutive chunks of this many."""
+"""Rows are put into a canonical order within consecutive chunks of this many, 16 blocks: what
+sources read at a time. A column of a chunk takes 512 KiB, so that many columns, and a chunk per
+thread, fit into memory. The order depends on it: another value gives other ranks for the same
+seed."""
 
 BLOCK_ROWS = 4096
-"""Data rows whose uniforms come from one generator, and whose inexact sums are added first."""
+"""Data rows whose uniforms come from one generator, and whose inexact sums are added first: 2¹², so
+that the labels of 64 data sets take 1 MiB in single precision, which stay in the cache, and their
+sums take 12 bits. The uniforms depend on it: another value gives other ranks for the same seed."""
 
 
 def blocks(n: int) -> Iterator[slice]:

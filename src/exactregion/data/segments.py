@@ -24,7 +24,8 @@ WHOLE = "all rows"
 """Name of the segment that has all rows."""
 
 MOST_COMBINATIONS = 20_000
-"""Most combinations of columns: each is looked up for each different row of a block."""
+"""Most combinations of columns, about as many as pairs of 200 columns: each is looked up for each
+different row of a block, 4,096 at most, so that a block takes up to 80 million look-ups."""
 
 Cell: TypeAlias = tuple[int, ...]
 

@@ -36,7 +36,7 @@ BOUNDS = np.array([1.0, 1.0, 0.25, 0.25, 1.0, STEEPEST, 0.25 * STEEPEST, 0.25 * 
 """Largest sizes per trial of the moments, see `SegmentSums`."""
 
 AT_ONCE = 2**20
-"""Statistics that are computed at once, so that intermediate results stay small."""
+"""Statistics that are computed at once: intermediate results are 8 MiB each, some ten of them."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,8 @@ more than this share of the trace: cost grows with their number, and the last te
 
 NYSTROEM_RANK = 256
 NYSTROEM_TOLERANCE = 1e-6
-"""Above it: at most this many features, or fewer once this share of the trace is left."""
+"""Above it: at most this many features, so that those of 65,536 rows take 128 MiB, or fewer once
+this share of the trace is left."""
 
 
 def factor(gram: Gram, weights: FloatArray) -> FloatArray:

@@ -20,7 +20,8 @@ from exactregion.data.sample import Distinct, Inputs
 from exactregion.errors import InvalidTypeError, InvalidValueError
 
 CHECKED_POINTS = 1000
-"""Kernels that users define are checked on at most this many points."""
+"""Kernels that users define are checked on at most this many points: a Gram matrix of 8 MB, whose
+eigenvalues take a fraction of a second."""
 
 
 @dataclass(frozen=True, eq=False)

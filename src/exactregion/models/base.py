@@ -21,7 +21,8 @@ SMALL_STEP = float(np.finfo(np.float64).eps ** (1 / 3))
 eps / step, and their truncation error, step²."""
 
 WANTED_RISE = 1e-5
-"""Change of the logit that is large beside its rounding error; smaller steps are lengthened."""
+"""Change of the logit that is large beside its rounding error, about 1e-15: ten digits of a
+difference are right. Steps that change it by less are lengthened."""
 
 
 class Model(ABC):

@@ -21,13 +21,17 @@ if TYPE_CHECKING:
     from exactregion.testing.result import Question
 
 NARROW = 0.25
-"""Bandwidths below this, in units of the spread of the inputs, are called local."""
+"""Bandwidths below this, in units of the spread of the inputs, are called local: between the narrow
+kernel of `Omnibus`, an eighth, and its wide one, half the median distance, of which the latter is
+about half the spread."""
 
 CLEAR = 2.0
-"""Standard errors from which the second of level and spread is named beside the first."""
+"""Standard errors from which the second of level and spread is named beside the first: about the 5
+% of a single look, which is enough for a description."""
 
 BINS = 1000
-"""Bins of predictions in which residuals are added up before they are smoothed."""
+"""Bins of predictions in which residuals are added up before they are smoothed: much finer than the
+width of smoothing, and a matrix of 8 MB however many rows there are."""
 
 WIDTH = 0.25
 """Width over which residuals are smoothed to see where they are largest, in standard deviations of

@@ -45,19 +45,24 @@ if TYPE_CHECKING:
 STATISTICS = ("shift", "recalibration")
 
 DEFAULT_DEPTH = 2
+"""Pairs of columns: the number of segments grows with the square of the number of columns, and
+people can still read what they mean."""
 
 LEAST_ROWS = 20
-"""Fewest outcomes of a segment by default; one in a thousand of all where that is more."""
+"""Fewest outcomes of a segment by default; one in a thousand of all where that is more. The share
+of 20 outcomes has a standard error of up to 0.11: only gross errors can be seen in fewer."""
 
 FEW = 10
 """Fewer outcomes of a kind than this may be alone in segments by chance, and are no sign that the
 segments were made from them."""
 
 NO_CHANCE = np.log(1e-9)
-"""Log-probability of what is no chance, if the predictions are right."""
+"""Log-probability of what is no chance, if the predictions are right: a column
+is refused by mistake with a probability of 10⁻⁹ at most."""
 
 MOST_STATISTICS = 2**25
-"""Most statistics, segments times data sets: 256 MiB, of which there are three copies at most."""
+"""Most statistics, segments times data sets: 256 MiB, of which there are three copies at most, so
+that a test fits into 1 GiB."""
 
 
 def segment_test(
