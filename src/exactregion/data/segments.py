@@ -1,6 +1,6 @@
-"""Segments of rows: values of columns and their combinations, or sets of rows that the user made.
+"""Segments of rows: values of columns and their combinations, or sets of rows that the user gave.
 
-Nothing here sees an outcome. `ColumnSegments` and `OwnSegments` say in which segments a row is.
+Nothing here sees an outcome. `ColumnSegments` and `GivenSegments` say in which segments a row is.
 """
 
 from __future__ import annotations
@@ -161,8 +161,8 @@ class ColumnSegments:
 
 
 @dataclass(frozen=True, eq=False)
-class OwnSegments:
-    """Sets of rows that the user made: columns of a 0/1 matrix, which may overlap."""
+class GivenSegments:
+    """Sets of rows that the user gave: columns of a 0/1 matrix, which may overlap."""
 
     labels: tuple[str, ...]
     kept: IntArray
@@ -187,7 +187,7 @@ class OwnSegments:
         return _compressed(inside, np.broadcast_to(np.arange(inside.shape[1]), inside.shape))
 
 
-Segments: TypeAlias = ColumnSegments | OwnSegments
+Segments: TypeAlias = ColumnSegments | GivenSegments
 
 
 def _compressed(inside: npt.NDArray[np.bool_], segment: IntArray) -> tuple[IntArray, IntArray]:

@@ -34,7 +34,7 @@ from exactregion.statistics.classes import (
     ClassSum,
     Measured,
     View,
-    own_views,
+    views_by_probability,
 )
 
 CACHE_BYTES = 2**28
@@ -44,7 +44,7 @@ again. A chunk of 65,536 rows with 1,000 data sets takes 64 MiB."""
 
 def inputs_of_view(chunk: Chunk, view: View) -> Any:
     """Return the inputs of a view of rows with probabilities (b, C)."""
-    return view.probability(chunk.p)[:, None] if view.own else chunk.X
+    return view.probability(chunk.p)[:, None] if view.by_probability else chunk.X
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +123,7 @@ def measured_at_once(
         if (view, binary) in found:
             continue
         wanted, p = view.successes(P), view.probability(P)
-        if view.own:
+        if view.by_probability:
             of_view = Inputs(p, chunk.trials, ("p",), inputs.order)
             prepared = PreparedStatistic.of(binary, of_view, draws.m)
         else:
@@ -133,7 +133,7 @@ def measured_at_once(
             prepared = shared[binary]
         sample = Sample(of_view, (chunk.successes == wanted).astype(np.int64), False, None)
         labels = _ViewOfDraws(sample, draws.n_resamples, draws.entropy, drawn=drawn, wanted=wanted)
-        candidates = Candidates(of_view, p[None], False, *calibrated_family(view.own))
+        candidates = Candidates(of_view, p[None], False, *calibrated_family(view.by_probability))
         Zs = statistics_with_parts(candidates, labels, prepared)
         found[view, binary] = [Z[0] for Z in Zs]
     values = _Values(tuple(statistic.sums()), Extent.of(chunk.trials), draws.m)
@@ -256,6 +256,6 @@ class _LabelsOf:
 
 def shares_of(chunk: Chunk) -> FloatArray:
     """Count the classes, the likeliest ones last, and what is expected of them: (2, C + 1)."""
-    views = own_views(chunk.p.shape[1])
+    views = views_by_probability(chunk.p.shape[1])
     observed = [(chunk.successes == view.successes(chunk.p)).sum() for view in views]
     return np.array([observed, [view.probability(chunk.p).sum() for view in views]])

@@ -29,11 +29,11 @@ LOWEST_LOG = 37.0
 class View:
     """A binary outcome: whether the class is number `which`, or the likeliest one where None.
 
-    Its only input is its own probability where `own`; otherwise the inputs that all views share.
+    Its only input is its own probability, or else the inputs that all views share.
     """
 
     which: int | None
-    own: bool
+    by_probability: bool
 
     def successes(self, P: FloatArray) -> IntArray:
         """Return the class that counts as a success in each row of probabilities (n, C)."""
@@ -44,9 +44,9 @@ class View:
         return P.max(axis=1) if self.which is None else np.ascontiguousarray(P[:, self.which])
 
 
-def own_views(n_classes: int) -> list[View]:
+def views_by_probability(n_classes: int) -> list[View]:
     """Return a view of each class, and last that of the likeliest one."""
-    return [View(which, own=True) for which in (*range(n_classes), None)]
+    return [View(which, by_probability=True) for which in (*range(n_classes), None)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,7 +161,7 @@ class Joint(ClassStatistic):
 
     def views(self, n_classes: int) -> list[tuple[View, Statistic]]:
         """Look at every class."""
-        return [(View(c, own=False), self.statistic) for c in range(n_classes)]
+        return [(View(c, by_probability=False), self.statistic) for c in range(n_classes)]
 
     def combine(self, measured: Measured) -> FloatArray:
         """Add the classes, part by part."""
@@ -186,7 +186,7 @@ class ClassWise(ClassStatistic):
 
     def views(self, n_classes: int) -> list[tuple[View, Statistic]]:
         """Look at every class."""
-        return [(View(c, own=True), self.statistic) for c in range(n_classes)]
+        return [(View(c, by_probability=True), self.statistic) for c in range(n_classes)]
 
     def combine(self, measured: Measured) -> FloatArray:
         """Compute the mean."""
@@ -207,7 +207,7 @@ class TopLabel(ClassStatistic):
 
     def views(self, n_classes: int) -> list[tuple[View, Statistic]]:
         """Look at the likeliest class."""
-        return [(View(None, own=True), self.statistic)]
+        return [(View(None, by_probability=True), self.statistic)]
 
     def combine(self, measured: Measured) -> FloatArray:
         """Take the statistic."""

@@ -225,7 +225,7 @@ def _scaled(measured: Measured, row: int) -> FloatArray:
     p-values have such a scale, and are finer than the inverse p-value that others are turned into.
     """
     views = [key for key in measured.views if _row_of(key[0], measured.n_classes) == row]
-    view, statistic = max(views, key=lambda key: key[0].own)
+    view, statistic = max(views, key=lambda key: key[0].by_probability)
     Z = measured.views[view, statistic][0]
     if _has_common_scale(statistic):
         return Z

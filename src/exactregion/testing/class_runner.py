@@ -120,8 +120,12 @@ class ClassTest(FixedTest[ClassStatistic, ClassTestResult]):
         for view, binary in views:
             key = _inputs_key(view)
             if (key, binary) not in made:
-                summary = InputSummary.of_chunks(look.in_order(key), calibration=view.own)
-                plan = ChunkPlan.of(binary, summary, self.draws, *calibrated_family(view.own))
+                summary = InputSummary.of_chunks(
+                    look.in_order(key), calibration=view.by_probability
+                )
+                plan = ChunkPlan.of(
+                    binary, summary, self.draws, *calibrated_family(view.by_probability)
+                )
                 if plan is None:
                     return None
                 made[key, binary] = plan
@@ -164,7 +168,7 @@ class ClassTest(FixedTest[ClassStatistic, ClassTestResult]):
 
 def _inputs_key(view: View) -> View:
     """Return what names the inputs of a view: those that share them share a summary."""
-    return view if view.own else View(None, own=False)
+    return view if view.by_probability else View(None, by_probability=False)
 
 
 @dataclass(frozen=True, eq=False)

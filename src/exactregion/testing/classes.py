@@ -19,7 +19,7 @@ from exactregion.data.classes import (
 from exactregion.data.sources import Rows, Source
 from exactregion.errors import InvalidValueError
 from exactregion.models.fixed import needs_evaluation
-from exactregion.statistics.classes import own_views
+from exactregion.statistics.classes import views_by_probability
 from exactregion.testing.chunks import labels_of_source
 from exactregion.testing.class_result import TOP_LABEL, ClassTestResult
 from exactregion.testing.groups import holm
@@ -92,7 +92,7 @@ def views_of_classes(
     labels = (names.y, names.p)
     matched = MatchedClasses.of(found, values.shape[1], column_labels(P), classes, labels)
     values, codes = matched.ordered(values), matched.codes(y, names.y)
-    every = own_views(len(matched))
+    every = views_by_probability(len(matched))
     named = [*map(str, matched.labels), TOP_LABEL]
     return {
         name: ((codes == view.successes(values)).astype(np.int64), view.probability(values))

@@ -12,9 +12,12 @@ from exactregion._typing import FloatArray, IntArray
 from exactregion.data.classes import plain_label
 from exactregion.data.files import finite
 from exactregion.engine.segments import saddlepoint
+from exactregion.ranking import AcceptedRanks, pvalue_of, rank_of, ranked, step_down
 from exactregion.testing.result import TableResult
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from exactregion.plotting import SegmentDisplay
 
 
@@ -108,6 +111,55 @@ class SegmentTestResult(TableResult):
             }
         )
         return found
+
+
+def segment_result(
+    names: list[str],
+    successes: IntArray,
+    Z: FloatArray,
+    moments: FloatArray,
+    seat: int,
+    **about: Any,
+) -> SegmentTestResult:
+    """Rank the original by the largest Z (S, m) of all segments, and segment by segment."""
+    level, m = about["confidence_level"], Z.shape[1]
+    whole = ranked(Z.max(axis=0), seat)
+    accepted = AcceptedRanks.at_level(level, m).high
+    critical = float(np.sort(whole["null_distribution"])[accepted - 1])
+    table = _table(names, successes, moments, level=level, critical=critical)
+    table["statistic"] = Z[:, seat]
+    table["pvalue"] = pvalue_of(rank_of(Z, seat), m)
+    table["pvalue_adjusted"] = step_down(Z, seat)
+    return SegmentTestResult(
+        **whole,
+        table=table.iloc[np.argsort(-Z[:, seat], kind="stable")],
+        successes=None if about["classes"] else int(successes[0]),
+        trials=int(moments[0, 0]),
+        **about,
+    )
+
+
+def _table(
+    names: list[str], successes: IntArray, moments: FloatArray, *, level: float, critical: float
+) -> pd.DataFrame:
+    """Describe segments by shares, differences and their limits."""
+    import pandas as pd
+
+    trials, expected = moments.T[:2]
+    predicted = expected / trials
+    low, high = share_limits(successes, trials, (1 - level) / (2 * len(names)))
+    least, most = envelope(critical, moments)
+    columns = {
+        "n": trials.astype(np.int64),
+        "observed": successes / trials,
+        "expected": predicted,
+        "difference": successes / trials - predicted,
+        "lower": low - predicted,
+        "upper": high - predicted,
+        "envelope_low": least,
+        "envelope_high": most,
+    }
+    return pd.DataFrame(columns, index=pd.Index(names, name="segment", dtype=object))
 
 
 def share_limits(successes: IntArray, trials: IntArray, tail: float) -> tuple[Any, Any]:

@@ -25,7 +25,7 @@ NAMES = Rows("segments", "y_true", "y_prob")
 
 
 def requested_segments(segments: Any, data: Any) -> tuple[Any, tuple[str, ...] | None]:
-    """Return columns or a matrix of segments, with the names of those that the user made."""
+    """Return columns or a matrix of segments, with the names of those that the user gave."""
     if data is not None:
         return ([segments] if isinstance(segments, str) else segments), None
     if isinstance(segments, Mapping):
@@ -80,12 +80,12 @@ def _stacked(segments: Mapping[Any, Any]) -> tuple[Any, tuple[str, ...]]:
 
 
 def check_whole(
-    name: str, value: Any, default: int, own: tuple[str, ...] | None = None, least: int = 1
+    name: str, value: Any, default: int, given: tuple[str, ...] | None = None, least: int = 1
 ) -> int:
-    """Check a whole number, which must not be given where segments are the user's own."""
+    """Check a whole number, which must be left out where the user gave the segments."""
     if value is None:
         return default
-    if own is not None:
+    if given is not None:
         raise InvalidValueError(
             f"goes with columns, and not with segments of your own. Got {value!r} instead: leave "
             "it out.",
@@ -100,12 +100,12 @@ def check_whole(
     return int(value)
 
 
-def check_bins(bins: Any, own: tuple[str, ...] | None) -> Any:
+def check_bins(bins: Any, given: tuple[str, ...] | None) -> Any:
     """Check a number of ranges, or numbers and edges by column."""
     if bins is None:
         return DEFAULT_BINS
-    if own is not None:
-        return check_whole("bins", bins, 1, own)
+    if given is not None:
+        return check_whole("bins", bins, 1, given)
     for one in _each(bins):
         if np.ndim(one) == 0:
             check_whole("bins", one, DEFAULT_BINS, least=2)
@@ -127,12 +127,12 @@ def _each(bins: Any) -> list[Any]:
 class SegmentReader(Reader):
     """Reads columns or segments of a chunk beside its probabilities and outcomes."""
 
-    own: tuple[str, ...] | None = None  # names of segments that the user made
+    given: tuple[str, ...] | None = None  # names of segments that the user gave
     outcome: str | None = None  # name of the column of outcomes
 
     def table(self, index: int, rows: Rows) -> Any:
         """Read columns as a pandas frame, or segments as a matrix of booleans."""
-        if self.own is not None:
+        if self.given is not None:
             return self._matrix(np.asarray(rows.X), index * CHUNK_ROWS)
         frame = as_pandas(rows.X, NAMES.X)
         if frame.shape[1] == 0:
@@ -158,7 +158,7 @@ class SegmentReader(Reader):
         wrong = np.argwhere((matrix != 0) & (matrix != 1))
         if len(wrong):
             row, column = wrong[0]
-            labels: Any = self.own
+            labels: Any = self.given
             place = place_of(row, len(wrong), first_row, column=labels[column])
             raise InvalidValueError(
                 "must hold 0 and 1 for segments of your own. "
@@ -216,7 +216,7 @@ class LookPass:
         table = self.reader.table(index, rows)
         columns: tuple[ColumnLook, ...] = ()
         sizes = np.zeros(0, dtype=np.int64)
-        if self.reader.own is None:
+        if self.reader.given is None:
             listed = max([MOST_VALUES, *(one for one in _each(self.bins) if np.ndim(one) == 0)])
             columns = tuple(
                 ColumnLook.of(table[name], index, self.n_rows, listed) for name in table.columns

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,12 +12,12 @@ from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.data.classes import are_classes
 from exactregion.data.digest import seed_of
 from exactregion.data.reading import check_total, no_trials_error
-from exactregion.data.segments import ColumnSegments, OwnSegments, Segments
+from exactregion.data.segments import ColumnSegments, GivenSegments, Segments
 from exactregion.data.sources import ArraySource, Rows, Source, number_of_workers, open_rows
 from exactregion.engine.progress import advance, showing
-from exactregion.engine.segments import SegmentPlan, SegmentSums, segment_statistics
+from exactregion.engine.segments import SegmentPlan, segment_statistics
 from exactregion.errors import InvalidValueError
-from exactregion.ranking import AcceptedRanks, pvalue_of, rank_of, ranked, step_down
+from exactregion.ranking import AcceptedRanks
 from exactregion.resampling import (
     Draws,
     RNGLike,
@@ -27,7 +27,7 @@ from exactregion.resampling import (
     seeded,
 )
 from exactregion.testing.classes import matched_in, positive_column
-from exactregion.testing.segment_result import SegmentTestResult, envelope, share_limits
+from exactregion.testing.segment_result import SegmentTestResult, segment_result
 from exactregion.testing.segment_rows import (
     NAMES,
     CountPass,
@@ -38,9 +38,6 @@ from exactregion.testing.segment_rows import (
     check_whole,
     requested_segments,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 STATISTICS = ("shift", "recalibration")
 
@@ -197,7 +194,7 @@ def segment_test(
             f"must be one of {', '.join(STATISTICS)}. Got {statistic!r} instead.",
             parameter="statistic",
         )
-    X, own = requested_segments(segments, data)
+    X, given = requested_segments(segments, data)
     several = are_classes(y_prob, y_true, data, classes)
     if several:
         choice: dict[str, Any] = {"data": data, "classes": classes, "pos_label": pos_label}
@@ -207,10 +204,10 @@ def segment_test(
     rows = open_rows(Rows(X, y_true, y_prob), data, NAMES)
     rng = seeded(rng, lambda: seed_of(rows))
     settings = _Settings(
-        depth=check_whole("depth", depth, DEFAULT_DEPTH, own),
+        depth=check_whole("depth", depth, DEFAULT_DEPTH, given),
         least=None if min_rows is None else check_whole("min_rows", min_rows, 1),
-        bins=check_bins(bins, own),
-        stretch=statistic == "recalibration",
+        bins=check_bins(bins, given),
+        with_slope=statistic == "recalibration",
         confidence_level=confidence_level,
         draws=Draws(check_n_resamples(n_resamples), fresh_entropy(rng)),
         seed=integer_seed(rng),
@@ -229,7 +226,7 @@ def segment_test(
             NAMES,
             calibration=True,
             matched=matched,
-            own=own,
+            given=given,
             outcome=None if outcome is None else str(outcome),
         )
         return _run(source, reader, settings)
@@ -242,7 +239,7 @@ class _Settings:
     depth: int
     least: int | None
     bins: Any
-    stretch: bool
+    with_slope: bool
     confidence_level: float
     draws: Draws
     seed: int | None
@@ -262,90 +259,46 @@ def _run(source: Source, reader: SegmentReader, settings: _Settings) -> SegmentT
     if total == 0:
         raise no_trials_error(NAMES.y)
     segments: Segments
-    if reader.own is None:
+    if reader.given is None:
         least = max(LEAST_ROWS, -(-total // 1000)) if settings.least is None else settings.least
         every = ColumnSegments.up_to(look.cut(settings.bins), settings.depth)
         counts = source.total(CountPass(reader, every), advance, settings.n_jobs)
         segments, left_out = every.keep(counts, total, least)
     else:
         least = 1 if settings.least is None else settings.least
-        segments = OwnSegments(reader.own, np.flatnonzero(look.sizes >= least))
+        segments = GivenSegments(reader.given, np.flatnonzero(look.sizes >= least))
         left_out = int((look.sizes < least).sum())
     names = segments.names
     _check_names(names, least, settings.draws.m * max(1, len(labels)))
-    plan = SegmentPlan(segments, len(names), settings.draws, look.extent, settings.stretch)
+    plan = SegmentPlan(segments, len(names), settings.draws, look.extent, settings.with_slope)
     sums = source.total(SumPass(reader, plan), advance, settings.n_jobs)
-    return _result(names, segments, sums, settings, (least, left_out, labels))
-
-
-def _result(
-    names: list[str],
-    segments: Segments,
-    sums: SegmentSums,
-    settings: _Settings,
-    used: tuple[int, int, tuple[Any, ...]],
-) -> SegmentTestResult:
-    draws, level = settings.draws, settings.confidence_level
-    least, left_out, labels = used
-    successes, Z = segment_statistics(sums, draws)
-    trials, expected = sums.moments.T[:2]
+    successes, Z = segment_statistics(sums, settings.draws)
     number = len(names)
     if labels:
         names = [f"{name}: {label}" for label in labels for name in names]
     for first in range(0, len(names), number):  # the segments of one class
         part = slice(first, first + number)
-        seen = (successes[part], trials[part], expected[part])
+        seen = (successes[part], *sums.moments[part].T[:2])
         _check_not_outcome(names[part], *seen)
         if isinstance(segments, ColumnSegments):
             _check_no_column_knows(segments, *seen)
-    whole = ranked(Z.max(axis=0), draws.seat)
-    critical = float(
-        np.sort(whole["null_distribution"])[AcceptedRanks.at_level(level, draws.m).high - 1]
-    )
-    table = _table(names, successes, sums.moments, level=level, critical=critical)
-    table["statistic"] = Z[:, draws.seat]
-    table["pvalue"] = pvalue_of(rank_of(Z, draws.seat), draws.m)
-    table["pvalue_adjusted"] = step_down(Z, draws.seat)
-    table = table.iloc[np.argsort(-Z[:, draws.seat], kind="stable")]
     columns = segments.columns if isinstance(segments, ColumnSegments) else ()
-    return SegmentTestResult(
-        **whole,
-        table=table,
+    return segment_result(
+        names,
+        successes,
+        Z,
+        sums.moments,
+        settings.draws.seat,
         edges={one.name: one.edges for one in columns if one.edges is not None},
-        method="recalibration" if settings.stretch else "shift",
+        method="recalibration" if settings.with_slope else "shift",
         columns=tuple(one.name for one in columns),
         depth=min(settings.depth, len(columns)) if columns else 1,
         min_rows=least,
         left_out=left_out,
-        confidence_level=level,
-        successes=None if labels else int(successes[0]),
-        trials=int(trials[0]),
+        confidence_level=settings.confidence_level,
         classes=labels,
         seed=settings.seed,
     )
-
-
-def _table(
-    names: list[str], successes: IntArray, moments: FloatArray, *, level: float, critical: float
-) -> pd.DataFrame:
-    """Describe segments by shares, differences and their limits."""
-    import pandas as pd
-
-    trials, expected = moments.T[:2]
-    predicted = expected / trials
-    low, high = share_limits(successes, trials, (1 - level) / (2 * len(names)))
-    least, most = envelope(critical, moments)
-    columns = {
-        "n": trials.astype(np.int64),
-        "observed": successes / trials,
-        "expected": predicted,
-        "difference": successes / trials - predicted,
-        "lower": low - predicted,
-        "upper": high - predicted,
-        "envelope_low": least,
-        "envelope_high": most,
-    }
-    return pd.DataFrame(columns, index=pd.Index(names, name="segment", dtype=object))
 
 
 def _check_names(names: list[str], least: int, m: int) -> None:
