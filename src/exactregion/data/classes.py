@@ -188,17 +188,29 @@ def read_classes(
             "that can occur by 'levels'.",
             parameter=name,
         )
+    return _numbered(values, labels, f"the classes {_listed(labels)}", name), labels
+
+
+def _numbered(
+    values: npt.NDArray[Any],
+    labels: Sequence[Any],
+    allowed: str,
+    name: str,
+    first_row: int | None = None,
+) -> IntArray:
+    """Return the number of each label (n,); an error for one that is not allowed."""
+    different, place = np.unique(values, return_inverse=True)
     number = {label: code for code, label in enumerate(labels)}
-    of_found = np.array([number.get(label, -1) for label in found])
-    codes = of_found[np.searchsorted(found, values)]
+    of_different = np.array([number.get(label, -1) for label in different.tolist()], dtype=np.int64)
+    codes = of_different[place.ravel()]
     unknown = np.flatnonzero(codes < 0)
     if len(unknown):
         raise InvalidValueError(
-            f"must hold the classes {_listed(labels)}. Got {values[unknown[0]].item()!r} "
-            f"{place_of(unknown[0], len(unknown))}.",
+            f"must hold {allowed}. Got {values[unknown[0]].item()!r} "
+            f"{place_of(unknown[0], len(unknown), first_row)}.",
             parameter=name,
         )
-    return codes.astype(np.int64), labels
+    return codes
 
 
 def _one_column(values: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
@@ -256,18 +268,21 @@ class MatchedClasses:
     def codes(self, y: Any, name: str, *, first_row: int | None = None) -> IntArray:
         """Return the number of the class of each row: shape (n,)."""
         values = _one_column(outcome_values(y, name, first_row=first_row), name)
-        different, place = np.unique(values, return_inverse=True)
-        number = {label: code for code, label in enumerate(self.labels)}
-        codes = np.array([number.get(label, -1) for label in different.tolist()])[place.ravel()]
-        unknown = np.flatnonzero(codes < 0)
-        if len(unknown):
-            raise InvalidValueError(
-                f"must hold classes that have a column of probabilities, {_listed(self.labels)}. "
-                f"Got {values[unknown[0]].item()!r} "
-                f"{place_of(unknown[0], len(unknown), first_row)}.",
-                parameter=name,
-            )
-        return codes
+        allowed = f"classes that have a column of probabilities, {_listed(self.labels)}"
+        return _numbered(values, self.labels, allowed, name, first_row)
+
+
+def read_matched(
+    y: Any, P: Any, classes: Any, names: tuple[str, str]
+) -> tuple[MatchedClasses, IntArray, FloatArray]:
+    """Read outcomes and probabilities in memory: classes, their numbers (n,) and ordered P (n, C).
+
+    `names` are what the user calls outcomes and probabilities.
+    """
+    values = read_class_probabilities(P, names[1])
+    found = labels_of(y, names[0])
+    matched = MatchedClasses.of(found, values.shape[1], column_labels(P), classes, names)
+    return matched, matched.codes(y, names[0]), matched.ordered(values)
 
 
 def _given(classes: Any, width: int, name: str) -> list[Any]:

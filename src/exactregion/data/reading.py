@@ -381,6 +381,15 @@ def check_total(total: float, name: str) -> None:
         )
 
 
+def check_same_rows(name: str, n: int, of_outcomes: str, n_outcomes: int) -> None:
+    """Check that a part of the data has as many rows as there are outcomes."""
+    if n != n_outcomes:
+        raise InvalidValueError(
+            f"The {name!r} and {of_outcomes!r} parameters must have the same number of rows. "
+            f"Got {n} and {n_outcomes} instead."
+        )
+
+
 def no_trials_error(name: str) -> InvalidValueError:
     """Make the error for counts that are all zero."""
     return InvalidValueError(

@@ -18,13 +18,13 @@ import numpy.typing as npt
 from exactregion._typing import FloatArray, IntArray
 from exactregion.data.reading import (
     Values,
+    check_same_rows,
     no_trials_error,
     numeric,
     read_inputs,
     read_only,
     read_outcomes,
 )
-from exactregion.errors import InvalidValueError
 
 Shared: TypeAlias = tuple[tuple[int, ...], ...]
 """Groups of columns that have one scale together: the indicators of a text column."""
@@ -207,11 +207,7 @@ class Sample:
         """
         values, columns = read_inputs(X, names[0])
         outcomes = read_outcomes(y, pos_label, names[1])
-        if len(outcomes.trials) != len(values):
-            raise InvalidValueError(
-                f"The {names[0]!r} and {names[1]!r} parameters must have the same number of rows. "
-                f"Got {len(values)} and {len(outcomes.trials)} instead."
-            )
+        check_same_rows(names[0], len(values), names[1], len(outcomes.trials))
         if outcomes.trials.sum() == 0:
             raise no_trials_error(names[1])
         order = canonical_order(values, outcomes.trials)
@@ -227,11 +223,7 @@ class Sample:
         Rows are in canonical order as those of `from_data`, those of one outcome together.
         """
         values, columns = read_inputs(X)
-        if len(codes) != len(values):
-            raise InvalidValueError(
-                "The 'X' and 'y' parameters must have the same number of rows. "
-                f"Got {len(values)} and {len(codes)} instead."
-            )
+        check_same_rows("X", len(values), "y", len(codes))
         trials = np.ones(len(codes), dtype=np.int64)
         order = canonical_order(numeric(values), trials)
         rows = Inputs(rows_at(values, order), trials, columns, order, shared)

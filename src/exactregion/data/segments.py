@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from exactregion._typing import IntArray
-from exactregion.data.levels import Column
+from exactregion.data.segment_columns import Column
 from exactregion.errors import InvalidValueError
 
 if TYPE_CHECKING:
@@ -88,16 +88,17 @@ class ColumnSegments:
 
     def cells(self, codes: IntArray) -> list[IntArray]:
         """Return the cell of each row for each combination."""
-        found = []
-        for combination in self.combinations:
-            cell = np.zeros(len(codes), dtype=np.int64)
-            for column in combination:
-                cell = cell * self._radix(column) + codes[:, column]
-            found.append(cell)
-        return found
+        return [self._cell(codes[:, list(each)], each) for each in self.combinations]
 
-    def _radix(self, column: int) -> int:
-        return self.columns[column].size
+    def _cell(self, digits: IntArray, combination: Cell) -> IntArray:
+        return np.asarray(np.ravel_multi_index(tuple(digits.T), self._sizes(combination)))
+
+    def _digits(self, cells: IntArray, combination: Cell) -> IntArray:
+        """Return the code of each column in each cell: shape (cells, columns)."""
+        return np.stack(np.unravel_index(cells, self._sizes(combination)), axis=1)
+
+    def _sizes(self, combination: Cell) -> tuple[int, ...]:
+        return tuple(self.columns[column].size for column in combination)
 
     def count(self, codes: IntArray, trials: IntArray) -> CellCounts:
         """Count the trials in the cells of each combination."""
@@ -121,20 +122,12 @@ class ColumnSegments:
                 rest = combination[:left_out] + combination[left_out + 1 :]
                 around = np.full(len(cells), total)
                 if rest:
-                    others = np.delete(digits, left_out, axis=1)
-                    within = np.zeros(len(cells), dtype=np.int64)
-                    for place, column in enumerate(rest):
-                        within = within * self._radix(column) + others[:, place]
+                    within = self._cell(np.delete(digits, left_out, axis=1), rest)
                     outer, of_outer = known[rest]
                     around = of_outer[np.searchsorted(outer, within)]
                 enough &= trials < around
             kept.append(cells[enough])
         return replace(self, kept=tuple(kept)), small
-
-    def _digits(self, cells: IntArray, combination: Cell) -> IntArray:
-        """Return the code of each column in each cell: shape (cells, columns)."""
-        shape = tuple(self._radix(column) for column in combination)
-        return np.stack(np.unravel_index(cells, shape), axis=1).astype(np.int64)
 
     @property
     def names(self) -> list[str]:

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from exactregion._typing import FloatArray, IntArray
-from exactregion.errors import InvalidTypeError, InvalidValueError
+from exactregion.errors import InvalidValueError
 from exactregion.statistics.base import STATISTICS, Custom, Statistic, names_of_statistics
-from exactregion.statistics.combined import Multiscale, Omnibus, one_over_p
+from exactregion.statistics.combined import Multiscale, Omnibus, WithParts, one_over_p
 from exactregion.statistics.kernel import Discrepancy
 
 LOWEST_LOG = 37.0
@@ -214,7 +214,7 @@ class TopLabel(ClassStatistic):
         return measured.of_views(self)[0][0]
 
 
-class ClassOmnibus(ClassStatistic):
+class ClassOmnibus(WithParts, ClassStatistic):
     """Σ_k weight_k / p⁽ᵏ⁾, p⁽ᵏ⁾ the share of the m data sets whose Z⁽ᵏ⁾ is at least as large.
 
     The smallest of the p-values of the parts decides, as for `Omnibus`. By default the temperature,
@@ -229,32 +229,13 @@ class ClassOmnibus(ClassStatistic):
         A positive weight for each part; equal by default.
     """
 
-    def __init__(self, *statistics: ClassStatistic, weights: Sequence[float] | None = None) -> None:
+    part_type = ClassStatistic
+    part_text = "statistics of classes, such as ClassWise()"
+
+    @staticmethod
+    def _default_parts() -> tuple[tuple[ClassStatistic, ...], tuple[float, ...]]:
         kernel = Joint(Discrepancy(standardize=False).compact())
-        self.statistics = statistics or (Temperature(), Brier(), kernel, ClassWise(), TopLabel())
-        for statistic in self.statistics:
-            if not isinstance(statistic, ClassStatistic):
-                raise InvalidTypeError(
-                    "The parts of ClassOmnibus must be statistics of classes, such as ClassWise(). "
-                    f"Got {statistic!r} instead."
-                )
-        self.weights = (1.0,) * len(self.statistics) if weights is None else tuple(weights)
-        if len(self.weights) != len(self.statistics) or not all(w > 0 for w in self.weights):
-            raise InvalidValueError(
-                f"must be one positive number per part, {len(self.statistics)}. Got {weights!r} "
-                "instead.",
-                parameter="weights",
-            )
-
-    def __repr__(self) -> str:
-        """Show parts and weights."""
-        parts = ", ".join(repr(statistic) for statistic in self.statistics)
-        return f"{type(self).__name__}({parts}, weights={self.weights})"
-
-    @property
-    def parts(self) -> tuple[ClassStatistic, ...]:
-        """The statistics that are put together."""
-        return self.statistics
+        return (Temperature(), Brier(), kernel, ClassWise(), TopLabel()), (1.0,) * 5
 
     def views(self, n_classes: int) -> list[tuple[View, Statistic]]:
         """Return the views of all parts."""

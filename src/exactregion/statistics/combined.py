@@ -6,7 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -27,21 +27,22 @@ MULTIPLES = (0.25, 0.5, 1.0, 2.0)
 """Bandwidths of `Multiscale`, in multiples of the usual one: chosen by the study of defaults
 (validation/parts/defaults.py), in which they have 10 points more power than a single one."""
 
-
 MAX_PARTS = 64
 """Statistics in a sum; each costs as much as it does alone, and more are a mistake."""
 
 
-class _Sum(Statistic):
-    """Σ_k weight_k · scaled(Z⁽ᵏ⁾); a subclass says how parts are brought to one scale."""
+class WithParts:
+    """Statistics with weights that make up one; a subclass says of which kind they are."""
 
-    def __init__(self, *statistics: Statistic, weights: Sequence[float] | None = None) -> None:
+    part_type: ClassVar[type] = Statistic
+    part_text: ClassVar[str] = "statistics, such as Score()"
+
+    def __init__(self, *statistics: Any, weights: Sequence[float] | None = None) -> None:
         name = type(self).__name__
         for statistic in statistics:
-            if not isinstance(statistic, Statistic):
+            if not isinstance(statistic, self.part_type):
                 raise InvalidTypeError(
-                    f"The parts of {name} must be statistics, such as Score(). "
-                    f"Got {statistic!r} instead."
+                    f"The parts of {name} must be {self.part_text}. Got {statistic!r} instead."
                 )
         if len(statistics) > MAX_PARTS:
             raise InvalidValueError(
@@ -66,18 +67,27 @@ class _Sum(Statistic):
 
     @staticmethod
     @abstractmethod
-    def _default_parts() -> tuple[tuple[Statistic, ...], tuple[float, ...]]:
+    def _default_parts() -> tuple[tuple[Any, ...], tuple[float, ...]]:
         """Return the parts and weights where the user names none."""
-
-    @staticmethod
-    @abstractmethod
-    def _scaled(Z: FloatArray, expected: FloatArray | None) -> FloatArray:
-        """Bring Z (T, m) to the common scale, by a rule that treats the m data sets alike."""
 
     def __repr__(self) -> str:
         """Show parts and weights."""
         parts = ", ".join(repr(statistic) for statistic in self.statistics)
         return f"{type(self).__name__}({parts}, weights={self.weights})"
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """The statistics that are put together."""
+        return self.statistics
+
+
+class _Sum(WithParts, Statistic):
+    """Σ_k weight_k · scaled(Z⁽ᵏ⁾); a subclass says how parts are brought to one scale."""
+
+    @staticmethod
+    @abstractmethod
+    def _scaled(Z: FloatArray, expected: FloatArray | None) -> FloatArray:
+        """Bring Z (T, m) to the common scale, by a rule that treats the m data sets alike."""
 
     @property
     def needs_all_rows(self) -> bool:
@@ -106,11 +116,6 @@ class _Sum(Statistic):
     @staticmethod
     def _part(statistic: Statistic) -> Statistic:
         return statistic
-
-    @property
-    def parts(self) -> tuple[Statistic, ...]:
-        """The statistics that are put together."""
-        return self.statistics
 
     def combine_parts(self, values: Sequence[Any], expected: Sequence[Any]) -> list[FloatArray]:
         """Let each part combine its own terms."""

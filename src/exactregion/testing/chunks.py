@@ -18,7 +18,12 @@ import numpy as np
 import numpy.typing as npt
 
 from exactregion._typing import FloatArray, IntArray
-from exactregion.data.classes import MatchedClasses, labels_of, read_class_probabilities
+from exactregion.data.classes import (
+    MatchedClasses,
+    column_labels,
+    labels_of,
+    read_class_probabilities,
+)
 from exactregion.data.counts import COUNTED, MOST_ROWS, Tally, tally_of
 from exactregion.data.reading import (
     check_no_label,
@@ -142,9 +147,15 @@ def _cut(whole: Chunk) -> Iterator[Chunk]:
 # --- the first look -------------------------------------------------------------------------------
 
 
-def labels_of_source(source: Source, name: str, n_jobs: int | None) -> list[Any]:
-    """List the different labels in all chunks."""
-    return sorted(source.total(partial(_labels_of_chunk, name), advance, n_jobs), key=str)
+def matched_in_source(
+    source: Source, P: Any, classes: Any, names: Rows, n_jobs: int | None
+) -> MatchedClasses:
+    """Match the columns of P, those of a chunk, to `classes`, or to the labels of all chunks."""
+    width = read_class_probabilities(P, names.p).shape[1]
+    labels: list[Any] = []
+    if classes is None:
+        labels = sorted(source.total(partial(_labels_of_chunk, names.y), advance, n_jobs), key=str)
+    return MatchedClasses.of(labels, width, column_labels(P), classes, (names.y, names.p))
 
 
 def _labels_of_chunk(name: str, index: int, rows: Rows) -> Counter[Any]:

@@ -13,14 +13,9 @@ from typing import Any
 import numpy as np
 
 from exactregion._typing import BoolArray, FloatArray
-from exactregion.data.classes import (
-    MatchedClasses,
-    column_labels,
-    labels_of,
-    read_class_probabilities,
-)
+from exactregion.data.classes import MatchedClasses, read_matched
 from exactregion.data.frames import encode_text
-from exactregion.data.reading import Values, read_inputs
+from exactregion.data.reading import Values, check_same_rows, read_inputs
 from exactregion.data.sample import CHUNK_ROWS, Extent, Inputs, Shared, canonical_order, rows_at
 from exactregion.data.sources import Rows, Source
 from exactregion.engine.chunks import Chunk, ChunkPlan
@@ -32,14 +27,14 @@ from exactregion.engine.classes import (
     shares_of,
     sums_of_classes,
 )
-from exactregion.errors import InvalidTypeError, InvalidValueError
+from exactregion.errors import InvalidTypeError
 from exactregion.features.landmarks import ChunkSummary, InputSummary, summary_of_chunk
 from exactregion.models.fixed import class_values
 from exactregion.statistics import Statistic
 from exactregion.statistics.classes import ClassStatistic, Measured, View
 from exactregion.testing.chunks import (
     Total,
-    labels_of_source,
+    matched_in_source,
     tie_breakers,
     total_in_memory,
     total_of_source,
@@ -58,9 +53,8 @@ class ClassTest(FixedTest[ClassStatistic, ClassTestResult]):
 
     def _in_memory(self, rows: Rows) -> ClassTestResult:
         names = self.names
-        known, P = self._probabilities(rows)
-        matched = self._matched(labels_of(rows.y, names.y), P.shape[1], known)
-        P, codes = matched.ordered(P), matched.codes(rows.y, names.y)
+        given, classes = self._given(rows), self._known_classes
+        matched, codes, P = read_matched(rows.y, given, classes, (names.y, names.p))
         values: Values = P
         columns: tuple[str, ...] = tuple(map(str, matched.labels))
         shared: Shared = ()
@@ -68,11 +62,7 @@ class ClassTest(FixedTest[ClassStatistic, ClassTestResult]):
             numbers, shared = encode_text(rows.X)
             values, columns = read_inputs(numbers, names.X)
         for name, length in ((names.p, len(P)), (names.X, len(values))):
-            if length != len(codes):
-                raise InvalidValueError(
-                    f"The {name!r} and {names.y!r} parameters must have the same number of "
-                    f"rows. Got {length} and {len(codes)} instead."
-                )
+            check_same_rows(name, length, names.y, len(codes))
         trials = np.ones(len(P), dtype=np.int64)
         order = canonical_order(values, trials, *(() if self.calibration else tie_breakers(P)))
         inputs = Inputs(rows_at(values, order), trials, columns, order, shared)
@@ -86,19 +76,15 @@ class ClassTest(FixedTest[ClassStatistic, ClassTestResult]):
             found = self._result(*measured, shares_of(whole), matched, len(P))
         return replace(found, probabilities=P, outcomes=codes)
 
-    def _probabilities(self, rows: Rows) -> tuple[Any, FloatArray]:
-        """Return probabilities as they were given, and checked."""
-        values = rows.p if self.candidate is None else class_values(self.candidate, rows.X)
-        return values, read_class_probabilities(values, self.names.p)
+    def _given(self, rows: Rows) -> Any:
+        """Return probabilities as the user or the candidate gives them."""
+        return rows.p if self.candidate is None else class_values(self.candidate, rows.X)
 
     # --- rows in chunks ---
 
     def _on_source(self, source: Source) -> ClassTestResult:
-        known, P = self._probabilities(next(source.chunks()))
-        found: list[Any] = []
-        if self._known_classes is None:
-            found = labels_of_source(source, self.names.y, self.n_jobs)
-        matched = self._matched(found, P.shape[1], known)
+        P = self._given(next(source.chunks()))
+        matched = matched_in_source(source, P, self._known_classes, self.names, self.n_jobs)
         total = total_of_source(source, replace(self._reader, matched=matched), self.n_jobs)
         result = self._by_chunks(total, matched, source.n_rows)
         if result is None:
@@ -146,10 +132,6 @@ class ClassTest(FixedTest[ClassStatistic, ClassTestResult]):
         """The classes of the columns, where the user or the candidate says so."""
         known = getattr(self.candidate, "classes_", None)
         return known if self.classes is None else self.classes
-
-    def _matched(self, found: list[Any], width: int, given: Any) -> MatchedClasses:
-        names = (self.names.y, self.names.p)
-        return MatchedClasses.of(found, width, column_labels(given), self._known_classes, names)
 
     def _result(
         self,

@@ -15,12 +15,12 @@ from exactregion.data.classes import (
     has_several_labels,
     labels_of,
     read_class_probabilities,
+    read_matched,
 )
-from exactregion.data.sources import Rows, Source
+from exactregion.data.sources import Rows
 from exactregion.errors import InvalidValueError
 from exactregion.models.fixed import needs_evaluation
 from exactregion.statistics.classes import views_by_probability
-from exactregion.testing.chunks import labels_of_source
 from exactregion.testing.class_result import TOP_LABEL, ClassTestResult
 from exactregion.testing.groups import holm
 from exactregion.testing.several import of_model
@@ -69,14 +69,6 @@ def without_two(
     return (found if isinstance(y_prob, Mapping) else found[""]), positive, False
 
 
-def matched_in(source: Source, classes: Any, names: Rows, n_jobs: int | None) -> MatchedClasses:
-    """Match the columns of probabilities to the classes of all outcomes of a source."""
-    P = next(source.chunks()).p
-    width = read_class_probabilities(P, names.p).shape[1]
-    found = labels_of_source(source, names.y, n_jobs) if classes is None else []
-    return MatchedClasses.of(found, width, column_labels(P), classes, (names.y, names.p))
-
-
 def views_of_classes(
     y: Any, P: Any, names: Rows, classes: Any
 ) -> dict[str, tuple[IntArray, FloatArray]]:
@@ -87,11 +79,7 @@ def views_of_classes(
             "one after the other.",
             parameter=names.p,
         )
-    values = read_class_probabilities(P, names.p)
-    found = labels_of(y, names.y)
-    labels = (names.y, names.p)
-    matched = MatchedClasses.of(found, values.shape[1], column_labels(P), classes, labels)
-    values, codes = matched.ordered(values), matched.codes(y, names.y)
+    matched, codes, values = read_matched(y, P, classes, (names.y, names.p))
     every = views_by_probability(len(matched))
     named = [*map(str, matched.labels), TOP_LABEL]
     return {

@@ -10,9 +10,9 @@ import numpy as np
 
 from exactregion._typing import IntArray
 from exactregion.data.frames import as_pandas
-from exactregion.data.levels import DEFAULT_BINS, MOST_VALUES, Column, ColumnLook
 from exactregion.data.reading import outcome_values, place_of, trials_of
 from exactregion.data.sample import CHUNK_ROWS, Extent
+from exactregion.data.segment_columns import DEFAULT_BINS, MOST_VALUES, Column, ColumnLook
 from exactregion.data.segments import WHOLE, CellCounts, ColumnSegments
 from exactregion.data.sources import Rows
 from exactregion.engine.chunks import Chunk

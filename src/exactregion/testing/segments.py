@@ -26,7 +26,8 @@ from exactregion.resampling import (
     integer_seed,
     seeded,
 )
-from exactregion.testing.classes import matched_in, positive_column
+from exactregion.testing.chunks import matched_in_source
+from exactregion.testing.classes import positive_column
 from exactregion.testing.segment_result import SegmentTestResult, segment_result
 from exactregion.testing.segment_rows import (
     NAMES,
@@ -221,7 +222,10 @@ def segment_test(
         raise InvalidValueError("The data must have at least one row. Got 0 instead.")
     outcome = y_true if isinstance(y_true, str) else getattr(y_true, "name", None)
     with showing("segments", show=progress, unit="rows processed"):
-        matched = matched_in(source, classes, NAMES, n_jobs) if several else None
+        matched = None
+        if several:
+            P = next(source.chunks()).p
+            matched = matched_in_source(source, P, classes, NAMES, n_jobs)
         reader = SegmentReader(
             NAMES,
             calibration=True,

@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import binom, norm, poisson
 
 import exactregion as er
-from exactregion.data.levels import ColumnLook
+from exactregion.data.segment_columns import ColumnLook
 from exactregion.engine.segments import saddlepoint
 from exactregion.testing.segment_result import share_limits
 
