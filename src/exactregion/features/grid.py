@@ -242,7 +242,7 @@ class CandidateFeatures:
         return int(self.values.shape[1])
 
     def repeated(self, number: int) -> CandidateFeatures:
-        """Return features of one candidate as those of several, with their rows at hand."""
+        """Return features of one candidate as those of several, and keep them by rows too."""
         rows = np.ascontiguousarray(self.values[0].T) if self.rows is None else self.rows
         shape = (number, *self.values.shape[1:])
         unit = np.broadcast_to(self.unit, (number, self.width))
@@ -298,7 +298,7 @@ def squared_lengths(Phi: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class Labels:
-    """The data sets themselves as points, for statistics that want to see every row."""
+    """The data sets themselves as points, for statistics that look at every row."""
 
     width: int
 

@@ -50,7 +50,7 @@ ROUNDING = 1 + 1e-6
 """Features are at most √k(x, x) long, and this much more by rounding."""
 
 
-# --- what may be looked at before the outcomes ----------------------------------------------------
+# --- inputs, and summaries of them ----------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)

@@ -190,8 +190,8 @@ class Multinomial(ClassModel):
     @property
     def parameter_names(self) -> tuple[str, ...]:
         """Class by class but for the baseline: the intercept, if any, and the columns of X."""
-        own = (("intercept",) if self.intercept else ()) + self.columns
-        return tuple(f"{level}:{name}" for level in self.labels[1:] for name in own)
+        names = (("intercept",) if self.intercept else ()) + self.columns
+        return tuple(f"{level}:{name}" for level in self.labels[1:] for name in names)
 
     @property
     def has_constant_gradient(self) -> bool:
@@ -201,8 +201,8 @@ class Multinomial(ClassModel):
     def _predictors(self, theta: FloatArray, X: FloatArray) -> FloatArray:
         """Compute η_0 = 0, η_1, …: shape (C, T, n)."""
         model = Logistic(intercept=self.intercept)
-        own = np.split(theta, len(self.labels) - 1, axis=1)
-        others = [model.linear_predictor(part, X) for part in own]
+        parts = np.split(theta, len(self.labels) - 1, axis=1)
+        others = [model.linear_predictor(part, X) for part in parts]
         return np.stack([np.zeros_like(others[0]), *others])
 
     def thresholds(self, theta: FloatArray, X: FloatArray) -> FloatArray:
@@ -315,10 +315,10 @@ class ProportionalOdds(ClassModel):
         moved = np.diff(shared, axis=2)
         steps[..., 0], steps[..., number:] = moved[..., 0], moved[..., 1:]
         ratio = np.exp(log_expit(eta[..., 1:]) - log_expit(eta[..., :-1]))
-        own = ratio / np.maximum(-np.expm1(-theta[:, None, 1:number]), NEGLIGIBLE)
+        of_width = ratio / np.maximum(-np.expm1(-theta[:, None, 1:number]), NEGLIGIBLE)
         for index in range(1, number):
             scores = np.where(np.arange(number + 1) > index, -common, 0.0)
-            scores[..., index] = own[..., index - 1]
+            scores[..., index] = of_width[..., index - 1]
             steps[..., index] = np.diff(scores, axis=-1)
         return np.where(np.abs(steps) < NEGLIGIBLE, 0.0, steps)
 

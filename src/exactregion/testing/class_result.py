@@ -55,7 +55,7 @@ class ClassTestResult(TableResult):
         pvalue (exact for this class alone) and pvalue_adjusted (for all rows of the table
         together).
     parts : tuple of Part
-        What each part of the statistic thought; they describe, and `pvalue` decides.
+        What each part of the statistic found: a description, `pvalue` decides.
     classes : tuple
         The classes, in order.
     n : int

@@ -169,7 +169,7 @@ class CandidateTest(FixedTest[Statistic, ExactTestResult]):
         return self._at_once(sample, p) if found is None else found[0]
 
     def _at_once(self, sample: Sample, p: FloatArray) -> list[FloatArray]:
-        """Compute Z with all rows at hand."""
+        """Compute Z with all rows in memory at once."""
         inputs = sample.inputs
         if not self._prepared or self._prepared[0][0] is not inputs:
             # several candidates on the same inputs share what depends on inputs alone
