@@ -134,36 +134,23 @@ class ClassTestResult(TableResult):
         rows = f"{self.n:,} rows, {len(self.classes)} classes"
         return f"{rows}: p = {self.pvalue:.4g} (rank {self.rank} of {self.n_resamples + 1})"
 
-    def _cells(self) -> tuple[list[str], list[list[str]]]:
-        """Write the numbers of the table, column after column."""
-        names = [str(name) for name in self.table]
-        formats = {"difference": "+.4f", "pvalue": ".4g", "pvalue_adjusted": ".4g"}
-        rows = [
-            [str(label), *(format(row[name], formats.get(name, ".4f")) for name in names)]
-            for label, row in self.table.iterrows()
-        ]
-        return ["class", *(TITLES.get(name, name) for name in names)], rows
+    def _written(self) -> pd.DataFrame:
+        """Return the table with numbers as text, for people."""
+        import pandas as pd
+
+        formats = {"difference": "{:+.4f}", "pvalue": "{:.4g}", "pvalue_adjusted": "{:.4g}"}
+        columns = {
+            TITLES.get(name, name): values.map(formats.get(name, "{:.4f}").format)
+            for name, values in self.table.items()
+        }
+        return pd.DataFrame(columns).rename_axis(index=None, columns="class")
 
     def __str__(self) -> str:
         """Return the p-value, and the table of classes."""
-        titles, rows = self._cells()
-        widths = [max(map(len, column)) for column in zip(titles, *rows, strict=True)]
-
-        def line(cells: list[str]) -> str:
-            numbers = [f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True)]
-            return "  ".join([f"{cells[0]:<{widths[0]}}", *numbers[1:]])
-
-        rule = "-" * len(line(titles))
-        return "\n".join([self._head(), rule, line(titles), rule, *map(line, rows)])
+        return f"{self._head()}\n{self._written().to_string()}"
 
     def _repr_html_(self) -> str:
-        titles, rows = self._cells()
-        head = "".join(f"<th>{html.escape(title)}</th>" for title in titles)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
-            for row in rows
-        )
-        return f"<p>{html.escape(self._head())}</p><table><tr>{head}</tr>{body}</table>"
+        return f"<p>{html.escape(self._head())}</p>{self._written().to_html(border=0)}"
 
 
 def class_result(
