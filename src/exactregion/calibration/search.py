@@ -14,7 +14,8 @@ from exactregion._typing import FloatArray
 from exactregion.calibration.belt import CalibrationBelt, CalibrationBelts
 from exactregion.calibration.deviation import CurveBounds
 from exactregion.data.digest import seed_of
-from exactregion.data.reading import Outcomes, read_outcomes, read_predictions
+from exactregion.data.outcomes import Outcomes, read_outcomes
+from exactregion.data.reading import read_predictions
 from exactregion.data.sources import Rows, rows_in_memory
 from exactregion.errors import InvalidValueError, with_named_seed
 from exactregion.models import Recalibration

@@ -19,7 +19,8 @@ from exactregion.cli.output import note, rows_text
 from exactregion.data.classes import are_classes
 from exactregion.data.design import Design
 from exactregion.data.formula import columns_of_terms, parse_formula
-from exactregion.data.reading import outcome_values, percent_hint, read_outcomes
+from exactregion.data.outcomes import outcome_values, read_outcomes
+from exactregion.data.reading import percent_hint
 from exactregion.data.table import Column, Table, check_file, read_table
 from exactregion.errors import ArgumentError, InvalidValueError, optional_module
 

@@ -16,14 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from exactregion._typing import FloatArray, IntArray
-from exactregion.data.reading import (
-    as_floats,
-    from_native,
-    is_number,
-    outcome_values,
-    place_of,
-    read_inputs,
-)
+from exactregion.data.outcomes import outcome_values
+from exactregion.data.reading import as_floats, from_native, is_number, place_of, read_inputs
 from exactregion.errors import InvalidTypeError, InvalidValueError
 
 TOLERANCE = 1e-3

@@ -16,15 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from exactregion._typing import FloatArray, IntArray
-from exactregion.data.reading import (
-    Values,
-    check_same_rows,
-    no_trials_error,
-    numeric,
-    read_inputs,
-    read_only,
-    read_outcomes,
-)
+from exactregion.data.outcomes import check_same_rows, no_trials_error, read_outcomes
+from exactregion.data.reading import Values, numeric, read_inputs, read_only
 
 Shared: TypeAlias = tuple[tuple[int, ...], ...]
 """Groups of columns that have one scale together: the indicators of a text column."""
@@ -153,7 +146,7 @@ class Inputs:
     @cached_property
     def user_rows(self) -> Values:
         """The inputs in the order of the user's rows, for functions that the user wrote."""
-        return read_only(rows_at(self.X, np.argsort(self.order)))  # type: ignore[no-any-return]
+        return read_only(_rows(self.X, np.argsort(self.order)))  # type: ignore[no-any-return]
 
     @cached_property
     def distinct(self) -> Distinct:
@@ -168,7 +161,7 @@ class Inputs:
         used = np.flatnonzero(self.trials > 0)
         place = np.maximum(np.cumsum(self.trials > 0) - 1, 0)
         counts = np.asarray(self.trials[used], dtype=np.float64)
-        return Distinct(rows_at(self.X, used), counts, place, used, self.shared)
+        return Distinct(_rows(self.X, used), counts, place, used, self.shared)
 
     def to_user_order(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Put the last axis of `values` back into the order of the user's rows."""
@@ -205,14 +198,12 @@ class Sample:
         rows. It never depends on the outcomes, and makes every rank independent of the order of
         the user's rows. Objects stay in the order given.
         """
-        values, columns = read_inputs(X, names[0])
+        inputs = read_inputs(X, names[0])
         outcomes = read_outcomes(y, pos_label, names[1])
-        check_same_rows(names[0], len(values), names[1], len(outcomes.trials))
-        if outcomes.trials.sum() == 0:
+        found = cls.ordered(inputs, outcomes.trials, outcomes.successes, names, shared)
+        if found.inputs.total == 0:
             raise no_trials_error(names[1])
-        order = canonical_order(values, outcomes.trials)
-        inputs = Inputs(rows_at(values, order), outcomes.trials[order], columns, order, shared)
-        return cls(inputs, outcomes.successes[order], outcomes.is_counts, outcomes.classes)
+        return replace(found, is_counts=outcomes.is_counts, classes=outcomes.classes)
 
     @classmethod
     def of_classes(
@@ -223,13 +214,26 @@ class Sample:
         Rows are in canonical order as those of `from_data`, those of one outcome together.
         """
         values, columns = read_inputs(X)
-        check_same_rows("X", len(values), "y", len(codes))
-        trials = np.ones(len(codes), dtype=np.int64)
-        order = canonical_order(numeric(values), trials)
-        rows = Inputs(rows_at(values, order), trials, columns, order, shared)
-        levels = len(classes) - 1
-        successes = (codes[order][:, None] > np.arange(levels)).ravel().astype(np.int64)
-        return cls(rows.per_level(levels), successes, False, classes)
+        trials, levels = np.ones(len(codes), dtype=np.int64), len(classes) - 1
+        found = cls.ordered((numeric(values), columns), trials, codes, ("X", "y"), shared)
+        successes = (found.successes[:, None] > np.arange(levels)).ravel().astype(np.int64)
+        return cls(found.inputs.per_level(levels), successes, False, classes)
+
+    @classmethod
+    def ordered(
+        cls,
+        inputs: tuple[Values, tuple[str, ...]],
+        trials: IntArray,
+        successes: IntArray,
+        names: tuple[str, str],
+        shared: Shared = (),
+    ) -> Sample:
+        """Put checked inputs, with the names of columns, and outcomes into canonical order."""
+        values, columns = inputs
+        check_same_rows(names[0], len(values), names[1], len(trials))
+        order = canonical_order(values, trials)
+        rows = Inputs(_rows(values, order), trials[order], columns, order, shared)
+        return cls(rows, successes[order], False, None)
 
     @property
     def codes(self) -> IntArray:
@@ -248,24 +252,24 @@ class Sample:
         """Return the sample of some of the user's rows, as if there were no others."""
         inputs = self.inputs
         places = np.argsort(inputs.order)[rows]
-        order = canonical_order(rows_at(inputs.X, places), inputs.trials[places])
+        order = canonical_order(_rows(inputs.X, places), inputs.trials[places])
         return self._at(places[order], order)
 
     def with_ties_ordered_by(self, values: FloatArray) -> Sample:
-        """Put rows with equal inputs into the order of `values`, given per row of the user.
+        """Put rows with equal inputs into the order of `values` (n,) or (n, C), given per row.
 
         Predicted probabilities need not be a function of the inputs; ordered by them too, the rank
         does not depend on the order of the user's rows.
         """
         inputs = self.inputs
-        moved = canonical_order(inputs.X, inputs.trials, values[inputs.order])
+        moved = canonical_order(inputs.X, inputs.trials, *tie_breakers(values[inputs.order]))
         if np.array_equal(moved, np.arange(len(self))):
             return self
         return self._at(moved, inputs.order[moved])
 
     def _at(self, places: IntArray, order: IntArray) -> Sample:
         """Take the rows at some canonical places, in an order that is canonical for them."""
-        X, trials = rows_at(self.inputs.X, places), self.inputs.trials[places]
+        X, trials = _rows(self.inputs.X, places), self.inputs.trials[places]
         inputs = replace(self.inputs, X=X, trials=trials, order=order)
         return replace(self, inputs=inputs, successes=self.successes[places])
 
@@ -282,11 +286,15 @@ def distinct_of(X: FloatArray, trials: IntArray, shared: Shared) -> Distinct:
     return Distinct(read_only(points), counts, place, used.nonzero()[0][first], shared)
 
 
-def rows_at(values: Values, order: IntArray) -> Any:
-    """Take rows of numbers or objects in this order."""
+def _rows(values: Values, order: IntArray) -> Any:
     if isinstance(values, tuple):
         return tuple(values[row] for row in order)
     return np.ascontiguousarray(values[order])
+
+
+def tie_breakers(values: FloatArray) -> tuple[FloatArray, ...]:
+    """Return numbers (n,) or (n, C) as what orders rows with equal inputs, the first one last."""
+    return tuple(np.atleast_2d(values.T)[::-1])
 
 
 def canonical_order(

@@ -15,7 +15,7 @@ from exactregion._typing import FloatArray, IntArray
 from exactregion.data.classes import read_classes
 from exactregion.data.design import Design
 from exactregion.data.digest import seed_of_sample
-from exactregion.data.reading import read_outcomes
+from exactregion.data.outcomes import read_outcomes
 from exactregion.data.sample import Sample
 from exactregion.data.sources import Rows, rows_in_memory
 from exactregion.engine import DEFAULT_BATCH

@@ -25,18 +25,16 @@ from exactregion.data.classes import (
     read_class_probabilities,
 )
 from exactregion.data.counts import COUNTED, MOST_ROWS, Tally, tally_of
-from exactregion.data.reading import (
+from exactregion.data.outcomes import (
     check_no_label,
     counted,
     find_classes,
     labelled,
-    numeric,
     outcome_values,
-    read_inputs,
-    read_predictions,
     trials_of,
 )
-from exactregion.data.sample import CHUNK_ROWS, canonical_order
+from exactregion.data.reading import numeric, read_inputs, read_predictions
+from exactregion.data.sample import CHUNK_ROWS, canonical_order, tie_breakers
 from exactregion.data.sources import Rows, Source, map_in_order
 from exactregion.engine.chunks import Chunk
 from exactregion.engine.progress import advance
@@ -101,11 +99,6 @@ class Reader:
         ties = () if self.calibration else tie_breakers(p)
         order = canonical_order(X, trials, *ties, large=True)
         return Chunk(index, X[order], trials[order], successes[order], p[order])
-
-
-def tie_breakers(p: FloatArray) -> tuple[FloatArray, ...]:
-    """Return the probabilities (n,) or (n, C) as what orders rows with equal inputs."""
-    return tuple(np.atleast_2d(p.T)[::-1])
 
 
 @dataclass(frozen=True, eq=False)

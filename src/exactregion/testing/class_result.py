@@ -140,8 +140,8 @@ class ClassTestResult(TableResult):
 
         formats = {"difference": "{:+.4f}", "pvalue": "{:.4g}", "pvalue_adjusted": "{:.4g}"}
         columns = {
-            TITLES.get(name, name): values.map(formats.get(name, "{:.4f}").format)
-            for name, values in self.table.items()
+            TITLES.get(name, name): self.table[name].map(formats.get(name, "{:.4f}").format)
+            for name in map(str, self.table)
         }
         return pd.DataFrame(columns).rename_axis(index=None, columns="class")
 

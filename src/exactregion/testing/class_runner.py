@@ -15,8 +15,9 @@ import numpy as np
 from exactregion._typing import BoolArray, FloatArray
 from exactregion.data.classes import MatchedClasses, read_matched
 from exactregion.data.frames import encode_text
-from exactregion.data.reading import Values, check_same_rows, read_inputs
-from exactregion.data.sample import CHUNK_ROWS, Extent, Inputs, Shared, canonical_order, rows_at
+from exactregion.data.outcomes import check_same_rows
+from exactregion.data.reading import Values, read_inputs
+from exactregion.data.sample import CHUNK_ROWS, Extent, Sample, Shared
 from exactregion.data.sources import Rows, Source
 from exactregion.engine.chunks import Chunk, ChunkPlan
 from exactregion.engine.classes import (
@@ -35,7 +36,6 @@ from exactregion.statistics.classes import ClassStatistic, Measured, View
 from exactregion.testing.chunks import (
     Total,
     matched_in_source,
-    tie_breakers,
     total_in_memory,
     total_of_source,
 )
@@ -55,20 +55,21 @@ class ClassTest(FixedTest[ClassStatistic, ClassTestResult]):
         names = self.names
         given, classes = self._given(rows), self._known_classes
         matched, codes, P = read_matched(rows.y, given, classes, (names.y, names.p))
-        values: Values = P
-        columns: tuple[str, ...] = tuple(map(str, matched.labels))
+        check_same_rows(names.p, len(P), names.y, len(codes))
+        read: tuple[Values, tuple[str, ...]] = P, tuple(map(str, matched.labels))
         shared: Shared = ()
         if not self.calibration:
             numbers, shared = encode_text(rows.X)
-            values, columns = read_inputs(numbers, names.X)
-        for name, length in ((names.p, len(P)), (names.X, len(values))):
-            check_same_rows(name, length, names.y, len(codes))
-        trials = np.ones(len(P), dtype=np.int64)
-        order = canonical_order(values, trials, *(() if self.calibration else tie_breakers(P)))
-        inputs = Inputs(rows_at(values, order), trials, columns, order, shared)
-        whole = Chunk(0, inputs.X, trials, codes[order], P[order])
+            read = read_inputs(numbers, names.X)
+        of_lengths = (names.p if self.calibration else names.X, names.y)
+        trials = np.ones(len(codes), dtype=np.int64)
+        sample = Sample.ordered(read, trials, codes, of_lengths, shared)
+        if not self.calibration:  # predictions that are the inputs leave no ties
+            sample = sample.with_ties_ordered_by(P)
+        inputs = sample.inputs
+        whole = Chunk(0, inputs.X, inputs.trials, sample.successes, P[inputs.order])
         found = None
-        if len(P) > CHUNK_ROWS and not isinstance(values, tuple):
+        if inputs.extent.is_large and not isinstance(inputs.X, tuple):
             table = replace(whole, X=inputs.matrix)
             found = self._by_chunks(total_in_memory(table, self.n_jobs), matched, len(P))
         if found is None:

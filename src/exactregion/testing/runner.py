@@ -20,7 +20,8 @@ import numpy as np
 from exactregion._typing import FloatArray
 from exactregion.data.counts import COUNTED, collapsed, sample_of
 from exactregion.data.frames import encode_text
-from exactregion.data.reading import check_total, no_trials_error, read_predictions
+from exactregion.data.outcomes import check_total, no_trials_error
+from exactregion.data.reading import read_predictions
 from exactregion.data.sample import CHUNK_ROWS, Inputs, Sample, Shared
 from exactregion.data.sources import Rows, Source, number_of_workers
 from exactregion.engine.blocks import statistics_with_parts

@@ -10,7 +10,8 @@ import numpy as np
 
 from exactregion._typing import IntArray
 from exactregion.data.frames import as_pandas
-from exactregion.data.reading import outcome_values, place_of, trials_of
+from exactregion.data.outcomes import outcome_values, trials_of
+from exactregion.data.reading import place_of
 from exactregion.data.sample import CHUNK_ROWS, Extent
 from exactregion.data.segment_columns import DEFAULT_BINS, MOST_VALUES, Column, ColumnLook
 from exactregion.data.segments import WHOLE, CellCounts, ColumnSegments

@@ -11,7 +11,7 @@ import numpy as np
 from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.data.classes import are_classes
 from exactregion.data.digest import seed_of
-from exactregion.data.reading import check_total, no_trials_error
+from exactregion.data.outcomes import check_total, no_trials_error
 from exactregion.data.segments import ColumnSegments, GivenSegments, Segments
 from exactregion.data.sources import ArraySource, Rows, Source, number_of_workers, open_rows
 from exactregion.engine.progress import advance, showing

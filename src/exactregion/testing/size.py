@@ -18,7 +18,8 @@ from scipy.special import expit, logit, xlogy
 
 from exactregion._typing import FloatArray, IntArray
 from exactregion.data.files import Record
-from exactregion.data.reading import read_outcomes, read_predictions
+from exactregion.data.outcomes import read_outcomes
+from exactregion.data.reading import read_predictions
 
 ECE_BINS = 15
 """Bins of equal width of the expected calibration error, as in Guo et al. (2017)."""
