@@ -267,7 +267,8 @@ class FirstPass:
     ) -> Tally | None:
         """Tally inputs and probabilities; inputs alone where a candidate is evaluated later."""
         if self.reader.calibration or rows.p is not None:
-            X = np.column_stack([X, self.reader.probabilities(rows, first_row)])
+            p = X if self.reader.calibration else self.reader.probabilities(rows, first_row)
+            X = np.column_stack([X, p])
         counts = y if found is None else np.column_stack([y == label for label in found])
         order = np.argsort(X[:, 0])
         return tally_of(X[order], counts[order], COUNTED if found is None else found)
