@@ -25,7 +25,7 @@ from exactregion.resampling import RNGLike, fresh_entropy, integer_seed, seeded
 from exactregion.statistics import Statistic
 from exactregion.testing import ExactTestResult, calibration_test
 from exactregion.testing.classes import views_of_classes, without_two
-from exactregion.testing.several import models_of, of_model
+from exactregion.testing.groups import models_of, of_model
 
 if TYPE_CHECKING:
     import pandas as pd

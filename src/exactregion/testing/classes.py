@@ -22,8 +22,7 @@ from exactregion.errors import InvalidValueError
 from exactregion.models.fixed import needs_evaluation
 from exactregion.statistics.classes import views_by_probability
 from exactregion.testing.class_result import TOP_LABEL, ClassTestResult
-from exactregion.testing.groups import holm
-from exactregion.testing.several import of_model
+from exactregion.testing.groups import holm, of_model
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,4 +1,4 @@
-"""Segments and outcomes as the user gives them, checked, and the passes over rows in chunks."""
+"""The passes of a test of segments over rows in chunks: look at columns, count cells, and sum."""
 
 from __future__ import annotations
 
@@ -13,115 +13,14 @@ from exactregion.data.frames import as_pandas
 from exactregion.data.outcomes import outcome_values, trials_of
 from exactregion.data.reading import place_of
 from exactregion.data.sample import CHUNK_ROWS, Extent
-from exactregion.data.segment_columns import DEFAULT_BINS, MOST_VALUES, Column, ColumnLook
-from exactregion.data.segments import WHOLE, CellCounts, ColumnSegments
+from exactregion.data.segment_columns import MOST_VALUES, Column, ColumnLook
+from exactregion.data.segments import CellCounts, ColumnSegments
 from exactregion.data.sources import Rows
 from exactregion.engine.chunks import Chunk
 from exactregion.engine.segments import SegmentPlan, SegmentSums, sums_of_segments
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.testing.chunks import Reader, SeenLabels
-
-NAMES = Rows("segments", "y_true", "y_prob")
-"""What the user calls the parts of the data."""
-
-
-def requested_segments(segments: Any, data: Any) -> tuple[Any, tuple[str, ...] | None]:
-    """Return columns or a matrix of segments, with the names of those that the user gave."""
-    if data is not None:
-        return ([segments] if isinstance(segments, str) else segments), None
-    if isinstance(segments, Mapping):
-        return _stacked(segments)
-    if hasattr(segments, "columns"):
-        return segments, None
-    if isinstance(segments, (str, bytes)) or not hasattr(segments, "__len__"):
-        raise InvalidTypeError(
-            "must be a frame, a mapping of name to 0/1, or a 0/1 array with one row per outcome. "
-            f"Got {type(segments).__name__} instead.",
-            parameter=NAMES.X,
-        )
-    values: Any = segments if hasattr(segments, "ndim") else np.asarray(segments)
-    if values.ndim == 1:
-        name = getattr(segments, "name", None)
-        if hasattr(values, "to_frame"):
-            named = values if name is not None else values.rename("segment")
-            return named.to_frame(), None
-        import pandas as pd
-
-        entries = list(segments) if isinstance(segments, (list, tuple)) else values
-        return pd.DataFrame({"segment": entries}), None
-    if values.ndim != 2 or values.shape[1] == 0:
-        raise InvalidValueError(
-            "must have shape (n, S), one column per segment, and at least one. "
-            f"Got {values.shape} instead.",
-            parameter=NAMES.X,
-        )
-    return values, tuple(f"segment {column}" for column in range(values.shape[1]))
-
-
-def _stacked(segments: Mapping[Any, Any]) -> tuple[Any, tuple[str, ...]]:
-    names = [str(name) for name in segments]
-    columns = [np.asarray(values) for values in segments.values()]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if not names or twice or WHOLE in names:
-        got = f"{twice[0]!r} more than once" if twice else repr(WHOLE) if names else "none"
-        raise InvalidValueError(
-            f"must have at least one segment, of different names, and none called {WHOLE!r}. Got "
-            f"{got} instead.",
-            parameter=NAMES.X,
-        )
-    for name, column in zip(names, columns, strict=True):
-        if column.shape != (len(columns[0]),):
-            raise InvalidValueError(
-                "must have one 0 or 1 per row in each segment, shape "
-                f"({np.shape(columns[0])[:1] and len(columns[0])},). Got {column.shape} for "
-                f"{name!r} instead.",
-                parameter=NAMES.X,
-            )
-    return np.stack(columns, axis=1), tuple(names)
-
-
-def check_whole(
-    name: str, value: Any, default: int, given: tuple[str, ...] | None = None, least: int = 1
-) -> int:
-    """Check a whole number, which must be left out where the user gave the segments."""
-    if value is None:
-        return default
-    if given is not None:
-        raise InvalidValueError(
-            f"goes with columns, and not with segments of your own. Got {value!r} instead: leave "
-            "it out.",
-            parameter=name,
-        )
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        raise InvalidTypeError(
-            f"must be an integer. Got {type(value).__name__} instead.", parameter=name
-        )
-    if value < least:
-        raise InvalidValueError(f"must be {least} or more. Got {value} instead.", parameter=name)
-    return int(value)
-
-
-def check_bins(bins: Any, given: tuple[str, ...] | None) -> Any:
-    """Check a number of ranges, or numbers and edges by column."""
-    if bins is None:
-        return DEFAULT_BINS
-    if given is not None:
-        return check_whole("bins", bins, 1, given)
-    for one in _each(bins):
-        if np.ndim(one) == 0:
-            check_whole("bins", one, DEFAULT_BINS, least=2)
-            continue
-        edges = np.asarray(one)
-        if edges.ndim != 1 or edges.dtype.kind not in "iuf" or not (np.diff(edges) > 0).all():
-            raise InvalidValueError(
-                f"must have edges that are numbers in ascending order. Got {one!r} instead.",
-                parameter="bins",
-            )
-    return bins
-
-
-def _each(bins: Any) -> list[Any]:
-    return list(bins.values()) if isinstance(bins, Mapping) else [bins]
+from exactregion.testing.segment_checks import NAMES, each_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,7 +117,7 @@ class LookPass:
         columns: tuple[ColumnLook, ...] = ()
         sizes = np.zeros(0, dtype=np.int64)
         if self.reader.given is None:
-            listed = max([MOST_VALUES, *(one for one in _each(self.bins) if np.ndim(one) == 0)])
+            listed = max([MOST_VALUES, *(one for one in each_of(self.bins) if np.ndim(one) == 0)])
             columns = tuple(
                 ColumnLook.of(table[name], index, self.n_rows, listed) for name in table.columns
             )

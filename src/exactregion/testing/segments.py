@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.data.classes import are_classes
 from exactregion.data.digest import seed_of
 from exactregion.data.outcomes import check_total, no_trials_error
@@ -28,17 +27,17 @@ from exactregion.resampling import (
 )
 from exactregion.testing.chunks import matched_in_source
 from exactregion.testing.classes import positive_column
-from exactregion.testing.segment_result import SegmentTestResult, segment_result
-from exactregion.testing.segment_rows import (
+from exactregion.testing.segment_checks import (
     NAMES,
-    CountPass,
-    LookPass,
-    SegmentReader,
-    SumPass,
     check_bins,
+    check_names,
+    check_no_column_knows,
+    check_not_outcome,
     check_whole,
     requested_segments,
 )
+from exactregion.testing.segment_result import SegmentTestResult, segment_result
+from exactregion.testing.segment_rows import CountPass, LookPass, SegmentReader, SumPass
 
 STATISTICS = ("shift", "recalibration")
 
@@ -49,18 +48,6 @@ people can still read what they mean."""
 LEAST_ROWS = 20
 """Fewest outcomes of a segment by default; one in a thousand of all where that is more. The share
 of 20 outcomes has a standard error of up to 0.11: only gross errors can be seen in fewer."""
-
-FEW = 10
-"""Fewer outcomes of a kind than this may be alone in segments by chance, and are no sign that the
-segments were made from them."""
-
-NO_CHANCE = np.log(1e-9)
-"""Log-probability of what is no chance, if the predictions are right: a column
-is refused by mistake with a probability of 10⁻⁹ at most."""
-
-MOST_STATISTICS = 2**25
-"""Most statistics, segments times data sets: 256 MiB, of which there are three copies at most, so
-that a test fits into 1 GiB."""
 
 
 def segment_test(
@@ -273,7 +260,7 @@ def _run(source: Source, reader: SegmentReader, settings: _Settings) -> SegmentT
         segments = GivenSegments(reader.given, np.flatnonzero(look.sizes >= least))
         left_out = int((look.sizes < least).sum())
     names = segments.names
-    _check_names(names, least, settings.draws.m * max(1, len(labels)))
+    check_names(names, least, settings.draws.m * max(1, len(labels)))
     plan = SegmentPlan(segments, len(names), settings.draws, look.extent, settings.with_slope)
     sums = source.total(SumPass(reader, plan), advance, settings.n_jobs)
     successes, Z = segment_statistics(sums, settings.draws)
@@ -283,9 +270,9 @@ def _run(source: Source, reader: SegmentReader, settings: _Settings) -> SegmentT
     for first in range(0, len(names), number):  # the segments of one class
         part = slice(first, first + number)
         seen = (successes[part], *sums.moments[part].T[:2])
-        _check_not_outcome(names[part], *seen)
+        check_not_outcome(names[part], *seen)
         if isinstance(segments, ColumnSegments):
-            _check_no_column_knows(segments, *seen)
+            check_no_column_knows(segments, *seen)
     columns = segments.columns if isinstance(segments, ColumnSegments) else ()
     return segment_result(
         names,
@@ -303,86 +290,3 @@ def _run(source: Source, reader: SegmentReader, settings: _Settings) -> SegmentT
         classes=labels,
         seed=settings.seed,
     )
-
-
-def _check_names(names: list[str], least: int, m: int) -> None:
-    """Check that there are segments, not too many, and that their names differ."""
-    if len(names) == 1 and least == 1:
-        raise InvalidValueError(
-            "must have at least one segment with outcomes besides all rows. Got none instead.",
-            parameter=NAMES.X,
-        )
-    if len(names) == 1:
-        raise InvalidValueError(
-            f"must leave at least one segment besides all rows. Got none with {least} outcomes or "
-            "more and fewer than all: lower it, or take other columns.",
-            parameter="min_rows",
-        )
-    if len(names) * m > MOST_STATISTICS:
-        raise InvalidValueError(
-            f"must leave at most {MOST_STATISTICS // m:,} segments with {m - 1:,} resamples. Got "
-            f"{len(names):,} of at least {least} outcomes instead: raise it, lower 'depth', or "
-            "take fewer columns.",
-            parameter="min_rows",
-        )
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise InvalidValueError(
-            f"must give segments different names. Got {twice!r} more than once instead: rename "
-            "columns or values.",
-            parameter=NAMES.X,
-        )
-
-
-def _check_not_outcome(
-    names: list[str], successes: IntArray, trials: FloatArray, expected: FloatArray
-) -> None:
-    """Refuse a segment that has all successes and nothing else, or all failures.
-
-    Not where the predictions say so as well, and not where there are few: that may be chance.
-    """
-    k, n = int(successes[0]), int(trials[0])
-    positive, negative = _surprisingly_pure(successes, trials, expected)
-    positive, negative = positive & (trials == k), negative & (trials == n - k)
-    found = np.flatnonzero(positive | negative)
-    if len(found) and min(k, n - k) >= FEW:
-        side = "positive" if positive[found[0]] else "negative"
-        raise InvalidValueError(
-            f"must not be made from the outcomes. Got {names[found[0]]!r} instead, which has all "
-            f"{side} outcomes and no other: leave it out.",
-            parameter=NAMES.X,
-        )
-
-
-def _check_no_column_knows(
-    segments: ColumnSegments, successes: IntArray, trials: FloatArray, expected: FloatArray
-) -> None:
-    """Refuse a column each of whose values has outcomes of one kind alone, and some of both.
-
-    Not where values have few outcomes, as ids do, and not where that may be chance: by Jensen's
-    inequality its probability is at most the product of the mean predictions.
-    """
-    positive, negative = _surprisingly_pure(successes, trials, expected)
-    large, first = trials >= FEW, 1
-    for combination, cells in zip(segments.combinations, segments.kept, strict=True):
-        values = np.arange(first, first + len(cells))
-        first += len(cells)
-        values = values[large[values]]
-        pure = [float(trials[values] @ side[values]) for side in (positive, negative)]
-        is_pure = bool((positive | negative)[values].all()) and min(pure) >= FEW
-        share = np.where(positive, expected, trials - expected)[values] / trials[values]
-        if len(combination) == 1 and is_pure and trials[values] @ np.log(share) < NO_CHANCE:
-            name = segments.columns[combination[0]].name
-            raise InvalidValueError(
-                f"must not be made from the outcomes. Got column {name!r} instead, each of whose "
-                "values has positive outcomes alone or negative ones alone: leave it out.",
-                parameter=NAMES.X,
-            )
-
-
-def _surprisingly_pure(
-    successes: IntArray, trials: FloatArray, expected: FloatArray
-) -> tuple[BoolArray, BoolArray]:
-    """Return which segments have successes alone, and failures alone, unlike the predictions."""
-    share = expected / trials
-    return (successes == trials) & (share < 0.9), (successes == 0) & (share > 0.1)

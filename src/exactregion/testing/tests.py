@@ -24,10 +24,16 @@ from exactregion.statistics import Statistic, as_class_statistic, as_statistic
 from exactregion.testing.class_result import ClassTestResult
 from exactregion.testing.class_runner import ClassTest
 from exactregion.testing.classes import candidate_of_two, table_of_classes, without_two
-from exactregion.testing.groups import holm, name_of_groups, table_of
+from exactregion.testing.groups import (
+    groupings_of,
+    holm,
+    models_of,
+    name_of_groups,
+    of_model,
+    table_of,
+)
 from exactregion.testing.result import ExactTestResult
 from exactregion.testing.runner import CandidateTest
-from exactregion.testing.several import groupings_of, models_of, of_model
 
 if TYPE_CHECKING:
     import pandas as pd
