@@ -319,10 +319,8 @@ def _text(label: Any) -> str:
 
 
 def _by_order(found: Sequence[Any], width: int, names: tuple[str, str]) -> list[Any]:
-    """Take the sorted labels, or the numbers 0..C-1 where these are what was found.
-
-    Without a 0 among them numbers may begin with 1.
-    """
+    """Take the sorted labels, or the numbers 0..C-1 where these are what was found."""
+    # Without a 0 among them numbers may begin with 1.
     numbers = all(
         isinstance(label, int | float) and not isinstance(label, bool) and label in range(width)
         for label in found

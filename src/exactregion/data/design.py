@@ -214,10 +214,8 @@ def _evaluate(spec: Any, frame: pd.DataFrame, formula: str) -> tuple[pd.DataFram
 
 
 def _check_width(materializer: Any, spec: Any) -> None:
-    """Raise an error for a matrix with too many columns, before it is made.
-
-    The materializer keeps the factors that are evaluated here.
-    """
+    """Raise an error for a matrix with too many columns, before it is made."""
+    # The materializer keeps the factors that are evaluated here.
     total = 0
     for term in spec.formula:
         factors = [materializer._evaluate_factor(one, spec, set()) for one in term.factors]

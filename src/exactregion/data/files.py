@@ -170,10 +170,8 @@ def unpack(file: BinaryIO, check_header: Callable[[Any], object]) -> tuple[dict[
 
 
 def _check_entries(archive: zipfile.ZipFile, size: int) -> None:
-    """Raise an error for what no saved file has, before any of it is unpacked into memory.
-
-    `zipfile` reads no more of a member than the size that is declared here.
-    """
+    """Raise an error for what no saved file has, before any of it is unpacked into memory."""
+    # `zipfile` reads no more of a member than the size that is declared here.
     entries = archive.infolist()
     (name, count), *_ = Counter(entry.filename for entry in entries).most_common(1)
     if count > 1:

@@ -239,10 +239,8 @@ def _called(node: ast.AST) -> str:
 
 
 def _may_explode(node: ast.AST) -> bool:
-    """Whether a node without columns may be a whole number without end, which takes forever.
-
-    64 bits are what NumPy computes with; sums and products have no more bits than their parts.
-    """
+    """Whether a node without columns may be a whole number without end, which takes forever."""
+    # 64 bits are what NumPy computes with; sums and products have no more bits than their parts.
     if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Pow, ast.LShift)):
         return True
     numbers = [part.value for part in ast.walk(node) if isinstance(part, ast.Constant)]

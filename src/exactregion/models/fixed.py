@@ -173,11 +173,9 @@ def _known_classes(classifier: Any) -> list[Any]:
 
 
 def _columns_known_to(classifier: Any, X: Any) -> Any:
-    """Return the columns that a classifier was fitted on: by name where it has names.
-
-    X may have more columns than the classifier uses, and in another order: some libraries would
-    take them by position without an error.
-    """
+    """Return the columns that a classifier was fitted on: by name where it has names."""
+    # X may have more columns than the classifier uses, and in another order: some libraries would
+    # take them by position without an error.
     known = getattr(classifier, "feature_names_in_", None)
     width = getattr(classifier, "n_features_in_", None)
     frame = from_native(X, "X")

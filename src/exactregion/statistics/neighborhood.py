@@ -245,11 +245,9 @@ def _spread_over(weights: FloatArray, nodes: int) -> tuple[IntArray, FloatArray]
 def _segments(
     x: FloatArray, counts: FloatArray, k: int, low: float, high: float
 ) -> tuple[sparse.csr_array, FloatArray]:
-    """Pieces on which the k nearest trials are the same: weights (u, pieces), and lengths.
-
-    Sorted trials i..i+k-1 are the k nearest between the breaks (x_(i-1) + x_(i-1+k))/2 and
-    (x_(i) + x_(i+k))/2. Trials at one point share the weight of those of them that are in.
-    """
+    """Pieces on which the k nearest trials are the same: weights (u, pieces), and lengths."""
+    # Sorted trials i..i+k-1 are the k nearest between the breaks (x_(i-1) + x_(i-1+k))/2 and (x_(i)
+    # + x_(i+k))/2. Trials at one point share the weight of those of them that are in.
     ends = np.cumsum(counts).astype(np.int64)
     total = int(ends[-1])
     first = np.arange(total - k + 1)

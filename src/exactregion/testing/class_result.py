@@ -206,11 +206,10 @@ def _row_of(view: View, n_classes: int) -> int:
 
 
 def _scaled(measured: Measured, row: int) -> FloatArray:
-    """Z (m,) of a class on a scale that is the same for all of them.
-
-    The view whose own probability is the input comes first. Statistics that are sums of inverse
-    p-values have such a scale, and are finer than the inverse p-value that others are turned into.
-    """
+    """Z (m,) of a class on a scale that is the same for all of them."""
+    # The view whose own probability is the input comes first. Statistics that are sums of inverse
+    # p-values have such a scale, and are finer than the inverse p-value that others are turned
+    # into.
     views = [key for key in measured.views if _row_of(key[0], measured.n_classes) == row]
     view, statistic = max(views, key=lambda key: key[0].by_probability)
     Z = measured.views[view, statistic][0]

@@ -179,11 +179,9 @@ def _binned(p: FloatArray, residual: FloatArray) -> float:
 
 
 def _smooth(p: FloatArray, residual: FloatArray) -> float:
-    """Find the σ that is its own smoothed calibration error, for shares of residuals at p.
-
-    The Gaussian that is reflected at 0 and 1 has the cosines cos(πkt) for eigenfunctions, with
-    exp(-(πkσ)²/2): smoothing is a product after a cosine transform.
-    """
+    """Find the σ that is its own smoothed calibration error, for shares of residuals at p."""
+    # The Gaussian that is reflected at 0 and 1 has the cosines cos(πkt) for eigenfunctions, with
+    # exp(-(πkσ)²/2): smoothing is a product after a cosine transform.
     cells = np.minimum((CELLS * p).astype(np.int64), CELLS - 1)
     waves = dct(np.bincount(cells, residual, CELLS), norm="ortho")
     frequencies = np.pi * np.arange(CELLS)
