@@ -114,11 +114,11 @@ def test_calibration_tests():
     few = read("calibration", "power").query("n == 50 and predictions == 'uniform'")
     few = few[few.kind.isin(kinds) & (few.test == "exactregion")].rate.min()
     assert quoted("at n = 50 the least power of ours is only # %") == [round(100 * few)]
-    assert quoted("(Spiegelhalter # to # % for under-confidence") == [
+    assert quoted("(Spiegelhalter # % compared with # % for under-confidence") == [
         round(100 * share)
         for share in (power.loc["Spiegelhalter", "under-confident"], ours["under-confident"])
     ]
-    assert quoted("Hosmer-Lemeshow # to # % for waves)") == [
+    assert quoted("Hosmer-Lemeshow # % compared with # % for waves)") == [
         round(100 * share) for share in (power.loc["Hosmer-Lemeshow", "wavy"], ours["wavy"])
     ]
 
