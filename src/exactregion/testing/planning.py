@@ -171,8 +171,8 @@ def power(
     ----------
     X : array-like of shape (N,) or (N, d), or frame
         A sample of predicted probabilities, such as those of past data; or of inputs, for a `test`
-        of another kind. For n rows each row of the sample is taken ⌊n/N⌋ times, and the others are
-        chosen at random without replacement: a designed experiment can be given by one row per
+        of another kind. For n rows each row of the sample is taken ⌊n/N⌋ times, and n mod N of
+        them, chosen at random, once more: a designed experiment can be given by one row per
         setting.
     truth : array-like of shape (N,), classifier, statsmodels results, or callable X -> (N,)
         The true probability of the positive outcome in each row of the sample.
@@ -220,7 +220,7 @@ def power(
     >>> found.n_required
     400
 
-    A test of a coefficient, in a design of four doses:
+    A test of whether four doses act alike, with the same number of animals per dose:
 
     >>> dose = np.array([1.0, 2.0, 3.0, 4.0])
     >>> def no_effect(y, X, rng):
@@ -240,6 +240,12 @@ def power(
             raise InvalidValueError(
                 f"must be between 0 and 1, both excluded. Got {value} instead.", parameter=name
             )
+    if test is not None and not callable(test):
+        raise InvalidTypeError(
+            "must be a function of y, X and rng that returns a p-value. "
+            f"Got {type(test).__name__} instead.",
+            parameter="test",
+        )
     check_n_jobs(n_jobs)
     sizes = None if n_observations is None else _sizes(n_observations)
     simulation = _Simulation(

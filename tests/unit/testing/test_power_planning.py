@@ -206,6 +206,7 @@ def test_nothing_is_printed(capsys):
         ({"shift": 1, "n_simulations": True}, "'n_simulations' parameter must be an integer"),
         ({"shift": 1, "n_jobs": 0}, "'n_jobs' parameter"),
         ({"shift": 1, "seed": 0}, "is called 'rng' here"),
+        ({"shift": 1, "test": "spiegelhalter"}, "'test' parameter must be a function"),
         ({"shift": 1, "test": lambda y, p, rng: "no"}, "'test' parameter must return a p-value"),
         ({"shift": 1, "test": lambda y, p, rng: np.nan}, "'test' parameter must return a p-value"),
         ({"shift": 1, "test": lambda y, p, rng: None}, "Got NoneType"),
