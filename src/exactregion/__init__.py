@@ -27,11 +27,13 @@ if TYPE_CHECKING:
         CalibrationSize,
         ClassTestResult,
         ExactTestResult,
+        PowerResult,
         SegmentTestResult,
         calibration_size,
         calibration_test,
         compare,
         model_test,
+        power,
         segment_test,
     )
 
@@ -48,6 +50,7 @@ __all__ = [
     "ExactTestResult",
     "HypothesisTest",
     "Interval",
+    "PowerResult",
     "RegionClassifier",
     "Risk",
     "SegmentTestResult",
@@ -66,6 +69,7 @@ __all__ = [
     "model_test",
     "models",
     "plotting",
+    "power",
     "segment_test",
     "statistics",
 ]
@@ -86,10 +90,11 @@ _PUBLIC = {
             "CalibrationSize",
             "ClassTestResult",
             "ExactTestResult",
+            "PowerResult",
             "SegmentTestResult",
             "calibration_size",
         ),
-        *("calibration_test", "compare", "model_test", "segment_test"),
+        *("calibration_test", "compare", "model_test", "power", "segment_test"),
     ),
 }
 _HOMES = {name: module for module, names in _PUBLIC.items() for name in names}

@@ -32,6 +32,10 @@ def test_joint_regions():
     rates = read("membership", "ours").set_index(["method", "nominal"])
     ours = rates.loc["exactregion, combined"]
     assert quoted("cover the truth in # % (# %) of all") == percent(*ours.pooled[[0.95, 0.90]])
+    assert quoted("The lowest of the # cells has # %") == [
+        ours.cells[0.95],
+        *percent(ours.lowest[0.95]),
+    ]
     assert quoted("none of the # cells is off") == [ours.cells[0.95]]
     assert (ours.outside_simultaneous_limits == 0).all()
     others = [rates.loc[(name, 0.95)] for name in ("Wald", "likelihood ratio")]
@@ -57,6 +61,11 @@ def test_intervals():
     assert quoted("median lengths of # to # times Wald's") == [
         round(end, 2) for end in (ours.to_wald.min(), ours.to_wald.max())
     ]
+    assert quoted("exact limits of a single setting reach down to # %") == [
+        round(100 * ours.low.min())
+    ]
+    firth = every[every.method == "Firth, profile"].rate.min()
+    assert quoted("where they exist they cover # % or more") == [int(100 * firth)]
     profile = every[every.method == "profile likelihood"].rate_among_all.sort_values()
     assert quoted("Profile likelihood covers # to # % in the four hardest settings") == [
         round(100 * end) for end in (profile.iloc[0], profile.iloc[3])
@@ -81,6 +90,11 @@ def test_bands():
     total = every.repetitions.sum()
     covered = round(100 * (every.rate * every.repetitions).sum() / total)
     assert quoted("cover the whole curve in # % of # data sets") == [covered, total]
+    worst = every.loc[every.rate.idxmin()]
+    assert quoted("(in # % of # in the worst setting)") == [
+        round(100 * worst.rate),
+        worst.repetitions,
+    ]
     assert quoted("# to # times as wide as Scheffé's") == [
         round(end, 2) for end in (every.to_scheffe.min(), every.to_scheffe.max())
     ]
@@ -95,11 +109,16 @@ def test_calibration_tests():
     ours = power.loc["exactregion"]
     said = quoted("the least power of ours is # %, that of any peer # % or less")
     assert said == [round(100 * least["exactregion"]), round(100 * peers.max())]
-    assert quoted("(Spiegelhalter # to # % for under-confidence") == [
+    others = power.loc[peers.index].drop(columns="wavy").min(axis=1).max()
+    assert quoted("Without the wavy kind the best peer has # %") == [round(100 * others)]
+    few = read("calibration", "power").query("n == 50 and predictions == 'uniform'")
+    few = few[few.kind.isin(kinds) & (few.test == "exactregion")].rate.min()
+    assert quoted("at n = 50 the least power of ours is only # %") == [round(100 * few)]
+    assert quoted("(Spiegelhalter # % compared with # % for under-confidence") == [
         round(100 * share)
         for share in (power.loc["Spiegelhalter", "under-confident"], ours["under-confident"])
     ]
-    assert quoted("Hosmer-Lemeshow # to # % for waves)") == [
+    assert quoted("Hosmer-Lemeshow # % compared with # % for waves)") == [
         round(100 * share) for share in (power.loc["Hosmer-Lemeshow", "wavy"], ours["wavy"])
     ]
 

@@ -2,6 +2,7 @@
 
 from exactregion.testing.class_result import ClassTestResult
 from exactregion.testing.misfit import Misfit, Part
+from exactregion.testing.planning import PowerResult, power
 from exactregion.testing.result import ExactTestResult
 from exactregion.testing.segment_result import SegmentTestResult
 from exactregion.testing.segments import segment_test
@@ -14,10 +15,12 @@ __all__ = [
     "ExactTestResult",
     "Misfit",
     "Part",
+    "PowerResult",
     "SegmentTestResult",
     "calibration_size",
     "calibration_test",
     "compare",
     "model_test",
+    "power",
     "segment_test",
 ]
