@@ -12,15 +12,9 @@ import numpy as np
 
 import exactregion as er
 from exactregion.cli import options as opt
-from exactregion.cli.classes import labels_in
 from exactregion.cli.data import Data, facts_of, read_data
-from exactregion.cli.output import (
-    Page,
-    Results,
-    draws_text,
-    settings_record,
-)
-from exactregion.cli.places import read_effective, read_level_of, read_places
+from exactregion.cli.output import Decision, Page, Results, draws_text, settings_record
+from exactregion.cli.values import labels_in, read_effective, read_level_of, read_places
 from exactregion.data.sources import check_n_jobs
 from exactregion.data.table import check_file
 from exactregion.engine.progress import showing
@@ -49,6 +43,8 @@ CENTRAL = 0.9
 
 UNRECORDED = {"coverage", "probes", "evaluations", "seconds", "data_range"}
 """What JSON leaves out of a threshold."""
+
+ENDS = ("lower", "upper")
 
 INTERVAL = ["estimate", "lower", "upper", "status", "gap", "certified"]
 """What JSON has of an interval."""
@@ -131,7 +127,6 @@ def fit(
     Gives an interval for each parameter, bounds of the probability anywhere, and an ED50; the
     region may be empty, which rejects the whole family.
     """
-    level = opt.read_level(search.confidence)
     model = family.to_model()
     several = isinstance(model, ClassModel)
     if levels is not None and not several:
@@ -139,15 +134,14 @@ def fit(
     if several:
         _check_classes(wanted, output)
     results = Results(output, output.alpha(search.resamples), save)
-    data = read_data(file, columns, reading, classes=several, quiet=output.quiet)
+    data = read_data(file, columns, reading, several=several, quiet=output.quiet)
     if not data.inputs:
         raise InvalidValueError("--inputs must name the inputs, or --formula all columns.")
     if levels is not None and isinstance(model, ClassModel):
         model = model.with_levels(labels_in("--levels", levels, data.y))
-    settings = {"confidence_level": level, "n_jobs": search.jobs, "model": model}
+    settings = {"confidence_level": search.level, "n_jobs": search.jobs, "model": model}
     region = fit_region(data, columns, family, search, **settings)
-    head = {"command": "fit", "file": file, **data.to_dict()}
-    _describe(region, wanted, head, results)
+    _describe(region, wanted, {"command": "fit", "file": file, **data.to_dict()}, results)
 
 
 @opt.with_options
@@ -167,15 +161,13 @@ def show(
     region = er.load(file)
     region.n_jobs = jobs
     results = Results(output, output.alpha(region.n_resamples))
-    sample = region.fitted_.sample
-    outcomes: dict[str, Any] = {
-        "successes": int(sample.successes.sum()),
-        "trials": sample.inputs.total,
-    }
-    if isinstance(region.model_, ClassModel):
+    sample, model = region.fitted_.sample, region.model_
+    outcomes: dict[str, Any] = {"successes": int(sample.successes.sum())}
+    outcomes["trials"] = sample.inputs.total
+    if isinstance(model, ClassModel):
         _check_classes(wanted, output)
-        numbers = np.bincount(sample.codes, minlength=len(region.model_.labels)).tolist()
-        outcomes = {"classes": dict(zip(map(str, region.model_.labels), numbers, strict=True))}
+        numbers = np.bincount(sample.codes, minlength=len(model.labels)).tolist()
+        outcomes = {"classes": dict(zip(map(str, model.labels), numbers, strict=True))}
     head = {
         "command": "show",
         "file": str(file),
@@ -189,12 +181,12 @@ def show(
 
 def _check_classes(wanted: Wanted, output: opt.Output) -> None:
     """Raise an error for options that several classes have no answer to."""
-    if wanted.ed:
-        raise InvalidValueError("--ed goes with models of two classes only: use --at.")
-    if wanted.picture == "region":
-        raise InvalidValueError("--picture region goes with models of two classes only: use curve.")
-    if output.report is not None:
-        raise InvalidValueError("--report goes with models of two classes only: use --plot.")
+    two = "goes with models of two classes only"
+    opt.refuse_first(
+        (wanted.ed, f"--ed {two}: use --at."),
+        (wanted.picture == "region", f"--picture region {two}: use curve."),
+        (output.report, f"--report {two}: use --plot."),
+    )
 
 
 def fit_region(
@@ -259,11 +251,10 @@ class _Description:
     def add_thresholds(self, plans: Sequence[ThresholdPlan]) -> None:
         """Add what --ed looks for."""
         found = [plan.find() for plan in plans]
-        records = [
+        self.content["thresholds"] = [
             {name: value for name, value in one.to_dict().items() if name not in UNRECORDED}
             for one in found
-        ]
-        self.content["thresholds"] = records or None
+        ] or None
         if not found:
             return
         self._certify("the thresholds", {one.name: one.certified for one in found})
@@ -289,28 +280,20 @@ class _Description:
         rows: list[list[str]] = []
         self.content["band"] = records = []
         given = [place for place in given for _ in range(len(table) // len(given))]  # per class
-        for place, (_, found) in zip(given, table.iterrows(), strict=True):
+        for place, found in zip(given, table.to_dict("records"), strict=True):
             named = {"class": found["class"]} if "class" in found else {}
-            each, all_at_once = (
-                (found[f"{kind}lower"], found[f"{kind}upper"]) for kind in ("", "simultaneous_")
-            )
-            limits = (
-                "empty" if math.isnan(low) else f"[{low:.3f}, {high:.3f}]"
-                for low, high in (each, all_at_once)
-            )
+            ends = [[found[f"{kind}{end}"] for end in ENDS] for kind in ("", "simultaneous_")]
             where = ": ".join([values_text(place), *map(str, named.values())])
-            rows.append([where, f"{found['estimate']:.3f}", *limits])
+            rows.append([where, f"{found['estimate']:.3f}", *map(_limits_text, ends)])
             records.append(
                 {
                     "at": {**others, **place},
                     **named,
                     "estimate": found["estimate"],
-                    "lower": all_at_once[0],
-                    "upper": all_at_once[1],
+                    **dict(zip(ENDS, ends[1], strict=True)),
                     "gap": band.gap,
-                    "individual_lower": each[0],
-                    "individual_upper": each[1],
-                    "extrapolates": bool(found["extrapolates"]),
+                    **{f"individual_{end}": found[end] for end in ENDS},
+                    "extrapolates": found["extrapolates"],
                 }
             )
         certified = [*table["certified"], band.certified]
@@ -339,15 +322,17 @@ class _Description:
         """Add a table that says how its limits were found, and which rows are outside the data."""
         if any(outside):
             names = [*names, ""]
-            rows = [
-                [*row, "outside the data" if yes else ""]
-                for row, yes in zip(rows, outside, strict=True)
-            ]
+            for row, is_outside in zip(rows, outside, strict=True):
+                row.append("outside the data" if is_outside else "")
         how = "limits were searched" + (", some are proven" if any(certified) else "")
         if all(certified):
             how = "limits are proven to leave out no member"
         self.tables[f"{what}: {how}"] = names, rows
         self.page.table(names, rows)
+
+
+def _limits_text(ends: Sequence[float]) -> str:
+    return "empty" if math.isnan(ends[0]) else f"[{ends[0]:.3f}, {ends[1]:.3f}]"
 
 
 def _describe(
@@ -383,8 +368,8 @@ def _describe(
         "estimate_kind": region.estimate_kind_,
         **description.content,
     }
-    decided = "the largest p-value of a member is"
-    results.finish(page, content, region, pvalue, decided, draw=draw, tables=description.tables)
+    decision = Decision(pvalue, "the largest p-value of a member is")
+    results.finish(page, content, region, decision, draw=draw, tables=description.tables)
 
 
 def _plans(region: er.ConfidenceRegion, wanted: Wanted) -> list[ThresholdPlan]:

@@ -16,7 +16,7 @@ from dataclasses import Field, dataclass, field, fields, is_dataclass
 from fractions import Fraction
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, ClassVar, get_type_hints
 
 import typer
 
@@ -121,6 +121,25 @@ class Columns(Outcome):
 
 
 @dataclass(frozen=True)
+class Predictions(Outcome):
+    """Columns of predicted probabilities: of one model, of several, or of several classes."""
+
+    probability: list[str] = option(
+        COLUMNS,
+        "COLUMN,…",
+        "Column with the predicted probabilities. Several with commas between them: one per model, "
+        "or one per class where rows add up to 1, for which a prefix such as p_ will do.",
+        ...,
+    )
+    classes: str | None = option(
+        COLUMNS,
+        "CLASS,…",
+        "Where --probability names one column per class: the class of each. Not needed where the "
+        "columns are named after the classes, with or without a prefix such as p_.",
+    )
+
+
+@dataclass(frozen=True)
 class Family:
     """The family of models, and what is known of it."""
 
@@ -157,15 +176,19 @@ class Family:
         return MODELS[self.model](**settings)
 
 
+def statistic_option(choices: Sequence[str], text: str, default: str | None = None) -> Any:
+    """Make the option that names one of the statistics."""
+    return option(METHOD, "NAME", text, default, offer(choices))
+
+
 @dataclass(frozen=True)
 class Draws:
     """The statistic, and what is random."""
 
-    statistic: str | None = option(
-        METHOD,
-        "NAME",
-        f"One of {', '.join(names_of_statistics())}; the default suits the command.",
-        complete=offer(names_of_statistics()),
+    choices: ClassVar[Sequence[str]] = names_of_statistics()
+
+    statistic: str | None = statistic_option(
+        choices, f"One of {', '.join(choices)}; the default suits the command."
     )
     resamples: int = option(METHOD, "NUMBER", "Number of data sets drawn.", 999)
     seed: int | None = option(
@@ -186,11 +209,6 @@ class Draws:
             check_choice("--statistic", self.statistic, self.choices)
 
     @property
-    def choices(self) -> Sequence[str]:
-        """The statistics that there are."""
-        return names_of_statistics()
-
-    @property
     def settings(self) -> dict[str, Any]:
         """The arguments of the library."""
         return {"n_resamples": self.resamples, "rng": "data" if self.seed is None else self.seed}
@@ -208,44 +226,33 @@ class Search(Draws):
         super().__post_init__()
         check_n_jobs(self.jobs)
 
+    @property
+    def level(self) -> float:
+        """The confidence level."""
+        return read_level(self.confidence)
+
 
 @dataclass(frozen=True)
 class CalibrationSearch(Search):
     """The same, with the statistics of classes too."""
 
-    statistic: str | None = option(
-        METHOD,
-        "NAME",
+    choices: ClassVar[Sequence[str]] = sorted({*names_of_statistics(), *CLASS_STATISTICS})
+
+    statistic: str | None = statistic_option(
+        choices,
         "Of --test-only: omnibus, spiegelhalter, discrepancy and others. Of several classes: "
         f"{', '.join(CLASS_STATISTICS)}.",
-        complete=offer([*CLASS_STATISTICS, *names_of_statistics()]),
     )
-
-    @property
-    def choices(self) -> Sequence[str]:
-        """The statistics that there are."""
-        return sorted({*names_of_statistics(), *CLASS_STATISTICS})
 
 
 @dataclass(frozen=True)
 class SegmentSearch(Search):
     """The statistic of segments, the level of their intervals, and what is random."""
 
-    statistic: str | None = option(
-        METHOD, "NAME", f"{' or '.join(STATISTICS)}.", "shift", offer(STATISTICS)
-    )
+    choices: ClassVar[Sequence[str]] = STATISTICS
+
+    statistic: str | None = statistic_option(choices, f"{' or '.join(STATISTICS)}.", "shift")
     confidence: str = option(METHOD, "LEVEL", "Of the intervals, such as 0.95 or 95%.", "0.95")
-
-    @property
-    def choices(self) -> Sequence[str]:
-        """The statistics that there are."""
-        return STATISTICS
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """The arguments of the library."""
-        level = read_level(self.confidence)
-        return super().settings | {"statistic": self.statistic, "confidence_level": level}
 
 
 @dataclass(frozen=True)
@@ -272,7 +279,7 @@ class Output:
             return None
         alpha = read_level(self.fail_below, "--fail-below")
         smallest = n_tests / (resamples + 1)
-        if alpha < smallest * (1 - 1e-9):
+        if alpha < smallest * (1 - 1e-9):  # as numbers in floating point, 5% may be below 1/20
             needed = int(-(-n_tests // alpha)) - 1
             raise InvalidValueError(
                 f"--fail-below {alpha:g} cannot be reached: the smallest p-value with --resamples "
@@ -345,6 +352,13 @@ def check_repeated(words: Sequence[str], parameters: Iterable[Any]) -> None:
                 f"{name} must be given once. Got it {len(values)} times instead: "
                 f"{' and '.join(map(shlex.quote, values))}."
             )
+
+
+def refuse_first(*conflicts: tuple[object, str]) -> None:
+    """Raise an error with the first message whose condition is true, or not empty."""
+    for condition, message in conflicts:
+        if condition:
+            raise InvalidValueError(message)
 
 
 def read_level(text: str, option: str = "--confidence") -> float:

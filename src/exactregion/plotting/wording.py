@@ -169,6 +169,11 @@ def misfit_text(result: ExactTestResult) -> str:
     return f"Kind of misfit: {misfit.kind}. {misfit.text[0].upper()}{misfit.text[1:]}."
 
 
+def of_test(result: ExactTestResult) -> tuple[str, str]:
+    """Say what a test found, and what is certain of it."""
+    return answer_of_test(result), guarantee_of_test(result)
+
+
 def answer_of_several(adjusted: Mapping[Any, float], *, calibration: bool) -> str:
     """Say which of several models are rejected, by p-values adjusted for their number."""
     against = "evidence of miscalibration" if calibration else "evidence against the probabilities"
@@ -383,6 +388,11 @@ def guarantee_of_belt(belt: CalibrationBelt) -> str:
     )
 
 
+def of_belt(belt: CalibrationBelt) -> tuple[str, str, str]:
+    """Say what a belt found, how far off predictions can be, and what is certain of it."""
+    return answer_of_belt(belt), answer_of_deviation(belt), guarantee_of_belt(belt)
+
+
 def limit_text(value: float, *, upper: bool) -> str:
     """Write a limit of a deviation: rounded up if it is an upper one, else down."""
     if not np.isfinite(value):
@@ -391,6 +401,14 @@ def limit_text(value: float, *, upper: bool) -> str:
     digits = min(digits, 9)
     rounded = (np.ceil if upper else np.floor)(value * 10**digits) / 10**digits
     return f"{rounded:.{digits}f}" if rounded else "0"
+
+
+def parameter_rows(belt: CalibrationBelt) -> list[tuple[str, str, str, str]]:
+    """Return name, estimate, interval and ideal of the parameters, for a table."""
+    return [
+        (str(name), *estimate_and_interval(row), CALIBRATED[str(name)])
+        for name, row in belt.intervals.iterrows()
+    ]
 
 
 def deviation_rows(belt: CalibrationBelt) -> list[tuple[str, str, str, str]]:
@@ -466,11 +484,7 @@ def _verdict(belt: CalibrationBelt) -> tuple[str, str]:
 def _belt_table(belt: CalibrationBelt) -> list[tuple[str, ...]]:
     """Return the heading, then parameters and deviations."""
     head = ("", "estimate", f"{percent(belt.coverage)} limits", "if calibrated")
-    rows = [
-        (str(name), *estimate_and_interval(row), CALIBRATED[str(name)])
-        for name, row in belt.intervals.iterrows()
-    ]
-    return [head, *rows, *deviation_rows(belt)]
+    return [head, *parameter_rows(belt), *deviation_rows(belt)]
 
 
 def _exact_pvalue(trials: int) -> str:

@@ -1,12 +1,12 @@
-"""Inputs that options give in words: ``--at sex=male,dose=1,2,4`` and ``--ed dose=50,90``."""
+"""Values that options give as text: classes, ``--at sex=male,dose=1,2,4``, ``--ed dose=50,90``."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from exactregion.cli.data import read_value
 from exactregion.data.table import did_you_mean, shown_names
 from exactregion.errors import InvalidValueError
 from exactregion.region import ConfidenceRegion
@@ -17,6 +17,30 @@ if TYPE_CHECKING:
 
 HALF = "half"
 """What --ed is given for the level half way between the guess and lapse rates."""
+
+
+def read_value(text: str, column: pd.Series[Any]) -> object:
+    """Read a value of the kind that a column holds; None if the text is of another kind."""
+    if column.dtype.kind == "b":
+        return {"true": True, "1": True, "false": False, "0": False}.get(text.lower())
+    if column.dtype.kind in "iuf":
+        with suppress(ValueError):
+            return float(text)
+        return None
+    return text
+
+
+def labels_in(option: str, classes: str, outcome: pd.Series[Any]) -> list[object]:
+    """Read the names of classes as the kind of values that the outcome has."""
+    texts = [text.strip() for text in classes.split(",")]
+    values = [read_value(text, outcome) for text in texts]
+    wrong = [text for text, value in zip(texts, values, strict=True) if value is None]
+    if wrong:
+        raise InvalidValueError(
+            f"{option} must name classes of the outcome, which are numbers. Got {wrong[0]!r}."
+        )
+    whole = outcome.dtype.kind in "iu"
+    return [int(value) if whole else value for value in values]  # type: ignore[call-overload]
 
 
 def read_places(
