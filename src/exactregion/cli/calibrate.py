@@ -15,7 +15,7 @@ from exactregion.cli.output import Page, Results, settings_record
 from exactregion.cli.pages import add_answer, add_groups, add_tests, decision, finish_classes
 from exactregion.engine.progress import showing
 from exactregion.errors import InvalidValueError
-from exactregion.plotting import wording
+from exactregion.plotting import formats, wording
 from exactregion.testing.groups import table_of
 
 if TYPE_CHECKING:
@@ -272,7 +272,7 @@ def _finish(
 
 def _add_numbers(page: Page, belt: er.CalibrationBelt) -> None:
     """Put the recalibration and the deviations of one belt on the page."""
-    level = wording.percent(belt.coverage)
+    level = formats.percent(belt.coverage)
     page.table(
         [
             wording.RECALIBRATION[belt.degree],

@@ -20,13 +20,8 @@ from exactregion.data.table import check_file
 from exactregion.engine.progress import showing
 from exactregion.errors import InvalidValueError
 from exactregion.models import MODELS, ClassModel
-from exactregion.plotting.wording import (
-    answer_of_region,
-    estimate_and_interval,
-    guarantee_of_region,
-    how_ends_were_found,
-    percent,
-)
+from exactregion.plotting import wording
+from exactregion.plotting.formats import estimate_and_interval, percent
 from exactregion.region.places import input_frame, is_number, values_text
 from exactregion.region.summary import zero_tests
 from exactregion.region.thresholds import ThresholdPlan, plans_for
@@ -354,8 +349,8 @@ def _describe(
         description.add_parameters(wanted)
         description.add_thresholds(plans)
         description.add_predictions(*places)
-    page.paragraph(how_ends_were_found(description.certified))
-    page.paragraph(answer_of_region(region), guarantee_of_region(region))
+    found = wording.how_ends_were_found(description.certified)
+    page.paragraph(found, wording.answer_of(region), wording.guarantee_of(region))
     content = {
         **head,
         "model": family,

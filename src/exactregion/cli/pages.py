@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import exactregion as er
 from exactregion.cli.data import facts_of
 from exactregion.cli.output import Decision, Page, Results, draws_text, pvalue_text
-from exactregion.plotting import ClassesDisplay, wording
+from exactregion.plotting import ClassesDisplay, formats, wording
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,7 +41,7 @@ def add_tests(
         names += next(iter(belts.values())).region.parameter_names_
         for cells in rows:
             found = belts[cells[0]].intervals.iterrows()
-            cells += [" ".join(wording.estimate_and_interval(row)) for _, row in found]
+            cells += [" ".join(formats.estimate_and_interval(row)) for _, row in found]
     page.table(names, rows)
     page.paragraph(kinds_of_misfit(table))
 
@@ -56,7 +56,9 @@ def add_answer(
     name, first = next(iter(tests.items()))
     belt = None if belts is None else belts[name]
     if len(tests) == 1:
-        page.paragraph(*(wording.of_test(first) if belt is None else wording.of_belt(belt)))
+        result: Any = first if belt is None else belt
+        off_by = "" if belt is None else wording.answer_of_deviation(belt)
+        page.paragraph(wording.answer_of(result), off_by, wording.guarantee_of(result))
         return
     of_belts = () if belt is None else (belt.coverage, belt.degree)
     calibration = first.question.kind == "calibration"
@@ -135,7 +137,7 @@ def finish_classes(
     page.facts(
         {
             **facts_of(head, files=len(files)),
-            "predictions": wording.shortened(", ".join(names), LONGEST),
+            "predictions": formats.shortened(", ".join(names), LONGEST),
             "settings": draws_text(str(content["statistic"]), result.n_resamples, result.seed),
             "p-value": pvalue_text(result),
         }
@@ -148,11 +150,11 @@ def finish_classes(
         content["belts"] = {name: belt.to_dict()["belt"] for name, belt in belts.items()}
         rows = []
         for name, belt in belts.items():
-            limit = wording.limit_text(belt.largest_deviation.upper, upper=True)
-            ends = [wording.estimate_and_interval(row)[1] for _, row in belt.intervals.iterrows()]
+            limit = formats.limit_text(belt.largest_deviation.upper, upper=True)
+            ends = [formats.estimate_and_interval(row)[1] for _, row in belt.intervals.iterrows()]
             rows.append([name, *ends[:2], f"at most {limit}"])
         page.table(["belt", "intercept", "slope", "largest deviation"], rows)
-    page.paragraph(wording.answer_of_classes(result), wording.guarantee_of_classes(result))
+    page.paragraph(wording.answer_of(result), wording.guarantee_of(result))
 
     def draw() -> ClassesDisplay:
         return ClassesDisplay.from_result(result, belts=belts)

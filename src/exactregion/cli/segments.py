@@ -125,5 +125,5 @@ def _page(head: dict[str, Any], probability: str, result: er.SegmentTestResult, 
     )
     if len(result.table) > number:
         page.paragraph(f"The {number} with the strongest evidence; --report and --json have all.")
-    page.paragraph(wording.answer_of_segments(result), wording.guarantee_of_segments(result))
+    page.paragraph(wording.answer_of(result), wording.guarantee_of(result))
     return page

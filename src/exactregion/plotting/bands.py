@@ -11,7 +11,7 @@ from exactregion._typing import FloatArray, IntArray
 from exactregion.data.reading import numeric
 from exactregion.data.sample import Sample
 from exactregion.errors import InvalidTypeError, InvalidValueError, optional_module
-from exactregion.plotting import canvas, wording
+from exactregion.plotting import canvas, formats, wording
 from exactregion.region import Band
 from exactregion.region.bands import positive_ranges
 
@@ -189,7 +189,7 @@ class BandDisplay(canvas.Display):
         pieces = self._pieces()
         for x, lower, upper, estimate, is_outside in pieces:
             if not is_empty:
-                label = f"{wording.percent(self.coverage)} {kind} band"
+                label = f"{formats.percent(self.coverage)} {kind} band"
                 style = {**canvas.BAND_STYLE, "label": label, **kwargs}
                 if is_outside:
                     style |= {"alpha": 0.4 * style["alpha"], "label": None}

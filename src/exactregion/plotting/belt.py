@@ -20,7 +20,7 @@ from exactregion.calibration import (
 from exactregion.data.sample import Sample
 from exactregion.errors import optional_module
 from exactregion.models import fixed_probabilities
-from exactregion.plotting import canvas, wording
+from exactregion.plotting import canvas, formats, wording
 from exactregion.plotting.reliability import ProbabilityAxis, axes_for, reliability
 
 if TYPE_CHECKING:
@@ -272,7 +272,7 @@ class BeltDisplay(_OnProbabilities):
 
     @property
     def _level(self) -> str:
-        return wording.percent(self.coverage)
+        return formats.percent(self.coverage)
 
     def _draw_belt(self, **kwargs: Any) -> None:
         bends = f" of degree {self.degree}" if self.degree > 1 else ""
@@ -299,7 +299,7 @@ class BeltDisplay(_OnProbabilities):
         at = found.at
         ends = [float(np.interp(at, self.grid, bound)) for bound in (self.lower, self.upper)]
         farthest = max(ends, key=lambda end: abs(end - at))
-        label = f"within ±{wording.limit_text(found.upper, upper=True)} everywhere"
+        label = f"within ±{formats.limit_text(found.upper, upper=True)} everywhere"
         style: dict[str, Any] = {"linewidth": 1.2, "marker": "_", "markersize": 7}
         self.ax_.plot([at, at], [at, farthest], color=canvas.INK, label=label, **style)
 
@@ -380,7 +380,7 @@ class BeltsDisplay(_OnProbabilities):
     def legend_of(self, name: str) -> str:
         """Write what the legend says of a model."""
         empty = ", no belt" if self.belts[name].status == "empty" else ""
-        return f"{wording.shortened(name, 30)}: p = {self.adjusted[name]:.4g}{empty}"
+        return f"{formats.shortened(name, 30)}: p = {self.adjusted[name]:.4g}{empty}"
 
     @property
     def _size(self) -> tuple[float, float]:
@@ -403,7 +403,7 @@ class BeltsDisplay(_OnProbabilities):
         canvas.remove_spines(ax)
         canvas.add_legend(ax, title="p-values adjusted (Holm)", title_fontsize="small")
         n = int(next(iter(self.belts.values())).trials.sum())
-        level = wording.percent(next(iter(self.belts.values())).coverage)
+        level = formats.percent(next(iter(self.belts.values())).coverage)
         canvas.add_note(ax, f"Calibration of {len(self.belts)} models (n = {n:,})", "")
         style: dict[str, Any] = {"ha": "right", "fontsize": "small", "color": canvas.GREY}
         note = f"{level} belts; points: observed shares in groups"

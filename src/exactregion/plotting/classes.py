@@ -12,7 +12,7 @@ import numpy as np
 from exactregion._typing import FloatArray, IntArray
 from exactregion.calibration import CalibrationBelts
 from exactregion.errors import InvalidValueError
-from exactregion.plotting import canvas, wording
+from exactregion.plotting import canvas, formats, wording
 from exactregion.plotting.belt import BeltDisplay, draw_diagonal, draw_shares
 from exactregion.plotting.reliability import ProbabilityAxis, reliability
 from exactregion.testing.class_result import TOP_LABEL, ClassTestResult
@@ -197,7 +197,7 @@ class ClassesDisplay(canvas.Display):
             colors = (canvas.VERMILION,) * 2 if panel.is_off else (canvas.INK, canvas.GREY)
             draw_shares(place, panel.points, axis, colors[0])
             p = "" if np.isnan(panel.adjusted) else f"adjusted p = {panel.adjusted:.3g}"
-            title = canvas.as_text(wording.shortened(name, 24, middle=True))
+            title = canvas.as_text(formats.shortened(name, 24, middle=True))
             place.set_title(title, loc="left", fontsize="medium", fontweight="bold", pad=16)
             style: dict[str, Any] = {"xytext": (0, 4), "textcoords": "offset points"}
             style |= {"fontsize": "small", "color": colors[1]}
@@ -208,7 +208,7 @@ class ClassesDisplay(canvas.Display):
             canvas.remove_spines(place)
         self.figure_.supxlabel("predicted probability", fontsize="medium")
         self.figure_.supylabel("observed share", fontsize="medium")
-        belts = f"{wording.percent(self._coverage)} belts; " if has_belts else ""
+        belts = f"{formats.percent(self._coverage)} belts; " if has_belts else ""
         exact = "" if self.pvalue is None else f": exact p-value {self.pvalue:.4g}"
         self.figure_.suptitle(
             f"Calibration of {len(self.panels) - 1} classes{exact}\n"

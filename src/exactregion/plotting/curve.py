@@ -11,7 +11,7 @@ import numpy as np
 from exactregion._typing import BoolArray, FloatArray
 from exactregion.errors import ArgumentError, InvalidValueError, optional_module
 from exactregion.models import Psychometric
-from exactregion.plotting import canvas, wording
+from exactregion.plotting import canvas, formats
 from exactregion.plotting.bands import BandDisplay
 from exactregion.region import ConfidenceRegion, Threshold
 from exactregion.region.places import is_number, read_place
@@ -150,7 +150,7 @@ class CurveDisplay(BandDisplay):
         for label, level in (self.limits or {}).items():
             ax.axhline(level, color=canvas.GREY, linewidth=0.8, linestyle="--", zorder=1)
             ax.annotate(
-                f"{label} {wording.number(level)}",
+                f"{label} {formats.number(level)}",
                 xy=(1, level),
                 xycoords=("axes fraction", "data"),
                 xytext=(-2, 2),
@@ -180,7 +180,7 @@ class CurveDisplay(BandDisplay):
             return
         style: dict[str, Any] = {"color": canvas.VERMILION, "zorder": 5}
         ends = [max(found.lower, left), min(found.upper, right)]
-        estimate, interval = wording.estimate_and_interval(vars(found))
+        estimate, interval = formats.estimate_and_interval(vars(found))
         level = "threshold" if found.probability is None else f"P = {found.probability:g}"
         label = f"{level}: {estimate} {interval}"
         if ends[0] < ends[1]:

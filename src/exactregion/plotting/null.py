@@ -11,7 +11,7 @@ import numpy as np
 
 from exactregion._typing import FloatArray, IntArray
 from exactregion.errors import optional_module
-from exactregion.plotting import canvas, wording
+from exactregion.plotting import canvas, formats
 from exactregion.testing.class_result import ClassTestResult
 from exactregion.testing.result import ExactTestResult
 
@@ -165,7 +165,7 @@ class NullDisplay(canvas.Display):
         return np.asarray(10.0 ** _equal_bins(start, stop, observed, number))
 
     def _draw_observed(self, ax: Axes) -> None:
-        text = f"observed: {wording.number(self.statistic)}"
+        text = f"observed: {formats.number(self.statistic)}"
         if not self.is_far:
             ax.axvline(self.statistic, label=text, color=canvas.INK, linewidth=1.6)
             return

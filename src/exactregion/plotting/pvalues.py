@@ -11,7 +11,7 @@ from scipy import ndimage
 
 from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.errors import InvalidValueError
-from exactregion.plotting import canvas, wording
+from exactregion.plotting import canvas, formats, wording
 from exactregion.ranking import pvalue_of
 from exactregion.region import ConfidenceRegion
 from exactregion.region.bands import runs
@@ -116,7 +116,7 @@ class PValueDisplay(canvas.RegionDisplay):
         )
         canvas.remove_spines(ax)
         canvas.add_legend(ax, handles=handles)
-        title = f"Exact {wording.percent(self.coverage)} confidence set of {self.names[0]}"
+        title = f"Exact {formats.percent(self.coverage)} confidence set of {self.names[0]}"
         detail = wording.set_detail(
             self.status, self.pvalues, self.ends[:, 1] - self.ends[:, 0], "length"
         )
@@ -135,14 +135,14 @@ class PValueDisplay(canvas.RegionDisplay):
         spans = [self.ax_.axvspan(max(a, low), min(b, high), **style) for a, b in self.ends]
         if not spans:
             return []
-        spans[0].set_label(f"{wording.percent(self.coverage)} set")
+        spans[0].set_label(f"{formats.percent(self.coverage)} set")
         outer = float(self.ends.min()), float(self.ends.max())
         for end, shift, side in zip(outer, (-4, 4), ("right", "left"), strict=True):
             if not np.isfinite(end):
                 continue
             self.ax_.axvline(end, color=canvas.BLUE, linewidth=0.9)
             self.ax_.annotate(
-                wording.number(end, high - low),
+                formats.number(end, high - low),
                 xy=(end, self.levels[0]),
                 xytext=(shift, 4),
                 textcoords="offset points",
@@ -287,8 +287,8 @@ class RankDisplay(canvas.RegionDisplay):
         """What the axes show."""
         first, second = self.names
         if self.shear:
-            sign, factor = "−" if self.shear > 0 else "+", wording.shortened(second, 22)
-            first = f"{wording.shortened(first, 22)} {sign} {abs(self.shear):g} · {factor}"
+            sign, factor = "−" if self.shear > 0 else "+", formats.shortened(second, 22)
+            first = f"{formats.shortened(first, 22)} {sign} {abs(self.shear):g} · {factor}"
         return first, second
 
     def places(self, theta: FloatArray) -> FloatArray:
@@ -315,7 +315,7 @@ class RankDisplay(canvas.RegionDisplay):
         pieces, _ = ndimage.label(self.member, structure=np.ones((3, 3)))
         sizes = np.bincount(pieces.ravel())[1:].astype(np.float64)
         detail = wording.set_detail(self.status, self.pvalues, sizes, "area")
-        title = f"Exact {wording.percent(self.coverage)} confidence region"
+        title = f"Exact {formats.percent(self.coverage)} confidence region"
         canvas.add_note(ax, title, wording.region_note(self.status, detail))
 
     def _draw_heat(self, **kwargs: Any) -> None:
@@ -344,7 +344,7 @@ class RankDisplay(canvas.RegionDisplay):
         self.contour_ = None
         if not self.member.any():
             return []
-        label = f"{wording.percent(self.coverage)} region"
+        label = f"{formats.percent(self.coverage)} region"
         self.contour_ = LineCollection(
             self.boundary(), colors=canvas.INK, linewidths=1.2, label=label
         )

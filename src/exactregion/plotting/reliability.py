@@ -10,7 +10,7 @@ from scipy.special import expit, logit
 
 from exactregion._typing import FloatArray, IntArray
 from exactregion.errors import InvalidValueError
-from exactregion.plotting import wording
+from exactregion.plotting import formats
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -208,7 +208,7 @@ class ProbabilityAxis:
         if self.scale == "logit":
             ax.set(**{f"{name}scale": "logit"})
             axis = getattr(ax, f"{name}axis")
-            axis.set_ticks(self.ticks, labels=[wording.probability(tick) for tick in self.ticks])
+            axis.set_ticks(self.ticks, labels=[formats.probability(tick) for tick in self.ticks])
             axis.set_ticks([], minor=True)
         ax.set(**{f"{name}lim": (self.low, self.high)})
 

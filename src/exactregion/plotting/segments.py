@@ -10,7 +10,7 @@ import numpy as np
 
 from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.errors import InvalidValueError
-from exactregion.plotting import canvas, wording
+from exactregion.plotting import canvas, formats, wording
 from exactregion.testing.segment_result import SegmentTestResult
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ class SegmentDisplay(canvas.Display):
 
     def _draw(self, ax: Axes, **kwargs: Any) -> None:
         places = np.arange(len(self.names))
-        level = wording.percent(self.confidence_level)
+        level = formats.percent(self.confidence_level)
         low, high = self.envelope.T
         style: dict[str, Any] = {"height": 0.62, "color": canvas.PALE, "alpha": 0.55, "zorder": 0}
         ax.barh(places, high - low, left=low, label="expected if predictions are right", **style)
@@ -141,7 +141,7 @@ class SegmentDisplay(canvas.Display):
             ax.hlines(at, *ends, color=color, linewidth=1.3)
             dots = {"s": self.areas[chosen], "color": color, "label": label, "zorder": 3}
             ax.scatter(self.difference[chosen], at, **{**dots, **kwargs})
-        labels = [canvas.as_text(wording.shortened(name, middle=True)) for name in self.names]
+        labels = [canvas.as_text(formats.shortened(name, middle=True)) for name in self.names]
         ax.set_yticks(places, labels)
         ax.set(ylim=(len(places) - 0.4, -1.2), xlabel="observed minus expected share")
         ax.tick_params(axis="y", length=0)

@@ -24,7 +24,7 @@ from bokeh.models import (
 from bokeh.plotting import figure
 
 from exactregion._typing import FloatArray
-from exactregion.plotting import wording
+from exactregion.plotting import formats
 from exactregion.plotting.canvas import BLUE, GREY, INK, MODELS, PALE, VERMILION
 from exactregion.plotting.reliability import ProbabilityAxis
 
@@ -85,7 +85,7 @@ def paint(model: Any, **roles: str) -> Any:
 
 def label_of(text: str) -> PlainText:
     """Make a label of a text that is shown as it is; a bare string may be read as TeX."""
-    return PlainText(text=wording.shortened(text))
+    return PlainText(text=formats.shortened(text))
 
 
 def limits_around(values: FloatArray, margin: float = 0.04) -> tuple[float, float]:
@@ -170,7 +170,7 @@ def name_ticks(drawn: Any, axis: ProbabilityAxis) -> None:
     if axis.scale == "logit":
         places = axis.place(axis.ticks).tolist()
         drawn.ticker = FixedTicker(ticks=places)
-        labels = map(wording.probability, axis.ticks)
+        labels = map(formats.probability, axis.ticks)
         drawn.major_label_overrides = dict(zip(places, labels, strict=True))
 
 

@@ -13,7 +13,7 @@ from bokeh.models import ColumnDataSource, PlainText
 
 from exactregion._typing import FloatArray
 from exactregion.data.reading import numeric
-from exactregion.plotting import BandDisplay, wording
+from exactregion.plotting import BandDisplay, formats, wording
 from exactregion.region import ConfidenceRegion
 from exactregion.report.figures import add_glyph, add_line, limits_around, new_figure
 from exactregion.report.page import Figure, Key
@@ -137,7 +137,7 @@ class Column:
         """Write a value, a number to five digits."""
         if self.is_numeric:
             return f"{value:.5g}".replace("-", "−")
-        return wording.shortened(str(value), 24)
+        return formats.shortened(str(value), 24)
 
 
 def _columns_of(region: ConfidenceRegion) -> list[Column]:
@@ -163,7 +163,7 @@ def _column(name: str, values: npt.NDArray[Any]) -> Column:
 def _held_at(columns: list[Column], varied: Column) -> str:
     """Say at which values the other inputs are held."""
     others = [one for one in columns if one is not varied]
-    held = [f"{wording.shortened(one.name)} = {one.text(one.typical)}" for one in others]
+    held = [f"{formats.shortened(one.name)} = {one.text(one.typical)}" for one in others]
     more = len(held) - MOST_HELD
     return ", ".join(held[:MOST_HELD]) + (f" and {more} more" if more > 0 else "")
 
@@ -225,11 +225,11 @@ def band_figure(
         "No curve of the family fits; the dashed one is the estimate."
         if display.status == "empty"
         else "If the family is right, the whole true curve lies within the band with a probability "
-        f"of at least {wording.percent(display.coverage)}."
+        f"of at least {formats.percent(display.coverage)}."
     )
     return Figure(
         f"band{number}",
-        f"Probability of the outcome along {wording.shortened(display.name)}: the band, the data, "
+        f"Probability of the outcome along {formats.shortened(display.name)}: the band, the data, "
         "and the curve of the parameters that are pointed at.",
         plot,
         keys,
@@ -249,7 +249,7 @@ def _draw_band(plot: Any, display: InputBand) -> list[Key]:
         else:
             area = {"x": display.x, "y1": display.lower, "y2": display.upper}
             add_glyph(plot, "varea", area, roles, fill_alpha=0.25)
-        keys.append(Key("area-blue", f"{wording.percent(display.coverage)} simultaneous band"))
+        keys.append(Key("area-blue", f"{formats.percent(display.coverage)} simultaneous band"))
     keys.append(_draw_data(plot, display))
     if few:
         best = {"x": display.x, "y": display.estimate}
