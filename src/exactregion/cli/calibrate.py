@@ -13,6 +13,7 @@ from exactregion.cli import options as opt
 from exactregion.cli.data import Data, counted, facts_of, open_predictions
 from exactregion.cli.output import Page, Results, settings_record
 from exactregion.cli.pages import add_answer, add_groups, add_tests, decision, finish_classes
+from exactregion.cli.values import check_choice, read_level, refuse_first
 from exactregion.engine.progress import showing
 from exactregion.errors import InvalidValueError
 from exactregion.plotting import formats, wording
@@ -27,7 +28,7 @@ Examples:
   exactregion calibrate pima_predictions.csv --outcome y --probability p \\
       --test-only --fail-below 1%"""
 
-DEFAULT_LEVEL = opt.read_level(opt.Search.confidence)
+DEFAULT_LEVEL = read_level(opt.Search.confidence)
 
 MANY_GROUPS = 50
 """More groups than this, most of them with one row, are no groups: the column holds
@@ -91,7 +92,7 @@ def calibrate(
     guards, files = read_guards(fail_above), [file, *(more or ())]
     in_chunks = len(files) > 1 or cluster is not None
     has_belt, without = not (test_only or in_chunks), "--test-only, --cluster and further files."
-    opt.refuse_first(
+    refuse_first(
         (guards and not has_belt, f"--fail-above goes by the belt: leave out {without}"),
         (grid and not (has_belt and output.json), "--grid goes with --json, and with a belt."),
         (degree != 1 and not has_belt, f"--degree is that of the belt: leave out {without}"),
@@ -104,7 +105,7 @@ def calibrate(
             whole = "goes with one file that is read as a whole."
             both = "--belts and --test-only must not be given together."
             alone = not (belts_of_classes or in_chunks)
-            opt.refuse_first(
+            refuse_first(
                 (data.groups, f"--by {out} exactregion segments tests classes in groups of rows."),
                 (guards, f"--fail-above {out} --fail-below goes by the p-value of all classes."),
                 (grid, f"--grid {out} --belts gives the limits of each class."),
@@ -119,7 +120,7 @@ def calibrate(
             )
             _calibrate_classes(data, search, results, files, degree if belts_of_classes else None)
             return
-        opt.refuse_first(
+        refuse_first(
             (belts_of_classes, "--belts goes with several classes, one column each."),
             (
                 has_belt and search.statistic,
@@ -280,11 +281,11 @@ def _add_numbers(page: Page, belt: er.CalibrationBelt) -> None:
             f"{level} interval, individual",
             "if calibrated",
         ],
-        wording.parameter_rows(belt),
+        formats.parameter_rows(belt),
     )
     page.table(
         ["as probabilities", "estimate", f"{level} limits", "if calibrated"],
-        wording.deviation_rows(belt),
+        formats.deviation_rows(belt),
     )
 
 
@@ -302,8 +303,8 @@ def read_guards(texts: Sequence[str] | None) -> list[tuple[str, float]]:
     for text in texts or ():
         limit, _, size = text.rpartition("=")
         limit = limit.strip() or "lower"
-        opt.check_choice("--fail-above", limit, LIMITS)
-        guards.append((limit, opt.read_level(size, "--fail-above")))
+        check_choice("--fail-above", limit, LIMITS)
+        guards.append((limit, read_level(size, "--fail-above")))
     return guards
 
 

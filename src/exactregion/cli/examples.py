@@ -11,6 +11,7 @@ import numpy as np
 import exactregion as er
 from exactregion.cli import options as opt
 from exactregion.cli.output import Page, check_target, make_folder, note, print_json, write_picture
+from exactregion.cli.values import check_choice
 from exactregion.data.files import write_whole
 from exactregion.errors import MissingDependencyError, optional_module
 from exactregion.paper import paper as experiment
@@ -53,7 +54,7 @@ def datasets(
     if name is None:
         _list_datasets(json=json)
         return
-    opt.check_choice("NAME", name, er.datasets.__all__)
+    check_choice("NAME", name, er.datasets.__all__)
     if out is not None:
         check_target("--out", out, force=force)
     text = getattr(er.datasets, name)().to_csv(index=False, lineterminator="\n")

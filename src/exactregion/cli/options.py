@@ -13,15 +13,14 @@ import shlex
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import Field, dataclass, field, fields, is_dataclass
-from fractions import Fraction
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, get_type_hints
 
 import typer
 
+from exactregion.cli.values import check_choice, read_level
 from exactregion.data.sources import check_n_jobs
-from exactregion.data.table import did_you_mean
 from exactregion.errors import InvalidValueError
 from exactregion.models import MODELS, Model
 from exactregion.resampling import check_n_resamples
@@ -352,37 +351,3 @@ def check_repeated(words: Sequence[str], parameters: Iterable[Any]) -> None:
                 f"{name} must be given once. Got it {len(values)} times instead: "
                 f"{' and '.join(map(shlex.quote, values))}."
             )
-
-
-def refuse_first(*conflicts: tuple[object, str]) -> None:
-    """Raise an error with the first message whose condition is true, or not empty."""
-    for condition, message in conflicts:
-        if condition:
-            raise InvalidValueError(message)
-
-
-def read_level(text: str, option: str = "--confidence") -> float:
-    """Read a level: 0.95 and 95% are the same; so is 95, since no confidence is below a half."""
-    number = text.strip().removesuffix("%").strip()
-    try:
-        value = Fraction(number)  # so that 99.99% is 0.9999
-    except (ValueError, ZeroDivisionError):
-        value = Fraction(0)
-    if text.strip().endswith("%") or (option == "--confidence" and 50 <= value < 100):
-        value /= 100
-    if not 0 < value < 1:
-        example = "0.95" if option == "--confidence" else "0.05"
-        raise InvalidValueError(
-            f"{option} must be a share such as {example}, between 0 and 1, or a percentage with "
-            f"its sign. Got {text!r} instead."
-        )
-    return float(value)
-
-
-def check_choice(option: str, value: str, choices: Iterable[str]) -> None:
-    """Check that a name is one of those there are."""
-    if value not in choices:
-        raise InvalidValueError(
-            f"{option} must be one of {', '.join(choices)}. Got {value!r} instead."
-            f"{did_you_mean(value, choices)}"
-        )

@@ -29,7 +29,7 @@ def add_tests(
     record = first.to_dict()
     facts["settings"] = draws_text(*(record[key] for key in ("statistic", "resamples", "seed")))
     if len(tests) == 1:
-        page.facts({**facts, "p-value": pvalue_text(first), **wording.size_facts(first.size)})
+        page.facts({**facts, "p-value": pvalue_text(first), **formats.size_facts(first.size)})
         return
     page.facts(facts)
     names = ["model", "p-value", "adjusted"]
@@ -110,7 +110,7 @@ def add_groups(page: Page, groups: pd.DataFrame) -> None:
                 f"{column} ({key[0]})" if has_model else column,
                 *("n", "observed", "predicted", "p-value", "adjusted"),
             ],
-            [[str(group), *wording.group_cells(row)] for group, (_, row) in rows],
+            [[str(group), *formats.group_cells(row)] for group, (_, row) in rows],
         )
     page.paragraph(
         "Adjusted p-values (Holm) may be looked at together: if all groups are calibrated, one or "
@@ -144,7 +144,7 @@ def finish_classes(
     )
     page.table(
         ["class", "observed", "expected", "difference", "p-value", "adjusted"],
-        wording.class_rows(result),
+        formats.class_rows(result),
     )
     if belts is not None:
         content["belts"] = {name: belt.to_dict()["belt"] for name, belt in belts.items()}

@@ -11,6 +11,7 @@ from exactregion.cli.data import Data, facts_of, read_data
 from exactregion.cli.fit import fit_region
 from exactregion.cli.output import Page, Results, settings_record
 from exactregion.cli.pages import add_answer, add_tests, decision, finish_classes
+from exactregion.cli.values import refuse_first
 from exactregion.errors import InvalidValueError
 from exactregion.models import ClassModel
 from exactregion.testing.groups import table_of
@@ -57,7 +58,7 @@ def run_test(
     number.
     """
     named, is_member = columns.probability, parameters is not None
-    opt.refuse_first(
+    refuse_first(
         (
             not named and not is_member,
             "--probability must name the column with the probabilities to test. "

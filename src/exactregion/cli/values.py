@@ -1,10 +1,11 @@
-"""Values that options give as text: classes, ``--at sex=male,dose=1,2,4``, ``--ed dose=50,90``."""
+"""Values that options give as text: levels, classes, ``--at sex=male,dose=1,2``, ``--ed 50,90``."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from exactregion.data.table import did_you_mean, shown_names
@@ -17,6 +18,40 @@ if TYPE_CHECKING:
 
 HALF = "half"
 """What --ed is given for the level half way between the guess and lapse rates."""
+
+
+def read_level(text: str, option: str = "--confidence") -> float:
+    """Read a level: 0.95 and 95% are the same; so is 95, since no confidence is below a half."""
+    number = text.strip().removesuffix("%").strip()
+    try:
+        value = Fraction(number)  # so that 99.99% is 0.9999
+    except (ValueError, ZeroDivisionError):
+        value = Fraction(0)
+    if text.strip().endswith("%") or (option == "--confidence" and 50 <= value < 100):
+        value /= 100
+    if not 0 < value < 1:
+        example = "0.95" if option == "--confidence" else "0.05"
+        raise InvalidValueError(
+            f"{option} must be a share such as {example}, between 0 and 1, or a percentage with "
+            f"its sign. Got {text!r} instead."
+        )
+    return float(value)
+
+
+def check_choice(option: str, value: str, choices: Iterable[str]) -> None:
+    """Check that a name is one of those there are."""
+    if value not in choices:
+        raise InvalidValueError(
+            f"{option} must be one of {', '.join(choices)}. Got {value!r} instead."
+            f"{did_you_mean(value, choices)}"
+        )
+
+
+def refuse_first(*conflicts: tuple[object, str]) -> None:
+    """Raise an error with the first message whose condition is true, or not empty."""
+    for condition, message in conflicts:
+        if condition:
+            raise InvalidValueError(message)
 
 
 def read_value(text: str, column: pd.Series[Any]) -> object:

@@ -13,8 +13,13 @@ from exactregion._typing import FloatArray, IntArray
 from exactregion.calibration import CalibrationBelts
 from exactregion.errors import InvalidValueError
 from exactregion.plotting import canvas, formats, wording
-from exactregion.plotting.belt import BeltDisplay, draw_diagonal, draw_shares
-from exactregion.plotting.reliability import ProbabilityAxis, reliability
+from exactregion.plotting.belt import BeltDisplay
+from exactregion.plotting.reliability import (
+    ProbabilityAxis,
+    draw_diagonal,
+    draw_shares,
+    reliability,
+)
 from exactregion.testing.class_result import TOP_LABEL, ClassTestResult
 
 if TYPE_CHECKING:
@@ -94,10 +99,8 @@ class ClassesDisplay(canvas.Display):
         ----------
         belts : CalibrationBelts
             Returned by `calibration_belt` for several classes.
-        draw : bool
-            Whether to draw at once; if not, matplotlib is not needed.
-        **kwargs
-            For `plot`.
+        draw, **kwargs
+            Whether to draw at once, which needs matplotlib, and arguments of `plot`.
         """
         adjusted = belts.table["pvalue_holm"]
         panels = {
@@ -129,10 +132,8 @@ class ClassesDisplay(canvas.Display):
             Returned by `calibration_test` or `model_test`, of rows that were in memory.
         belts : CalibrationBelts, optional
             Returned by `calibration_belt` for the same probabilities.
-        draw : bool
-            Whether to draw at once; if not, matplotlib is not needed.
-        **kwargs
-            For `plot`.
+        draw, **kwargs
+            Whether to draw at once, which needs matplotlib, and arguments of `plot`.
         """
         P, codes = result.probabilities, result.outcomes
         if P is None or codes is None:

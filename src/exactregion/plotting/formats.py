@@ -1,4 +1,4 @@
-"""Numbers and names as people read them: the same in tables, pictures and reports."""
+"""Numbers, names and rows of tables as people read them: the same in pictures, text and reports."""
 
 from __future__ import annotations
 
@@ -6,6 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+
+from exactregion.calibration import CalibrationBelt
+from exactregion.testing.class_result import ClassTestResult
+from exactregion.testing.size import CalibrationSize
+
+CALIBRATED = {"intercept": "0", "slope": "1", "square": "0", "cube": "0"}
+"""Parameters of a recalibration that changes nothing."""
 
 
 def percent(share: float) -> str:
@@ -95,3 +102,53 @@ def listed(names: Sequence[str]) -> str:
 def plural(word: str, count: int) -> str:
     """Write "row" or "rows"."""
     return word if count == 1 else f"{word}s"
+
+
+def group_cells(row: Any) -> list[str]:
+    """Write the test of a group of rows, or of a model: n, shares, p-value and adjusted p-value."""
+    shares = [probability(float(row[key]), 3) for key in ("observed", "predicted")]
+    pvalues = [f"{row[key]:.4g}" for key in ("pvalue", "pvalue_holm")]
+    return [f"{int(row['n']):,}", *shares, *pvalues]
+
+
+def class_rows(result: ClassTestResult) -> list[list[str]]:
+    """Write the table of classes: name, shares, difference, p-value and adjusted p-value."""
+    rows: Any = result.table.itertuples()
+    return [
+        [
+            str(row.Index),
+            probability(row.observed, 3),
+            probability(row.expected, 3),
+            f"{row.difference:+.3f}".replace("-", "−"),
+            *("–" if np.isnan(p) else f"{p:.4g}" for p in (row.pvalue, row.pvalue_adjusted)),
+        ]
+        for row in rows
+    ]
+
+
+def parameter_rows(belt: CalibrationBelt) -> list[tuple[str, str, str, str]]:
+    """Return name, estimate, interval and ideal of the parameters, for a table."""
+    return [
+        (str(name), *estimate_and_interval(row), CALIBRATED[str(name)])
+        for name, row in belt.intervals.iterrows()
+    ]
+
+
+def deviation_rows(belt: CalibrationBelt) -> list[tuple[str, str, str, str]]:
+    """Return name, estimate, limits and ideal of the deviations, for a table."""
+    rows = []
+    for name, found in (("largest", belt.largest_deviation), ("mean", belt.mean_deviation)):
+        ends = (limit_text(found.lower, upper=False), limit_text(found.upper, upper=True))
+        limits = "empty" if np.isnan(found.upper) else f"[{ends[0]}, {ends[1]}]"
+        estimate = "none" if np.isnan(found.estimate) else f"{found.estimate:.3f}"
+        rows.append((f"{name} deviation", estimate, limits, "0"))
+    return rows
+
+
+def size_facts(size: CalibrationSize) -> dict[str, str]:
+    """Describe the size of miscalibration in the data at hand."""
+    facts = {"means": f"{size.predicted:.4g} predicted, {size.observed:.4g} observed"}
+    for name, key in (("Brier score", "brier"), ("log loss", "log_loss")):
+        part = getattr(size, f"{key}_miscalibration")
+        facts[name] = f"{getattr(size, key):.4g}, of which {part:.3g} miscalibration"
+    return facts | {"ECE": f"{size.ece:.3f} in 15 bins, {size.smooth_ece:.3f} smooth"}

@@ -80,10 +80,8 @@ class NullDisplay(canvas.Display):
         ----------
         result : ExactTestResult or ClassTestResult
             Returned by `model_test` or `calibration_test`.
-        draw : bool
-            Whether to draw at once; if not, matplotlib is not needed.
-        ax, **kwargs
-            For `plot`.
+        draw, ax, **kwargs
+            Whether to draw at once, which needs matplotlib, and arguments of `plot`.
         """
         display = cls(**{one.name: getattr(result, one.name) for one in fields(cls)})
         return display.plot(ax, **kwargs) if draw else display

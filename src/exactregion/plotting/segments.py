@@ -91,10 +91,8 @@ class SegmentDisplay(canvas.Display):
             Returned by `segment_test`.
         most : int
             How many segments to show.
-        draw : bool
-            Whether to draw at once; if not, matplotlib is not needed.
-        ax, **kwargs
-            For `plot`.
+        draw, ax, **kwargs
+            Whether to draw at once, which needs matplotlib, and arguments of `plot`.
         """
         if isinstance(most, bool) or not isinstance(most, Integral) or most < 1:
             raise InvalidValueError(

@@ -13,10 +13,11 @@ import numpy as np
 from exactregion._typing import FloatArray
 from exactregion.calibration import CalibrationBelt, Departure
 from exactregion.plotting.formats import (
-    estimate_and_interval,
+    deviation_rows,
     limit_text,
     listed,
     number,
+    parameter_rows,
     percent,
     plural,
     probability,
@@ -26,13 +27,9 @@ from exactregion.region import ConfidenceRegion
 from exactregion.testing.class_result import ClassTestResult
 from exactregion.testing.result import ExactTestResult
 from exactregion.testing.segment_result import SegmentTestResult
-from exactregion.testing.size import CalibrationSize
 
 SURPRISE = 0.05
 """p-values up to this are called evidence; it changes words only."""
-
-CALIBRATED = {"intercept": "0", "slope": "1", "square": "0", "cube": "0"}
-"""Parameters of a recalibration that changes nothing."""
 
 RECALIBRATION = {
     1: "logistic recalibration",
@@ -350,56 +347,6 @@ def set_detail(status: str, pvalues: FloatArray, sizes: FloatArray, measure: str
     # rounded down, so that several pieces are never said to be all of the largest
     share = np.floor(1000 * sizes.max() / sizes.sum()) / 10
     return f"{len(sizes)} pieces, the largest with {share:g}% of the {measure}"
-
-
-def group_cells(row: Any) -> list[str]:
-    """Write the test of a group of rows, or of a model: n, shares, p-value and adjusted p-value."""
-    shares = [probability(float(row[key]), 3) for key in ("observed", "predicted")]
-    pvalues = [f"{row[key]:.4g}" for key in ("pvalue", "pvalue_holm")]
-    return [f"{int(row['n']):,}", *shares, *pvalues]
-
-
-def class_rows(result: ClassTestResult) -> list[list[str]]:
-    """Write the table of classes: name, shares, difference, p-value and adjusted p-value."""
-    rows: Any = result.table.itertuples()
-    return [
-        [
-            str(row.Index),
-            probability(row.observed, 3),
-            probability(row.expected, 3),
-            f"{row.difference:+.3f}".replace("-", "−"),
-            *("–" if np.isnan(p) else f"{p:.4g}" for p in (row.pvalue, row.pvalue_adjusted)),
-        ]
-        for row in rows
-    ]
-
-
-def parameter_rows(belt: CalibrationBelt) -> list[tuple[str, str, str, str]]:
-    """Return name, estimate, interval and ideal of the parameters, for a table."""
-    return [
-        (str(name), *estimate_and_interval(row), CALIBRATED[str(name)])
-        for name, row in belt.intervals.iterrows()
-    ]
-
-
-def deviation_rows(belt: CalibrationBelt) -> list[tuple[str, str, str, str]]:
-    """Return name, estimate, limits and ideal of the deviations, for a table."""
-    rows = []
-    for name, found in (("largest", belt.largest_deviation), ("mean", belt.mean_deviation)):
-        ends = (limit_text(found.lower, upper=False), limit_text(found.upper, upper=True))
-        limits = "empty" if np.isnan(found.upper) else f"[{ends[0]}, {ends[1]}]"
-        estimate = "none" if np.isnan(found.estimate) else f"{found.estimate:.3f}"
-        rows.append((f"{name} deviation", estimate, limits, "0"))
-    return rows
-
-
-def size_facts(size: CalibrationSize) -> dict[str, str]:
-    """Describe the size of miscalibration in the data at hand."""
-    facts = {"means": f"{size.predicted:.4g} predicted, {size.observed:.4g} observed"}
-    for name, key in (("Brier score", "brier"), ("log loss", "log_loss")):
-        part = getattr(size, f"{key}_miscalibration")
-        facts[name] = f"{getattr(size, key):.4g}, of which {part:.3g} miscalibration"
-    return facts | {"ECE": f"{size.ece:.3f} in 15 bins, {size.smooth_ece:.3f} smooth"}
 
 
 def belt_text(belt: CalibrationBelt) -> str:

@@ -83,7 +83,7 @@ def _deviations(belt: CalibrationBelt) -> Table:
     """List the limits of how far off predictions are."""
     found = "proven" if belt.certified else "searched"
     caption = f"Distance from the diagonal, {formats.percent(belt.coverage)} together, {found}"
-    rows = [list(row[:3]) for row in wording.deviation_rows(belt)]
+    rows = [list(row[:3]) for row in formats.deviation_rows(belt)]
     return Table(caption, ["", "Estimate", "Limits"], rows)
 
 
@@ -290,7 +290,7 @@ def _tables_of_models(
 ) -> list[Table]:
     rows = []
     for name, row in table.iterrows():
-        *_, predicted, pvalue, adjusted = wording.group_cells(row)
+        *_, predicted, pvalue, adjusted = formats.group_cells(row)
         rows.append([formats.shortened(str(name), 120), predicted, pvalue, adjusted])
     tables = [Table("Exact tests", ["Model", "Mean prediction", "p", "p, adjusted"], rows)]
     if belts is None:

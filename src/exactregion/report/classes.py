@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from exactregion.calibration import CalibrationBelts
-from exactregion.plotting import ClassesDisplay, NullDisplay, formats, wording
+from exactregion.plotting import ClassesDisplay, NullDisplay, formats
 from exactregion.plotting.classes import ClassPanel
 from exactregion.report.figures import (
     add_diagonal,
@@ -55,7 +55,7 @@ def page_of_classes(
 
 
 def _table(result: ClassTestResult) -> Table:
-    rows = [[formats.shortened(name, 60), *cells] for name, *cells in wording.class_rows(result)]
+    rows = [[formats.shortened(name, 60), *cells] for name, *cells in formats.class_rows(result)]
     heads = ["Class", "Observed", "Expected", "Difference", "p-value", "Adjusted"]
     return Table("Share of each class in the outcomes, and expected share", heads, rows, True)
 

@@ -259,7 +259,7 @@ def section_of_groups(groups: pd.DataFrame) -> Section:
     for key, row in groups.iterrows():
         parts = key if isinstance(key, tuple) else (key,)
         rows.append(
-            [*(formats.shortened(str(part), 60) for part in parts), *wording.group_cells(row)]
+            [*(formats.shortened(str(part), 60) for part in parts), *formats.group_cells(row)]
         )
     off = groups[groups["pvalue_holm"] <= wording.SURPRISE]
     found = (
