@@ -43,7 +43,6 @@ class GroupedPredictions(opt.Predictions):
     """Predictions, outcomes and groups, by column."""
 
     by: list[str] | None = opt.option(
-        opt.COLUMNS,
         "COLUMN,…",
         "Test each group of this column too; several with commas, or repeated.",
     )
@@ -63,20 +62,20 @@ def calibrate(
         "--belts", "With several classes: a belt of each, which takes minutes.", opt.METHOD
     ),
     degree: int = opt.option(
-        opt.METHOD,
         "NUMBER",
         "Highest power of the logit in the curves of the belt: 1 is straight on the logit scale; "
         "2 and 3 can bend.",
         1,
+        panel=opt.METHOD,
     ),
     test_only: bool = opt.flag(
         "--test-only", "The p-value without the belt: quick for large files.", opt.METHOD
     ),
     fail_above: list[str] | None = opt.option(
-        opt.RESULTS,
         "SIZE",
         "Exit with code 1 if the belt shows the predictions to be off by more than SIZE somewhere. "
         "Or name the limit: lower=SIZE, upper=SIZE, mean-lower=SIZE or mean-upper=SIZE.",
+        panel=opt.RESULTS,
     ),
     grid: bool = opt.flag("--grid", "With --json: the curves of the belt too.", opt.RESULTS),
 ) -> None:

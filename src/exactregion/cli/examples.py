@@ -45,7 +45,7 @@ def datasets(
     name: str | None = opt.argument(
         "NAME", "Print this one as CSV.", None, opt.offer(er.datasets.__all__)
     ),
-    out: Path | None = opt.option(None, "FILE", "Write it to a file instead."),
+    out: Path | None = opt.option("FILE", "Write it to a file instead."),
     force: bool = FORCE,
     json: bool = opt.flag("--json", "List them as one JSON object."),
     quiet: bool = QUIET,
@@ -86,8 +86,8 @@ def _list_datasets(*, json: bool) -> None:
 
 @opt.with_options
 def paper(
-    out: Path = opt.option(None, "FOLDER", FOLDER, Path("exactregion-paper")),
-    seed: int = opt.option(None, "NUMBER", "Of data and draws.", 0),
+    out: Path = opt.option("FOLDER", FOLDER, Path("exactregion-paper")),
+    seed: int = opt.option("NUMBER", "Of data and draws.", 0),
     force: bool = FORCE,
     quiet: bool = QUIET,
 ) -> None:
@@ -104,7 +104,7 @@ def paper(
 
 @opt.with_options
 def demo(
-    out: Path = opt.option(None, "FOLDER", FOLDER, Path("exactregion-demo")),
+    out: Path = opt.option("FOLDER", FOLDER, Path("exactregion-demo")),
     force: bool = FORCE,
     quiet: bool = QUIET,
 ) -> None:

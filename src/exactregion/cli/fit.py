@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -53,33 +53,29 @@ Example:
 class Wanted:
     """What is computed of a region besides its intervals."""
 
+    panel: ClassVar[str] = opt.RESULTS
+
     joint: bool = opt.flag(
-        "--joint",
-        "Intervals that hold all at once too; wider than those that hold one by one.",
-        opt.RESULTS,
+        "--joint", "Intervals that hold all at once too; wider than those that hold one by one."
     )
     pvalues: bool = opt.flag(
         "--pvalues",
         "Exact p-value of each parameter being zero; with up to two parameters always given.",
-        opt.RESULTS,
     )
     ed: list[str] | None = opt.option(
-        opt.RESULTS,
         "LEVELS",
         "Where the probability is 50 %, 90 %: 50,90, or dose=50,90 where there are several inputs, "
         "or dose=50,sex=male. Of psychometric also half: the threshold, with the width.",
     )
     relative_to: str | None = opt.option(
-        opt.RESULTS, "INPUT=VALUE", "Compare what --ed finds with that at sex=female, for example."
+        "INPUT=VALUE", "Compare what --ed finds with that at sex=female, for example."
     )
     at: list[str] | None = opt.option(
-        opt.RESULTS,
         "INPUT=VALUE",
         "Bounds of the probability there: temp=31, or sex=male,dose=1,2,4. Others are at their "
         "median. May be repeated.",
     )
     picture: str | None = opt.option(
-        opt.RESULTS,
         "NAME",
         "What --plot draws: curve, the default with one input, or region.",
         complete=opt.offer(PICTURES),
@@ -102,10 +98,10 @@ def fit(
     search: opt.Search,
     wanted: Wanted,
     levels: str | None = opt.option(
-        opt.FAMILY, "A,B,C", "Of multinomial and proportional-odds: all classes, in order."
+        "A,B,C", "Of multinomial and proportional-odds: all classes, in order.", panel=opt.FAMILY
     ),
     save: Path | None = opt.option(
-        opt.RESULTS, "FILE", "Save the region for exactregion show, or for Python: .npz."
+        "FILE", "Save the region for exactregion show, or for Python: .npz.", panel=opt.RESULTS
     ),
     output: opt.Output,
     reading: opt.Reading,

@@ -1,8 +1,8 @@
 """Options of the commands: what Typer shows, what the shell completes, what values they take.
 
-Options that commands share come in groups. A group is a dataclass whose fields are options;
-`with_options` spreads the fields over the signature that Typer reads, and puts them together again
-for the command.
+Options that commands share come in groups. A group is a dataclass whose fields are options, all in
+one panel of the help; `with_options` spreads the fields over the signature that Typer reads, and
+puts them together again for the command.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ from exactregion.statistics.classes import CLASS_STATISTICS
 from exactregion.testing.segments import STATISTICS
 
 COLUMNS, FAMILY, METHOD, RESULTS = "Columns", "Family", "Method", "Results"
-READING = "Reading the file"
 """Panels of the help."""
 
 
@@ -56,7 +55,7 @@ def complete_columns(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def option(
-    panel: str | None, metavar: str, text: str, default: Any = None, complete: Any = None
+    metavar: str, text: str, default: Any = None, complete: Any = None, panel: str | None = None
 ) -> Any:
     """Make an option with a value, in a panel of the help; columns are completed by the shell."""
     if metavar.startswith("COLUMN"):
@@ -81,23 +80,23 @@ FILE = argument("FILE", "CSV or Parquet file with a header; - reads CSV from sta
 MORE = argument(
     "FILE…", "More Parquet files that belong to the same data, however large they are.", None
 )
-CLUSTER = option(METHOD, "ADDRESS", "Of a Dask scheduler whose workers see the Parquet files.")
-JOBS = option(METHOD, "NUMBER", "Threads; the answer is the same with any number.")
+CLUSTER = option(
+    "ADDRESS", "Of a Dask scheduler whose workers see the Parquet files.", panel=METHOD
+)
+JOBS = option("NUMBER", "Threads; the answer is the same with any number.", panel=METHOD)
 
 
 @dataclass(frozen=True)
 class Outcome:
     """The column with the outcome, and how to read it."""
 
-    outcome: str | None = option(
-        COLUMNS, "COLUMN", "Column with the outcome: 0/1, true/false, or classes."
-    )
+    panel: ClassVar[str] = COLUMNS
+
+    outcome: str | None = option("COLUMN", "Column with the outcome: 0/1, true/false, or classes.")
     trials: str | None = option(
-        COLUMNS, "COLUMN", "Column with numbers of trials; the outcome then counts successes."
+        "COLUMN", "Column with numbers of trials; the outcome then counts successes."
     )
-    positive: str | None = option(
-        COLUMNS, "CLASS", "The class whose probability is meant, such as Yes."
-    )
+    positive: str | None = option("CLASS", "The class whose probability is meant, such as Yes.")
 
     @property
     def event(self) -> str:
@@ -110,10 +109,9 @@ class Columns(Outcome):
     """Outcome and inputs, by column or by formula."""
 
     inputs: list[str] | None = option(
-        COLUMNS, "COLUMN,…", "Inputs, with commas between them or the option repeated."
+        "COLUMN,…", "Inputs, with commas between them or the option repeated."
     )
     formula: str | None = option(
-        COLUMNS,
         "TEXT",
         'Outcome and inputs in one: "damage ~ temp"; with counts: "dead + alive ~ dose".',
     )
@@ -124,14 +122,12 @@ class Predictions(Outcome):
     """Columns of predicted probabilities: of one model, of several, or of several classes."""
 
     probability: list[str] = option(
-        COLUMNS,
         "COLUMN,…",
         "Column with the predicted probabilities. Several with commas between them: one per model, "
         "or one per class where rows add up to 1, for which a prefix such as p_ will do.",
         ...,
     )
     classes: str | None = option(
-        COLUMNS,
         "CLASS,…",
         "Where --probability names one column per class: the class of each. Not needed where the "
         "columns are named after the classes, with or without a prefix such as p_.",
@@ -142,19 +138,18 @@ class Predictions(Outcome):
 class Family:
     """The family of models, and what is known of it."""
 
+    panel: ClassVar[str] = FAMILY
+
     model: str = option(
-        FAMILY,
         "NAME",
         f"{', '.join(list(MODELS)[:-1])} or {list(MODELS)[-1]}.",
         "logistic",
         offer(MODELS),
     )
-    guess: str | None = option(
-        FAMILY, "RATE", "Of psychometric: guess rate, or free. 0.5 by default."
-    )
-    lapse: str | None = option(FAMILY, "RATE", "Of psychometric: lapse rate, or free, the default.")
+    guess: str | None = option("RATE", "Of psychometric: guess rate, or free. 0.5 by default.")
+    lapse: str | None = option("RATE", "Of psychometric: lapse rate, or free, the default.")
     locations: str | None = option(
-        FAMILY, "A,B", "Of laplace and gaussian: centres of the positive and the negative class."
+        "A,B", "Of laplace and gaussian: centres of the positive and the negative class."
     )
 
     def to_model(self) -> Model:
@@ -177,21 +172,22 @@ class Family:
 
 def statistic_option(choices: Sequence[str], text: str, default: str | None = None) -> Any:
     """Make the option that names one of the statistics."""
-    return option(METHOD, "NAME", text, default, offer(choices))
+    return option("NAME", text, default, offer(choices))
 
 
 @dataclass(frozen=True)
 class Draws:
     """The statistic, and what is random."""
 
+    panel: ClassVar[str] = METHOD
+
     choices: ClassVar[Sequence[str]] = names_of_statistics()
 
     statistic: str | None = statistic_option(
         choices, f"One of {', '.join(choices)}; the default suits the command."
     )
-    resamples: int = option(METHOD, "NUMBER", "Number of data sets drawn.", 999)
+    resamples: int = option("NUMBER", "Number of data sets drawn.", 999)
     seed: int | None = option(
-        METHOD,
         "NUMBER",
         "Of the draws. By default it is made from the data: the same data give the same answer, "
         "and fresh data have fresh draws.",
@@ -217,7 +213,7 @@ class Draws:
 class Search(Draws):
     """The level of a region, and how it is searched."""
 
-    confidence: str = option(METHOD, "LEVEL", "Such as 0.95 or 95%.", "0.95")
+    confidence: str = option("LEVEL", "Such as 0.95 or 95%.", "0.95")
     jobs: int | None = JOBS
 
     def __post_init__(self) -> None:
@@ -251,21 +247,23 @@ class SegmentSearch(Search):
     choices: ClassVar[Sequence[str]] = STATISTICS
 
     statistic: str | None = statistic_option(choices, f"{' or '.join(STATISTICS)}.", "shift")
-    confidence: str = option(METHOD, "LEVEL", "Of the intervals, such as 0.95 or 95%.", "0.95")
+    confidence: str = option("LEVEL", "Of the intervals, such as 0.95 or 95%.", "0.95")
 
 
 @dataclass(frozen=True)
 class Output:
     """Where results go."""
 
+    panel: ClassVar[str] = RESULTS
+
     fail_below: str | None = option(
-        RESULTS, "ALPHA", "Exit with code 1 if the p-value is at or below ALPHA."
+        "ALPHA", "Exit with code 1 if the p-value is at or below ALPHA."
     )
-    json: bool = flag("--json", "Print one JSON object.", RESULTS)
-    plot: Path | None = option(RESULTS, "FILE", "Draw a picture: .png, .pdf or .svg.")
-    report: Path | None = option(RESULTS, "FILE", "Write a report for the browser: .html.")
-    force: bool = flag("--force", "Replace files that exist.", RESULTS)
-    quiet: bool = flag("--quiet", "No progress and no notes on stderr.", RESULTS)
+    json: bool = flag("--json", "Print one JSON object.")
+    plot: Path | None = option("FILE", "Draw a picture: .png, .pdf or .svg.")
+    report: Path | None = option("FILE", "Write a report for the browser: .html.")
+    force: bool = flag("--force", "Replace files that exist.")
+    quiet: bool = flag("--quiet", "No progress and no notes on stderr.")
 
     @property
     def progress(self) -> bool:
@@ -291,12 +289,14 @@ class Output:
 class Reading:
     """How to read the file."""
 
+    panel: ClassVar[str] = "Reading the file"
+
     delimiter: str | None = option(
-        READING, "TEXT", "What separates cells: ',' by default, tab in .tsv files."
+        "TEXT", "What separates cells: ',' by default, tab in .tsv files."
     )
-    decimal: str = option(READING, "TEXT", "What separates decimals: '.' or ','.", ".")
+    decimal: str = option("TEXT", "What separates decimals: '.' or ','.", ".")
     drop_missing: bool = flag(
-        "--drop-missing", "Leave out rows with missing values in the columns used.", READING
+        "--drop-missing", "Leave out rows with missing values in the columns used."
     )
 
 
@@ -308,6 +308,8 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
     for name, parameter in signature(command).parameters.items():
         if name in groups:
             made |= {one.name: one for one in fields(groups[name])}
+            for one in fields(groups[name]):
+                one.metadata["typer"].rich_help_panel = groups[name].panel
             hints |= get_type_hints(groups[name])
         else:
             made[name] = parameter.default

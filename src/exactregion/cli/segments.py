@@ -28,14 +28,13 @@ class SegmentedPredictions(opt.Predictions):
     """Predictions, outcomes and segments, by column."""
 
     probability: list[str] = opt.option(
-        opt.COLUMNS,
         "COLUMN,…",
         "Column with the predicted probabilities; one per class where there are several, for which "
         "a prefix such as p_ will do.",
         ...,
     )
     segments: list[str] = opt.option(
-        opt.COLUMNS, "COLUMN,…", "Columns whose values and combinations are segments.", ...
+        "COLUMN,…", "Columns whose values and combinations are segments.", ...
     )
 
 
@@ -43,11 +42,13 @@ class SegmentedPredictions(opt.Predictions):
 def segments(
     *,
     predictions: SegmentedPredictions,
-    depth: int = opt.option(opt.METHOD, "NUMBER", "Most columns that are combined.", 2),
+    depth: int = opt.option("NUMBER", "Most columns that are combined.", 2, panel=opt.METHOD),
     min_rows: int | None = opt.option(
-        opt.METHOD, "NUMBER", "Fewest outcomes of a segment: 20, or 0.1% of all if that is more."
+        "NUMBER",
+        "Fewest outcomes of a segment: 20, or 0.1% of all if that is more.",
+        panel=opt.METHOD,
     ),
-    bins: int = opt.option(opt.METHOD, "NUMBER", "Ranges into which numbers are cut.", 4),
+    bins: int = opt.option("NUMBER", "Ranges into which numbers are cut.", 4, panel=opt.METHOD),
     draws: opt.SegmentSearch,
     output: opt.Output,
     reading: opt.Reading,

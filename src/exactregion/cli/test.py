@@ -41,9 +41,9 @@ def run_test(
     file: str = opt.FILE,
     columns: Candidates,
     parameters: str | None = opt.option(
-        opt.FAMILY,
         "NUMBERS",
         "Test this member of a family instead: 15.04,-0.232, or with names: temp=-0.232,…",
+        panel=opt.FAMILY,
     ),
     family: opt.Family,
     draws: opt.Draws,

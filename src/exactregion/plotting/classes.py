@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from exactregion._typing import FloatArray, IntArray
-from exactregion.calibration import CalibrationBelts
+from exactregion.calibration import CalibrationBelt, CalibrationBelts
 from exactregion.errors import InvalidValueError
 from exactregion.plotting import canvas, formats, wording
 from exactregion.plotting.belt import BeltDisplay
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 WIDEST = 4
-"""Panels beside each other."""
+"""Panels beside each other: as wide as a page with panels that can still be read."""
 
 GROUPS = 8
 """Most groups of a panel: it is a quarter as wide as other pictures."""
@@ -102,17 +102,8 @@ class ClassesDisplay(canvas.Display):
         draw, **kwargs
             Whether to draw at once, which needs matplotlib, and arguments of `plot`.
         """
-        adjusted = belts.table["pvalue_holm"]
-        panels = {
-            name: ClassPanel(
-                belt.y_prob,
-                belt.successes,
-                float(adjusted[name]),
-                BeltDisplay.from_belt(belt, draw=False),
-            )
-            for name, belt in belts.items()
-        }
-        display = cls(panels)
+        shown = {name: (belt.y_prob, belt.successes) for name, belt in belts.items()}
+        display = cls(_panels(shown, belts.table["pvalue_holm"], belts))
         return display.plot(**kwargs) if draw else display
 
     @classmethod
@@ -142,26 +133,10 @@ class ClassesDisplay(canvas.Display):
                 "in chunks instead: draw a sample of them.",
                 parameter="result",
             )
-        adjusted = result.table["pvalue_adjusted"]
-        drawn = {
-            name: BeltDisplay.from_belt(belt, draw=False) for name, belt in (belts or {}).items()
-        }
-        panels = {
-            str(label): ClassPanel(
-                P[:, c],
-                (codes == c).astype(np.int64),
-                float(adjusted[label]),
-                drawn.get(str(label)),
-            )
-            for c, label in enumerate(result.classes)
-        }
-        panels[TOP_LABEL] = ClassPanel(
-            P.max(axis=1),
-            (codes == P.argmax(axis=1)).astype(np.int64),
-            float(adjusted.get(TOP_LABEL, np.nan)),
-            drawn.get(TOP_LABEL),
-        )
-        display = cls(panels, result.pvalue)
+        shown = {str(label): (P[:, c], codes == c) for c, label in enumerate(result.classes)}
+        shown[TOP_LABEL] = P.max(axis=1), codes == P.argmax(axis=1)
+        adjusted = result.table["pvalue_adjusted"].rename(index=str)
+        display = cls(_panels(shown, adjusted, belts or {}), result.pvalue)
         return display.plot(**kwargs) if draw else display
 
     def _new_axes(self) -> Axes:
@@ -222,3 +197,18 @@ class ClassesDisplay(canvas.Display):
     @property
     def _coverage(self) -> float:
         return next(panel.belt.coverage for panel in self.panels.values() if panel.belt is not None)
+
+
+def _panels(
+    shown: Mapping[str, tuple[FloatArray, Any]],
+    adjusted: pd.Series[float],
+    belts: Mapping[str, CalibrationBelt],
+) -> dict[str, ClassPanel]:
+    """Make the panel of each class from its probabilities and whether it came true."""
+    drawn = {name: BeltDisplay.from_belt(belt, draw=False) for name, belt in belts.items()}
+    return {
+        name: ClassPanel(
+            p, hits.astype(np.int64), float(adjusted.get(name, np.nan)), drawn.get(name)
+        )
+        for name, (p, hits) in shown.items()
+    }

@@ -11,11 +11,12 @@ from bokeh.layouts import column
 
 from exactregion.calibration import CalibrationBelt, CalibrationBelts
 from exactregion.plotting import BeltDisplay, BeltsDisplay, formats, wording
-from exactregion.plotting.canvas import DASHES, MODELS
+from exactregion.plotting.canvas import MODELS, look_of
 from exactregion.plotting.reliability import ProbabilityAxis
 from exactregion.report.facts import code_of_several
 from exactregion.report.figures import (
     add_bars,
+    add_belt,
     add_diagonal,
     add_glyph,
     add_line,
@@ -137,14 +138,9 @@ def _figure(display: BeltDisplay, id: str = "") -> Figure:
     level = formats.percent(display.coverage)
     pointers, keys = [bars], []
     if display.status != "empty":
-        curves = (display.lower, display.upper, display.estimate)
-        p, *cut = across.cut(display.grid, *curves)
-        grid, (lower, upper, estimate) = across.place(p), map(up.place, cut)
-        area = {"x": grid, "y1": lower, "y2": upper}
-        add_glyph(top, "varea", area, {"fill_color": "blue"}, fill_alpha=0.25)
-        for bound in (lower, upper):
+        grid, *bounds = add_belt(top, display, across, up)
+        for bound in bounds:
             add_line(top, grid, bound, "blue", line_alpha=0.6)
-        add_line(top, grid, estimate, "blue", line_width=2)
         nothing: dict[str, Any] = {"x0": [], "x1": [], "y0": [], "y1": []}
         add_glyph(top, "segment", nothing, {"line_color": "ink"}, name="mark", line_width=2)
         pointers = [_pointer(display, across, up, f"belt{id}"), bars]
@@ -313,13 +309,9 @@ def _overlay(display: BeltsDisplay) -> Figure:
     add_diagonal(plot, across, up)
     keys = [Key("dash-muted", "calibrated")]
     for index, (name, one) in enumerate(display.belts.items()):
-        color, dash = f"model{index % len(MODELS)}", DASHES[index // len(MODELS) % len(DASHES)]
+        color, dash = f"model{index % len(MODELS)}", look_of(index)[1]
         if one.status != "empty":
-            p, *curves = across.cut(one.grid, one.lower, one.upper, one.estimate)
-            x, (lower, upper, estimate) = across.place(p), map(up.place, curves)
-            area = {"x": x, "y1": lower, "y2": upper}
-            add_glyph(plot, "varea", area, {"fill_color": color}, fill_alpha=0.18)
-            add_line(plot, x, estimate, color, line_width=2, line_dash=dash)
+            add_belt(plot, one, across, up, color, alpha=0.18, line_dash=dash)
         predicted, observed = one.points[["predicted", "observed"]].to_numpy().T
         points = {"x": across.place(predicted), "y": up.place(observed)}
         add_glyph(plot, "scatter", points, {"line_color": color, "fill_color": color}, size=6)

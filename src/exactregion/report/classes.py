@@ -10,9 +10,8 @@ from exactregion.calibration import CalibrationBelts
 from exactregion.plotting import ClassesDisplay, NullDisplay, formats
 from exactregion.plotting.classes import ClassPanel
 from exactregion.report.figures import (
+    add_belt,
     add_diagonal,
-    add_glyph,
-    add_line,
     add_points,
     probability_figure,
 )
@@ -91,9 +90,7 @@ def _figure(name: str, panel: ClassPanel, index: int) -> Figure:
     add_diagonal(plot, axis, axis)
     belt = panel.belt
     if belt is not None and belt.status != "empty":
-        area = {"x": belt.grid, "y1": belt.lower, "y2": belt.upper}
-        add_glyph(plot, "varea", area, {"fill_color": "blue"}, fill_alpha=0.25)
-        add_line(plot, belt.grid, belt.estimate, "blue", line_width=2)
+        add_belt(plot, belt, axis, axis)
     add_points(plot, panel.points, axis, axis, "vermilion" if panel.is_off else "ink")
     adjusted = "" if np.isnan(panel.adjusted) else f"Adjusted p-value {panel.adjusted:.3g}."
     label = f"Reliability diagram of {formats.shortened(name)}."

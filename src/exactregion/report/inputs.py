@@ -9,38 +9,39 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 from bokeh.models import ColumnDataSource, PlainText
 
 from exactregion._typing import FloatArray
-from exactregion.data.reading import numeric
 from exactregion.plotting import BandDisplay, formats, wording
 from exactregion.region import ConfidenceRegion
+from exactregion.region.places import input_frame, model_inputs
 from exactregion.report.figures import add_glyph, add_line, limits_around, new_figure
 from exactregion.report.page import Figure, Key
 
 MOST_INPUTS = 6
-"""Bands are computed along this many inputs at most."""
+"""Bands are computed along this many inputs at most: each has a figure of its own, and takes as
+long to search as the first."""
 
 POINTS = 41, 25
-"""Points of a band along a single input, and along each of several."""
+"""Points of a band along a single input, and along each of several, where the searches add up."""
 
-FEW_LEVELS = 5
-"""A column of numbers with at most this many values is shown at these only."""
-
-MOST_LEVELS = 12
-"""A column of words with more levels than this is shown at the most frequent."""
+FEW_LEVELS, MOST_LEVELS = 5, 12
+"""A column of numbers with at most 5 values is shown at these only. One of words is shown at the 12
+most frequent: more have no room for their names below the axis."""
 
 MOST_HELD = 8
-"""More inputs than this that are held are not all named."""
+"""More inputs than this that are held are not all named: they would fill lines below the figure."""
 
 HEIGHT = 400
-"""Of the figures that stand beside each other."""
+"""Of the figures that stand beside each other, in pixels."""
 
 STEPS = 65_535
-"""Probabilities are stored in the page as whole numbers of this many steps: uint16."""
+"""Probabilities are stored in the page as whole numbers of this many steps: uint16, a quarter of
+the size of floats, and finer than a pixel."""
 
 MOST_ROWS = 2_000
-"""More rows of data than this are not all drawn."""
+"""More rows of data than this are not all drawn: marks would cover each other."""
 
 NOWHERE: dict[str, Any] = {"x": [], "y": []}
 POINTED = {"line_color": "paper", "fill_color": "vermilion"}
@@ -142,13 +143,10 @@ class Column:
 
 def _columns_of(region: ConfidenceRegion) -> list[Column]:
     """Return the inputs: those of the formula, or the columns of X; none where X holds objects."""
-    design, inputs = region.fitted_.design, region.fitted_.sample.inputs
-    if design is not None:
-        return [_column(name, design.data[name].to_numpy()) for name in design.columns]
-    if isinstance(inputs.X, tuple):
+    if isinstance(region.fitted_.sample.inputs.X, tuple):
         return []
-    rows = np.asarray(inputs.user_rows).reshape(len(inputs), -1)
-    return [_column(name, values) for name, values in zip(inputs.names, rows.T, strict=True)]
+    frame = input_frame(region.fitted_)
+    return [_column(str(name), values.to_numpy()) for name, values in frame.items()]
 
 
 def _column(name: str, values: npt.NDArray[Any]) -> Column:
@@ -179,16 +177,8 @@ def _rows_along(
     for one in columns:
         for other, path in zip(varied, paths, strict=True):
             table[one.name] += path if one is other else [one.typical] * len(path)
-    design, inputs = region.fitted_.design, region.fitted_.sample.inputs
-    X: Any
     try:
-        if design is not None:
-            import pandas as pd
-
-            X = design.transform(pd.DataFrame(table))
-        else:
-            X = np.column_stack([np.asarray(values, dtype=np.float64) for values in table.values()])
-            X = X[:, 0] if numeric(inputs.X).ndim == 1 else X
+        X = model_inputs(region.fitted_, pd.DataFrame(table))
         region.model_.probabilities(region.estimate_, X)
     except Exception:  # whatever a function or a formula of the user's may raise
         return None
