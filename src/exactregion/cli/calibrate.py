@@ -88,11 +88,11 @@ def calibrate(
 
     With one column per class, all classes are tested together, and each by itself.
     """
-    guards, files = read_guards(fail_above), [file, *(more or ())]
+    limits, files = read_size_limits(fail_above), [file, *(more or ())]
     in_chunks = len(files) > 1 or cluster is not None
     has_belt, without = not (test_only or in_chunks), "--test-only, --cluster and further files."
     refuse_first(
-        (guards and not has_belt, f"--fail-above goes by the belt: leave out {without}"),
+        (limits and not has_belt, f"--fail-above goes by the belt: leave out {without}"),
         (grid and not (has_belt and output.json), "--grid goes with --json, and with a belt."),
         (degree != 1 and not has_belt, f"--degree is that of the belt: leave out {without}"),
         (degree not in (1, 2, 3), f"--degree must be 1, 2 or 3. Got {degree} instead."),
@@ -106,7 +106,7 @@ def calibrate(
             alone = not (belts_of_classes or in_chunks)
             refuse_first(
                 (data.groups, f"--by {out} exactregion segments tests classes in groups of rows."),
-                (guards, f"--fail-above {out} --fail-below goes by the p-value of all classes."),
+                (limits, f"--fail-above {out} --fail-below goes by the p-value of all classes."),
                 (grid, f"--grid {out} --belts gives the limits of each class."),
                 (in_chunks and belts_of_classes, f"--belts {whole}"),
                 (in_chunks and output.plot, f"--plot with classes {whole}"),
@@ -127,7 +127,7 @@ def calibrate(
             ),
         )
         found = _find(data, search, output, degree if has_belt else None)
-    _finish(found, data, guards, results, files, grid=grid)
+    _finish(found, data, limits, results, files, grid=grid)
 
 
 def _calibrate_classes(
@@ -215,7 +215,7 @@ def _number_of_groups(data: Data) -> int:
 def _finish(
     found: Found,
     data: Data,
-    guards: Sequence[tuple[str, float]],
+    limits: Sequence[tuple[str, float]],
     results: Results,
     files: list[str],
     *,
@@ -228,10 +228,10 @@ def _finish(
     outcomes = first.question.successes.sum(), first.question.trials.sum()
     head = counted(data.head, *map(int, outcomes))
     records = {name: found.record(name, grid=grid) for name in names}
-    guarded = [
-        ({} if one else {"probability": name}) | guard_record(belt, *guard)
+    compared = [
+        ({} if one else {"probability": name}) | limit_record(belt, *limit)
         for name, belt in (belts or {}).items()
-        for guard in guards
+        for limit in limits
     ]
     content: dict[str, Any] = {
         "command": "calibrate",
@@ -243,7 +243,7 @@ def _finish(
         **(records[names[0]] if one else {}),
         "models": None,
         "groups": None if groups is None else group_records(groups),
-        "fail_above": guarded or None,
+        "fail_above": compared or None,
     }
     if not one:
         content["models"] = [
@@ -258,14 +258,14 @@ def _finish(
     if groups is not None:
         add_groups(page, groups)
     add_answer(page, tests, table, belts)
-    page.paragraph(*map(guard_text, guarded))
+    page.paragraph(*map(limit_sentence, compared))
     result: Any = tests if belts is None else belts
     results.finish(
         page,
         content,
         result[names[0]] if one else result,
         decision(tests, table, results.alpha, groups),
-        failed=any(record["exceeded"] for record in guarded),
+        failed=any(record["exceeded"] for record in compared),
         groups=groups,
     )
 
@@ -296,18 +296,18 @@ def group_records(groups: pd.DataFrame) -> list[dict[str, Any]]:
     return records
 
 
-def read_guards(texts: Sequence[str] | None) -> list[tuple[str, float]]:
+def read_size_limits(texts: Sequence[str] | None) -> list[tuple[str, float]]:
     """Read what --fail-above was given: ``0.05``, a lower limit, or ``upper=0.05`` and the like."""
-    guards = []
+    limits = []
     for text in texts or ():
         limit, _, size = text.rpartition("=")
         limit = limit.strip() or "lower"
         check_choice("--fail-above", limit, LIMITS)
-        guards.append((limit, read_level(size, "--fail-above")))
-    return guards
+        limits.append((limit, read_level(size, "--fail-above")))
+    return limits
 
 
-def guard_record(belt: er.CalibrationBelt, limit: str, size: float) -> dict[str, Any]:
+def limit_record(belt: er.CalibrationBelt, limit: str, size: float) -> dict[str, Any]:
     """Say for programs what a limit is, and whether it is above the size.
 
     A belt without any curve has no limits: nothing says that predictions are within them.
@@ -318,7 +318,7 @@ def guard_record(belt: er.CalibrationBelt, limit: str, size: float) -> dict[str,
     return {"limit": limit, "size": size, "value": value, "exceeded": exceeded}
 
 
-def guard_text(record: dict[str, Any]) -> str:
+def limit_sentence(record: dict[str, Any]) -> str:
     """Say the same for people."""
     kind, _, end = record["limit"].rpartition("-")
     name = f"{end} limit of the {kind or 'largest'} deviation"

@@ -50,7 +50,7 @@ Example:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class Requests:
     """What is computed of a region besides its intervals."""
 
     panel: ClassVar[str] = opt.RESULTS
@@ -96,7 +96,7 @@ def fit(
     columns: opt.Columns,
     family: opt.Family,
     search: opt.Search,
-    wanted: Wanted,
+    requests: Requests,
     levels: str | None = opt.option(
         "A,B,C", "Of multinomial and proportional-odds: all classes, in order.", panel=opt.FAMILY
     ),
@@ -116,7 +116,7 @@ def fit(
     if levels is not None and not several:
         raise InvalidValueError("--levels goes with --model multinomial or proportional-odds only.")
     if several:
-        _check_classes(wanted, output)
+        _check_classes(requests, output)
     results = Results(output, output.alpha(search.resamples), save)
     data = read_data(file, columns, reading, several=several, quiet=output.quiet)
     if not data.inputs:
@@ -125,7 +125,7 @@ def fit(
         model = model.with_levels(labels_in("--levels", levels, data.y))
     settings = {"confidence_level": search.level, "n_jobs": search.jobs, "model": model}
     region = fit_region(data, columns, family, search, **settings)
-    _describe(region, wanted, {"command": "fit", "file": file, **data.to_dict()}, results)
+    _describe(region, requests, {"command": "fit", "file": file, **data.to_dict()}, results)
 
 
 @opt.with_options
@@ -133,7 +133,7 @@ def show(
     *,
     file: Path = opt.argument("REGION", "File that fit --save wrote: .npz."),
     jobs: int | None = opt.JOBS,
-    wanted: Wanted,
+    requests: Requests,
     output: opt.Output,
 ) -> None:
     """Show a region that fit --save wrote.
@@ -149,7 +149,7 @@ def show(
     outcomes: dict[str, Any] = {"successes": int(sample.successes.sum())}
     outcomes["trials"] = sample.inputs.total
     if isinstance(model, ClassModel):
-        _check_classes(wanted, output)
+        _check_classes(requests, output)
         numbers = np.bincount(sample.codes, minlength=len(model.labels)).tolist()
         outcomes = {"classes": dict(zip(map(str, model.labels), numbers, strict=True))}
     head = {
@@ -160,15 +160,15 @@ def show(
         "inputs": list(input_frame(region.fitted_).columns),
         "formula": None if region.design_ is None else region.design_.formula,
     }
-    _describe(region, wanted, head, results)
+    _describe(region, requests, head, results)
 
 
-def _check_classes(wanted: Wanted, output: opt.Output) -> None:
+def _check_classes(requests: Requests, output: opt.Output) -> None:
     """Raise an error for options that several classes have no answer to."""
     two = "goes with models of two classes only"
     refuse_first(
-        (wanted.ed, f"--ed {two}: use --at."),
-        (wanted.picture == "region", f"--picture region {two}: use curve."),
+        (requests.ed, f"--ed {two}: use --at."),
+        (requests.picture == "region", f"--picture region {two}: use curve."),
         (output.report, f"--report {two}: use --plot."),
     )
 
@@ -191,13 +191,13 @@ def fit_region(
 
 
 def _describe(
-    region: er.ConfidenceRegion, wanted: Wanted, head: dict[str, Any], results: Results
+    region: er.ConfidenceRegion, requests: Requests, head: dict[str, Any], results: Results
 ) -> None:
-    """Compute what is wanted of a region, then print and write it."""
+    """Compute what is requested of a region, then print and write it."""
     # what the options say is checked before the search
-    places = read_places(region, wanted.at or ())
-    plans = _plans(region, wanted)
-    draw = _picture(region, wanted, results)
+    places = read_places(region, requests.at or ())
+    plans = _plans(region, requests)
+    draw = _picture(region, requests, results)
     kind = type(region.model_)
     family = next((name for name, known in MODELS.items() if known is kind), kind.__name__)
     page, settings = Page(f"Which {family} curves fit?"), settings_record(region)
@@ -206,7 +206,7 @@ def _describe(
     description = Description(region, page)
     with showing("region", show=results.output.progress):
         pvalue = float(region.pvalue(region.most_compatible_))
-        description.add_parameters(joint=wanted.joint, pvalues=wanted.pvalues)
+        description.add_parameters(joint=requests.joint, pvalues=requests.pvalues)
         description.add_thresholds(plans)
         description.add_predictions(*places)
     found = wording.how_ends_were_found(description.certified)
@@ -227,13 +227,13 @@ def _describe(
     results.finish(page, content, region, decision, draw=draw, tables=description.tables)
 
 
-def _plans(region: er.ConfidenceRegion, wanted: Wanted) -> list[ThresholdPlan]:
+def _plans(region: er.ConfidenceRegion, requests: Requests) -> list[ThresholdPlan]:
     """Read --ed and --relative-to: thresholds, their comparisons, and widths."""
     fitted = region.fitted_
     psychometric = isinstance(region.model_, er.models.Psychometric)
-    base = None if wanted.relative_to is None else read_level_of(region, wanted.relative_to)
+    base = None if requests.relative_to is None else read_level_of(region, requests.relative_to)
     plans: list[ThresholdPlan] = []
-    for text in wanted.ed or ():
+    for text in requests.ed or ():
         found = plans_for(fitted, *read_effective(region, text))
         plans += found
         plans += [
@@ -250,7 +250,7 @@ def _plans(region: er.ConfidenceRegion, wanted: Wanted) -> list[ThresholdPlan]:
         ]
         if not compared:
             raise InvalidValueError(
-                f"--relative-to must differ from what --ed says. Got {wanted.relative_to!r} "
+                f"--relative-to must differ from what --ed says. Got {requests.relative_to!r} "
                 "for both instead."
             )
         plans += compared
@@ -258,15 +258,15 @@ def _plans(region: er.ConfidenceRegion, wanted: Wanted) -> list[ThresholdPlan]:
 
 
 def _picture(
-    region: er.ConfidenceRegion, wanted: Wanted, results: Results
+    region: er.ConfidenceRegion, requests: Requests, results: Results
 ) -> Callable[[], Any] | None:
     """Return what draws the picture of --plot: the curve along the only input, or the region."""
     if results.output.plot is None:
-        if wanted.picture is not None:
+        if requests.picture is not None:
             raise InvalidValueError("--picture goes with --plot only.")
         return None
     kinds = [is_number(column) for _, column in input_frame(region.fitted_).items()]
-    if wanted.picture == "region" or (wanted.picture is None and kinds != [True]):
+    if requests.picture == "region" or (requests.picture is None and kinds != [True]):
         return None
     if kinds.count(True) != 1:
         raise InvalidValueError(

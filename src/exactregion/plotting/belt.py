@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 BINS = 40
-"""Bins of the histogram of predictions."""
+"""Bins of the histogram of predictions: one per 0.025 from 0 to 1."""
 
 UNEVEN = 20
 """The histogram counts on a log scale where one outcome is this many times as frequent: the bars of

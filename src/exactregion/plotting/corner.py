@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 PANEL = 1.65
-"""Side of a panel in inches."""
+"""Side of a panel in inches: room for three labels of ticks."""
 
 MARGIN = 0.08
-"""Share of the extent left free around the region."""
+"""Share of the extent left free around the region, so that its edge is not that of the panel."""
 
 PAST_EDGE = 12.0
 """Rays that never leave the region are cut at this multiple of the median length of those that do:

@@ -28,16 +28,20 @@ POINTS = 41
 looks smooth in a figure of six inches."""
 
 MARGIN = 0.05
-"""A curve goes beyond a threshold that lies outside the data by this share of the range."""
+"""A curve goes beyond a threshold that lies outside the data by this share of the range, so that its
+mark is not cut off."""
 
 FARTHEST = 1.0
-"""A threshold farther from the data than this many ranges is not within the picture."""
+"""A threshold farther from the data than this many ranges is not within the picture:
+the data would have less than half of it."""
 
 FEW_TICKS = 10
-"""A logarithmic axis is marked at the inputs of the data, if they are as few."""
+"""A logarithmic axis is marked at the inputs of the data, if they are as few: doses, in most cases.
+More labels would touch each other."""
 
 FEW_PLACES = 1 / 3
-"""Labels are drawn as shares where there are at most this many different inputs per row."""
+"""Labels are drawn as shares where there are at most this many different inputs per row:
+three outcomes or more share an input, on average."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

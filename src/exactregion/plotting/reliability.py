@@ -22,7 +22,8 @@ RARE = 0.1
 """Where 19 of 20 predictions are below this, or as close to 1, the axis is a logit one."""
 
 SNAP = 0.15
-"""A linear axis begins at 0 where the values begin this close to it, as a share of the largest."""
+"""A linear axis begins at 0 where the values begin this close to it, as a share of the largest: an
+axis that is cut off there would save little room."""
 
 SMALL = 0.25
 """Groups of less than this share of the mean weight join others: beside many equal predictions, one

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST = 15
-"""Segments in a picture, unless more are wanted."""
+"""Segments in a picture, unless more are requested: six inches of lines."""
 
 LARGEST, SMALLEST = 150.0, 12.0
-"""Areas of the dots in square points; they grow with the number of outcomes."""
+"""Areas of the dots in square points, in proportion to outcomes; the smallest can still be seen."""
 
 
 @dataclass(eq=False, repr=False)

@@ -20,8 +20,7 @@ from exactregion.report.figures import add_glyph, add_line, limits_around, new_f
 from exactregion.report.page import Figure, Key
 
 MOST_INPUTS = 6
-"""Bands are computed along this many inputs at most: each has a figure of its own, and takes as
-long to search as the first."""
+"""Bands are computed along this many inputs at most: each is a search and a figure more."""
 
 POINTS = 41, 25
 """Points of a band along a single input, and along each of several, where the searches add up."""

@@ -13,13 +13,13 @@ from exactregion.report.page import Figure, Key, Page, Pointer, Section, Table
 from exactregion.testing.segment_result import SegmentTestResult
 
 SHOWN = 20
-"""Segments in the figure."""
+"""Segments in the figure, which is then about as high as a screen."""
 
 LISTED = 2000
 """Segments in the table: more of them make a page that browsers are slow with."""
 
 LONGEST = 42
-"""Letters of a name beside the figure."""
+"""Letters of a name beside the figure: longer ones would take more than half of a narrow page."""
 
 
 def page_of_segments(result: SegmentTestResult, title: str | None = None) -> Page:
