@@ -32,7 +32,7 @@ NARROWEST = 12
 """Names in a table keep this much room, however wide the numbers are."""
 
 WIDEST = 100
-"""Lines of text are not longer than this even in a wide terminal: longer ones are hard to follow."""
+"""Lines of text are not longer than this even in a wide terminal: they would be hard to read."""
 
 # what streams without Unicode show instead
 PLAIN = {"−": "-", "∞": "inf", "≤": "<=", "≥": ">=", "…": "...", "θ": "theta", "·": "|", "–": "-"}
@@ -41,7 +41,7 @@ SUFFIXES = {"--plot": (".png", ".pdf", ".svg"), "--report": (".html", ".htm"), "
 PACKAGES = {"--plot": ("matplotlib",), "--report": ("bokeh", "jinja2")}
 
 DPI = 150
-"""Of pictures: sharp on most screens, and about 100 kB."""
+"""Of pictures: sharp on most screens, and 30 to 120 kB."""
 
 COMMAND: ContextVar[str] = ContextVar("COMMAND")
 """The command line that runs, as it would be typed."""

@@ -28,8 +28,8 @@ POINTS = 41
 looks smooth in a figure of six inches."""
 
 MARGIN = 0.05
-"""A curve goes beyond a threshold that lies outside the data by this share of the range, so that its
-mark is not cut off."""
+"""A curve goes beyond a threshold that lies outside the data by this share of the range, so that
+its mark is not cut off."""
 
 FARTHEST = 1.0
 """A threshold farther from the data than this many ranges is not within the picture:

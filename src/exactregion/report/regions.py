@@ -149,8 +149,8 @@ def _end(value: float, width: float | None) -> str:
 
 
 LINE = 201, 11
-"""A curve of one parameter: values, as many as a slider has steps, and levels of the grid of its
-ends, which are then known to 1/2048 of the width shown."""
+"""A curve of one parameter: its values, and levels of the grid of its ends, which are then known to
+1/2048 of the width shown."""
 
 PLANES = ((100_000, 61, 8), (1_000_000, 41, 7), (np.inf, 31, 6))
 """Up to this many rows times data sets: points per axis of a plane, and levels of its boundary.
