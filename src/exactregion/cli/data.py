@@ -13,7 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from exactregion.cli.options import Columns, Outcome, Predictions, Reading
-from exactregion.cli.outcomes import check_probabilities, read_classes, read_labels_or_counts
+from exactregion.cli.outcomes import (
+    check_probabilities,
+    outcome_of,
+    read_classes,
+    read_labels_or_counts,
+)
 from exactregion.cli.output import note, rows_text
 from exactregion.cli.values import labels_in, refuse_first
 from exactregion.data.classes import are_classes
@@ -208,8 +213,9 @@ def read_data(
         with _rows_of(table, frame):
             design = Design.from_formula(str(formula), frame, sides)
     if several is None:
-        is_one = len(numbers) < 2 or columns.trials is not None
-        several = not is_one and are_classes(frame[numbers], frame[columns.outcome], None, None)
+        y, _ = outcome_of(columns, frame, design)
+        may_be = len(numbers) > 1 and not is_counts
+        several = may_be and are_classes(frame[numbers], y, None, None)
     if all_inputs and not inputs:
         left_out = f" but {', '.join(predictions)}, which look like predictions,"
         raise InvalidValueError(

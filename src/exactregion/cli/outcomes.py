@@ -26,7 +26,7 @@ def check_probabilities(table: Table, values: pd.Series[Any]) -> None:
     _refuse_first(table, values, wrong, "hold probabilities between 0 and 1", hint)
 
 
-def _outcome(columns: Outcome, frame: pd.DataFrame, design: Design | None) -> tuple[Any, str]:
+def outcome_of(columns: Outcome, frame: pd.DataFrame, design: Design | None) -> tuple[Any, str]:
     """Return the outcomes, and their name: those of a column, or of the left side of a formula."""
     if design is not None:
         return design.outcomes, design.outcome.strip("`")
@@ -37,7 +37,7 @@ def read_labels_or_counts(
     table: Table, frame: pd.DataFrame, columns: Outcome, design: Design | None
 ) -> tuple[Any, object, dict[str, Any]]:
     """Read labels or counts, the positive class, and what programs are told of them."""
-    y, name = _outcome(columns, frame, design)
+    y, name = outcome_of(columns, frame, design)
     if columns.trials is not None:
         y = _read_counts(table, frame, columns)
     is_column = columns.trials is None and name in table.columns
@@ -80,7 +80,7 @@ def read_classes(
         (columns.positive is not None, "--positive goes with two classes only."),
         (columns.trials is not None, "--trials goes with two classes only."),
     )
-    y, name = _outcome(columns, frame, design)
+    y, name = outcome_of(columns, frame, design)
     labels, numbers = np.unique(outcome_values(y, name), return_counts=True)
     found = dict(zip(map(str, labels.tolist()), numbers.tolist(), strict=True))
     return y, None, {"outcome": name, "classes": found}

@@ -28,7 +28,6 @@ class Candidates(opt.Columns, opt.Predictions):
     """Outcome, inputs, and the probabilities to test, by column."""
 
     probability: list[str] | None = opt.option(  # type: ignore[assignment]
-        opt.COLUMNS,
         "COLUMN,…",
         "Column with the probabilities to test. Several with commas between them: one per "
         "candidate, or one per class where rows add up to 1, for which a prefix will do.",
