@@ -110,6 +110,14 @@ def test_pictures_and_pages_of_several_tests(run, path, tmp_path):
     assert "Test of 2 models" in page.read_text()
 
 
+def test_several_candidates_with_a_formula(run, path):
+    named = ("test", path, "--probability", "p,q", *FEW, "--json")
+    by_formula = json.loads(run(*named, "--formula", "y ~ x").out)
+    by_columns = json.loads(run(*named, "--outcome", "y", "--inputs", "x").out)
+    assert by_formula["formula"] == "y ~ x"
+    assert by_formula["candidates"] == by_columns["candidates"]
+
+
 def test_predictions_of_other_models_are_no_inputs(run, path):
     ask = ("test", path, "--outcome", "y", "--probability", "p", *FEW, "--json")
     assert json.loads(run(*ask).out)["inputs"] == ["site", "arm", "x"]

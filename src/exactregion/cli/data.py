@@ -1,26 +1,29 @@
-"""From a file and the options that name its columns to what the library takes."""
+"""From files and the options that name their columns to what the library takes."""
 
 from __future__ import annotations
 
 import re
-import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
-from exactregion.cli.options import Columns, Outcome, Reading
+from exactregion.cli.options import Columns, Outcome, Predictions, Reading
+from exactregion.cli.outcomes import (
+    check_probabilities,
+    outcome_of,
+    read_classes,
+    read_labels_or_counts,
+)
 from exactregion.cli.output import note, rows_text
+from exactregion.cli.values import labels_in, refuse_first
 from exactregion.data.classes import are_classes
 from exactregion.data.design import Design
 from exactregion.data.formula import columns_of_terms, parse_formula
-from exactregion.data.outcomes import outcome_values, read_outcomes
-from exactregion.data.reading import percent_hint
 from exactregion.data.table import Column, Table, check_file, read_table
 from exactregion.errors import ArgumentError, InvalidValueError, optional_module
 
@@ -28,48 +31,41 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MAX_LEVELS = 20
-"""A column with more different words is an input only if it is named."""
+"""A column with more different words is an input only if it is named: it may be free text, or name
+the rows."""
 
 CLUSTER_TIMEOUT = "20s"
+"""Long enough for a scheduler that is just starting, and short enough to notice a wrong address."""
 
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """The rows and columns that a command uses, checked; the index of `frame` has the rows.
+    """The columns that a command uses: their values, or their names in `chunks` of Parquet files.
 
-    `unused` are columns that cannot be inputs, where all others are, and `predictions` those that
-    look like the predictions of other models; `numbers`, `groups` and `segments` are columns that
-    options name. `y` has labels, or successes and failures; `positive` is None for 0/1, -1/+1 and
-    counts; `event` says what a success is, such as "type = Yes". `classes` has the number of rows
-    of each class, where the outcome has any number of them.
+    `head` describes rows and outcomes for programs; `y` has labels, or successes and failures;
+    `positive` is None for 0/1, -1/+1 and counts. `unused` are columns that cannot be inputs, where
+    all others are, and `predictions` those that look like the predictions of other models. With
+    `several` the outcome has any number of classes; `labels` are those of --classes.
     """
 
-    table: Table
-    frame: pd.DataFrame
-    inputs: list[str]
-    unused: list[str] | None
-    predictions: list[str]
+    head: dict[str, Any]
+    frame: pd.DataFrame  # without rows where they come in chunks
+    y: Any
     numbers: list[str]
     groups: list[str]
     segments: list[str]
-    design: Design | None
-    y: Any
-    positive: object
-    event: str
-    successes: int
-    trials: int
-    classes: dict[str, int] | None = None  # rows of each, where there are several
+    inputs: list[str] = field(default_factory=list)
+    unused: list[str] | None = None
+    predictions: list[str] = field(default_factory=list)
+    design: Design | None = None
+    positive: object = None
+    several: bool = False
+    labels: list[object] | None = None
+    chunks: Any = None
 
-    @property
-    def head(self) -> dict[str, Any]:
-        """Describe rows and outcomes for programs."""
-        rows = {"n": len(self.frame), "dropped": len(self.table) - len(self.frame)}
-        if self.classes is not None:
-            return {**rows, "outcome": self.event, "classes": self.classes}
-        return {
-            **rows,
-            **{name: getattr(self, name) for name in ("successes", "trials", "event")},
-        }
+    def take(self, names: str | list[str]) -> Any:
+        """Return one column or several, as the library takes them."""
+        return self.frame[names] if self.chunks is None else names
 
     def to_dict(self) -> dict[str, Any]:
         """Describe rows, outcomes and inputs for programs."""
@@ -78,7 +74,7 @@ class Data:
 
     def coded(self, outcome: Outcome) -> Design | None:
         """Return the design of the formula, or one that codes inputs which are words."""
-        words = any(self.table.column(name).kind == "text" for name in self.inputs)
+        words = any(self.frame[name].dtype.kind not in "biuf" for name in self.inputs)
         if self.design is not None or not words:
             return self.design
         return Design.of_columns(self.frame, str(outcome.outcome), outcome.trials, self.inputs)
@@ -90,10 +86,7 @@ def facts_of(
     predictions: Sequence[str] = (),
     files: int = 1,
 ) -> dict[str, str]:
-    """Describe data in words; `unused` are columns that cannot be inputs, where all others are.
-
-    `predictions` were left out because they look like those of other models.
-    """
+    """Describe data in words: `content` for programs, and columns that `Data` has left out."""
     facts = {"rows": rows_text(content) + (f" in {files:,} files" if files > 1 else "")}
     outcome = content.get("outcome", content.get("event"))
     found = f"{content['successes']:,} of {content['trials']:,}" if "successes" in content else ""
@@ -114,37 +107,84 @@ def facts_of(
     return facts
 
 
+@contextmanager
+def open_predictions(
+    files: list[str], cluster: str | None, columns: Predictions, reading: Reading, *, quiet: bool
+) -> Iterator[Data]:
+    """Read one file as a whole; give several, or those for a cluster, as chunks of rows."""
+    if len(files) == 1 and cluster is None:
+        yield read_data(files[0], columns, reading, quiet=quiet)
+        return
+    check_outcome(columns, [*columns.probability, *_named(columns, "by")])
+    with _open_chunks(files, cluster, columns) as chunks:
+        parquet = optional_module("pyarrow.parquet", "A Parquet file", "parquet")
+        frame = parquet.read_schema(files[0]).empty_table().to_pandas()
+        names, outcome = list(map(str, frame.columns)), str(columns.outcome)
+        given = (split_names(_named(columns, name), names) for name in COLUMN_OPTIONS)
+        numbers, groups, segments = given
+        check_outcome(columns, [*numbers, *groups, *segments])
+        prefixed = with_prefix(numbers, names)
+        if columns.classes is None:
+            if prefixed != numbers:
+                raise InvalidValueError(
+                    f"--classes must name the class of each column that begins with "
+                    f"{numbers[0]!r}: the files are read in chunks."
+                )
+            head: dict[str, Any] = {"event": columns.event}
+            found: dict[str, Any] = {"positive": columns.positive}
+        else:
+            head = {"outcome": outcome}
+            labels = labels_in("--classes", columns.classes, frame[outcome])
+            found = {"several": True, "labels": labels}
+        yield Data(head, frame, outcome, prefixed, groups, segments, **found, chunks=chunks)
+
+
+COLUMN_OPTIONS = ("probability", "by", "segments")
+"""Options of some commands that name columns beside outcome and inputs."""
+
+
+def _named(columns: Outcome, option: str) -> list[str]:
+    """Return what an option names, if the command has that option."""
+    return getattr(columns, option, None) or []
+
+
+def counted(head: dict[str, Any], successes: int | None, trials: int) -> dict[str, Any]:
+    """Describe rows and outcomes, as the test counted them where they came in chunks."""
+    if "n" in head:
+        return head
+    counts = {} if successes is None else {"successes": successes, "trials": trials}
+    return {"n": trials, "dropped": 0, **counts, **head}
+
+
 def read_data(
     file: str,
     columns: Outcome,
     reading: Reading,
     *,
-    numbers: Sequence[str] = (),
-    groups: Sequence[str] = (),
-    segments: Sequence[str] = (),
     all_inputs: bool = False,
-    classes: bool | None = False,
+    several: bool | None = None,
     quiet: bool,
 ) -> Data:
     """Read the file, and take the columns that the options name.
 
-    `numbers` are further columns that must hold numbers, `groups` columns of any kind, `segments`
-    columns that may have missing values. With `all_inputs`, all other columns are inputs where none
-    are named. With `classes` the outcome has any number of them, and `numbers` are probabilities,
-    one column per class, named by what their names begin with perhaps; None leaves it to them.
+    With `all_inputs`, all other columns are inputs where none are named. With `several` the outcome
+    has any number of classes; by default --classes decides, or the columns of --probability, of
+    which there is then one per class, perhaps named by what their names begin with.
     """
-    formula, named_inputs = getattr(columns, "formula", None), getattr(columns, "inputs", None)
+    formula, named_inputs = getattr(columns, "formula", None), _named(columns, "inputs")
     if formula is None:
-        check_outcome(columns, [*numbers, *groups])
-    for name in ("outcome", "inputs", "trials"):
-        if formula is not None and getattr(columns, name):
-            raise InvalidValueError(
-                f"--{name} must be left out where --formula names outcome and inputs."
-            )
+        check_outcome(columns, ())
+    else:
+        left_out = "must be left out where --formula names outcome and inputs."
+        fields = ("outcome", "inputs", "trials")
+        refuse_first(*((getattr(columns, name), f"--{name} {left_out}") for name in fields))
     table = _open_table(file, reading)
-    numbers, groups = (split_names(texts, table.columns) for texts in (numbers, groups))
-    if classes is not False:
+    given = (split_names(_named(columns, name), table.columns) for name in COLUMN_OPTIONS)
+    numbers, groups, segments = given
+    classes = getattr(columns, "classes", None)
+    if several is None:
         numbers = with_prefix(numbers, [c for c in table.columns if c != columns.outcome])
+        several = True if classes is not None else None
     sides = unused = None
     predictions: list[str] = []
     if formula is not None:
@@ -153,35 +193,56 @@ def read_data(
         left, inputs = (columns_of_terms(side, names) for side in sides)
     else:
         left = [name for name in (columns.outcome, columns.trials) if name is not None]
-        inputs = split_names(named_inputs or (), table.columns)
+        inputs = split_names(named_inputs, table.columns)
         if not inputs and all_inputs:
             inputs, unused, predictions = _possible_inputs(table, {*left, *numbers})
-        check_outcome(columns, [*numbers, *groups, *inputs])
-    named = split_names(segments, table.columns)
-    if named:
-        check_outcome(columns, named)
+        check_outcome(columns, [*numbers, *groups, *inputs, *segments])
     is_counts = len(left if sides is None else sides[0]) == 2
     frame = table.take(
         [*left, *numbers, *inputs, *groups],
         numbers=[*numbers, *(left if is_counts else ())],
-        segments=named,
+        segments=segments,
         drop_missing=reading.drop_missing,
     )
-    if len(frame) < len(table):
-        dropped, kept = (
-            f"{n:,} row{'' if n == 1 else 's'}" for n in (len(table) - len(frame), len(frame))
-        )
-        note(f"Left out {dropped} with missing values; {kept} remain.", quiet=quiet)
+    dropped = len(table) - len(frame)
+    if dropped:
+        counts = (f"{n:,} row{'' if n == 1 else 's'}" for n in (dropped, len(frame)))
+        note("Left out {} with missing values; {} remain.".format(*counts), quiet=quiet)
     design = None
     if sides is not None:
         with _rows_of(table, frame):
             design = Design.from_formula(str(formula), frame, sides)
-    if classes is None:
-        is_one = len(numbers) < 2 or columns.trials is not None
-        classes = not is_one and are_classes(frame[numbers], frame[columns.outcome], None, None)
-    outcomes = (_read_classes if classes else _read_outcomes)(table, frame, columns, design)
-    found = (inputs, unused, predictions, numbers, groups, named, design)
-    return Data(table, frame, *found, *outcomes)
+    if several is None:
+        y, _ = outcome_of(columns, frame, design)
+        may_be = len(numbers) > 1 and not is_counts
+        several = may_be and are_classes(frame[numbers], y, None, None)
+    if all_inputs and not inputs:
+        left_out = f" but {', '.join(predictions)}, which look like predictions,"
+        raise InvalidValueError(
+            f"{table.label} has no other columns{left_out if predictions else ''} for "
+            "the test to look for structure in. Name some with --inputs, or test the calibration "
+            "of the probabilities: exactregion calibrate."
+        )
+    y, positive, head = (read_classes if several else read_labels_or_counts)(
+        table, frame, columns, design
+    )
+    for name in () if several else numbers:
+        check_probabilities(table, frame[name])
+    return Data(
+        {"n": len(frame), "dropped": dropped, **head},
+        frame,
+        y,
+        numbers,
+        groups,
+        segments,
+        inputs,
+        unused,
+        predictions,
+        design,
+        positive,
+        several,
+        None if classes is None else labels_in("--classes", classes, y),
+    )
 
 
 @contextmanager
@@ -198,17 +259,6 @@ def _rows_of(table: Table, frame: pd.DataFrame) -> Iterator[None]:
         raise type(error)(text, parameter=error.parameter) from error
 
 
-def read_value(text: str, column: pd.Series[Any]) -> object:
-    """Read a value of the kind that a column holds; None if the text is of another kind."""
-    if column.dtype.kind == "b":
-        return {"true": True, "1": True, "false": False, "0": False}.get(text.lower())
-    if column.dtype.kind in "iuf":
-        with suppress(ValueError):
-            return float(text)
-        return None
-    return text
-
-
 def check_outcome(outcome: Outcome, others: Iterable[str | None]) -> None:
     """Raise an error if no outcome is named, or if it has another role as well."""
     if outcome.outcome is None:
@@ -221,16 +271,8 @@ def check_outcome(outcome: Outcome, others: Iterable[str | None]) -> None:
         )
 
 
-def check_probabilities(data: Data, name: str) -> None:
-    """Check that a column holds probabilities."""
-    values = data.frame[name]
-    wrong = (values < 0) | (values > 1)
-    hint = percent_hint(values.to_numpy())
-    _refuse_first(data.table, values, wrong, "hold probabilities between 0 and 1", hint)
-
-
 @contextmanager
-def pieces(files: list[str], cluster: str | None, outcome: Outcome) -> Iterator[Any]:
+def _open_chunks(files: list[str], cluster: str | None, outcome: Outcome) -> Iterator[Any]:
     """Check Parquet files, and give them as data for a test, on a cluster if there is one."""
     if outcome.trials is not None:
         raise InvalidValueError("--trials goes with one file that is read as a whole.")
@@ -256,19 +298,6 @@ def pieces(files: list[str], cluster: str | None, outcome: Outcome) -> Iterator[
 
     with client:
         yield dd.read_parquet(sorted(files))
-
-
-def empty_columns(file: str) -> dict[str, pd.Series[Any]]:
-    """Return the columns of a Parquet file, of the same kinds but without rows."""
-    parquet = optional_module("pyarrow.parquet", "A Parquet file", "parquet")
-    frame = parquet.read_schema(file).empty_table().to_pandas()
-    return {str(name): frame[name] for name in frame}
-
-
-def head_of_pieces(successes: int, trials: int, outcome: Outcome) -> dict[str, Any]:
-    """Describe rows and outcomes of files that were not read as a whole, as `Data.head` does."""
-    counts = {"n": trials, "dropped": 0, "successes": successes, "trials": trials}
-    return {**counts, "event": outcome.event}
 
 
 def _open_table(file: str, reading: Reading) -> Table:
@@ -336,81 +365,3 @@ def _looks_predicted(column: Column) -> bool:
     values = column.values[~column.missing].to_numpy(dtype=np.float64)
     inside = values.min() >= 0 and values.max() <= 1 and (values % 1 > 0).any()
     return bool(inside and not (values.min() == 0 and values.max() == 1))
-
-
-def _read_outcomes(
-    table: Table, frame: pd.DataFrame, columns: Outcome, design: Design | None
-) -> tuple[Any, object, str, int, int]:
-    """Read labels, counts, or what the left side of a formula computes: the last fields of Data."""
-    y: Any
-    if columns.trials is not None:
-        y, name = _read_counts(table, frame, columns), str(columns.outcome)
-    elif design is not None:
-        y, name = design.outcomes, design.outcome.strip("`")
-    else:
-        y, name = frame[columns.outcome], str(columns.outcome)
-    is_column = columns.trials is None and name in table.columns
-    event = Outcome(name, None, columns.positive).event if is_column else name
-    if hasattr(y, "columns"):
-        event = str(y.columns[0])
-    positive: object = columns.positive
-    if columns.positive is not None and y.ndim == 1:
-        positive = read_value(columns.positive, y)
-        if positive is None:
-            kind = "boolean" if y.dtype.kind == "b" else "number"
-            raise InvalidValueError(
-                f"must be a {kind}, as the outcome is. Got {columns.positive!r} instead.",
-                parameter="pos_label",
-            )
-    try:
-        found = read_outcomes(y, positive, name)
-    except ArgumentError as error:
-        if error.parameter == "pos_label" and y.ndim == 1:
-            example = f" Add --positive {shlex.quote(str(np.unique(y)[-1]))}, for example."
-            raise InvalidValueError(error.requirement + example, parameter="pos_label") from error
-        if error.parameter != name:
-            raise
-        hint = ""
-        if is_column and y.dtype.kind == "i" and y.min() >= 0:
-            cure = "name the column of trials: --trials."
-            if design is not None:
-                cure = "write successes + failures in the formula."
-            hint = f" If it counts successes, {cure}"
-        raise InvalidValueError(f"Column {name!r} {error.requirement}{hint}") from error
-    return y, positive, event, int(found.successes.sum()), int(found.trials.sum())
-
-
-def _read_classes(
-    table: Table, frame: pd.DataFrame, columns: Outcome, design: Design | None
-) -> tuple[Any, object, str, int, int, dict[str, int]]:
-    """Read outcomes of several classes: the last fields of Data."""
-    for option, given in (("--positive", columns.positive), ("--trials", columns.trials)):
-        if given is not None:
-            raise InvalidValueError(f"{option} goes with two classes only.")
-    y: Any = frame[columns.outcome] if design is None else design.outcomes
-    name = str(columns.outcome) if design is None else design.outcome.strip("`")
-    labels, numbers = np.unique(outcome_values(y, name), return_counts=True)
-    found = dict(zip(map(str, labels.tolist()), numbers.tolist(), strict=True))
-    return y, None, name, 0, len(frame), found
-
-
-def _read_counts(table: Table, frame: pd.DataFrame, outcome: Outcome) -> npt.NDArray[Any]:
-    """Return successes and failures; an error names the row that has none."""
-    k, t = frame[outcome.outcome], frame[outcome.trials]
-    for values in (k, t):
-        wrong = (values < 0) | (values != np.floor(values))
-        _refuse_first(table, values, wrong, "hold whole numbers, 0 or more")
-    if (k > t).any():
-        row = frame.index[k > t][0]
-        cell = f"{int(k.loc[row])} successes in {int(t.loc[row])} trials"
-        raise table.wrong_cell(str(k.name), row, f"not exceed column {t.name!r}", cell, "")
-    return np.column_stack([k, t - k])
-
-
-def _refuse_first(
-    table: Table, values: pd.Series[Any], wrong: pd.Series[bool], must: str, hint: str = ""
-) -> None:
-    """Raise an error that names the first value that is wrong, if one is."""
-    if wrong.any():
-        row = values.index[wrong][0]
-        raise table.wrong_cell(str(values.name), row, must, f"{values.loc[row]:g}", hint)

@@ -11,6 +11,7 @@ import numpy as np
 import exactregion as er
 from exactregion.cli import options as opt
 from exactregion.cli.output import Page, check_target, make_folder, note, print_json, write_picture
+from exactregion.cli.values import check_choice
 from exactregion.data.files import write_whole
 from exactregion.errors import MissingDependencyError, optional_module
 from exactregion.paper import paper as experiment
@@ -44,7 +45,7 @@ def datasets(
     name: str | None = opt.argument(
         "NAME", "Print this one as CSV.", None, opt.offer(er.datasets.__all__)
     ),
-    out: Path | None = opt.option(None, "FILE", "Write it to a file instead."),
+    out: Path | None = opt.option("FILE", "Write it to a file instead."),
     force: bool = FORCE,
     json: bool = opt.flag("--json", "List them as one JSON object."),
     quiet: bool = QUIET,
@@ -53,7 +54,7 @@ def datasets(
     if name is None:
         _list_datasets(json=json)
         return
-    opt.check_choice("NAME", name, er.datasets.__all__)
+    check_choice("NAME", name, er.datasets.__all__)
     if out is not None:
         check_target("--out", out, force=force)
     text = getattr(er.datasets, name)().to_csv(index=False, lineterminator="\n")
@@ -85,8 +86,8 @@ def _list_datasets(*, json: bool) -> None:
 
 @opt.with_options
 def paper(
-    out: Path = opt.option(None, "FOLDER", FOLDER, Path("exactregion-paper")),
-    seed: int = opt.option(None, "NUMBER", "Of data and draws.", 0),
+    out: Path = opt.option("FOLDER", FOLDER, Path("exactregion-paper")),
+    seed: int = opt.option("NUMBER", "Of data and draws.", 0),
     force: bool = FORCE,
     quiet: bool = QUIET,
 ) -> None:
@@ -103,7 +104,7 @@ def paper(
 
 @opt.with_options
 def demo(
-    out: Path = opt.option(None, "FOLDER", FOLDER, Path("exactregion-demo")),
+    out: Path = opt.option("FOLDER", FOLDER, Path("exactregion-demo")),
     force: bool = FORCE,
     quiet: bool = QUIET,
 ) -> None:

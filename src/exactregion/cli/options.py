@@ -1,8 +1,8 @@
 """Options of the commands: what Typer shows, what the shell completes, what values they take.
 
-Options that commands share come in groups. A group is a dataclass whose fields are options;
-`with_options` spreads the fields over the signature that Typer reads, and puts them together again
-for the command.
+Options that commands share come in groups. A group is a dataclass whose fields are options, all in
+one panel of the help; `with_options` spreads the fields over the signature that Typer reads, and
+puts them together again for the command.
 """
 
 from __future__ import annotations
@@ -13,15 +13,14 @@ import shlex
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import Field, dataclass, field, fields, is_dataclass
-from fractions import Fraction
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, ClassVar, get_type_hints
 
 import typer
 
+from exactregion.cli.values import check_choice, read_level
 from exactregion.data.sources import check_n_jobs
-from exactregion.data.table import did_you_mean
 from exactregion.errors import InvalidValueError
 from exactregion.models import MODELS, Model
 from exactregion.resampling import check_n_resamples
@@ -30,7 +29,6 @@ from exactregion.statistics.classes import CLASS_STATISTICS
 from exactregion.testing.segments import STATISTICS
 
 COLUMNS, FAMILY, METHOD, RESULTS = "Columns", "Family", "Method", "Results"
-READING = "Reading the file"
 """Panels of the help."""
 
 
@@ -57,7 +55,7 @@ def complete_columns(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def option(
-    panel: str | None, metavar: str, text: str, default: Any = None, complete: Any = None
+    metavar: str, text: str, default: Any = None, complete: Any = None, panel: str | None = None
 ) -> Any:
     """Make an option with a value, in a panel of the help; columns are completed by the shell."""
     if metavar.startswith("COLUMN"):
@@ -82,23 +80,23 @@ FILE = argument("FILE", "CSV or Parquet file with a header; - reads CSV from sta
 MORE = argument(
     "FILE…", "More Parquet files that belong to the same data, however large they are.", None
 )
-CLUSTER = option(METHOD, "ADDRESS", "Of a Dask scheduler whose workers see the Parquet files.")
-JOBS = option(METHOD, "NUMBER", "Threads; the answer is the same with any number.")
+CLUSTER = option(
+    "ADDRESS", "Of a Dask scheduler whose workers see the Parquet files.", panel=METHOD
+)
+JOBS = option("NUMBER", "Threads; the answer is the same with any number.", panel=METHOD)
 
 
 @dataclass(frozen=True)
 class Outcome:
     """The column with the outcome, and how to read it."""
 
-    outcome: str | None = option(
-        COLUMNS, "COLUMN", "Column with the outcome: 0/1, true/false, or classes."
-    )
+    panel: ClassVar[str] = COLUMNS
+
+    outcome: str | None = option("COLUMN", "Column with the outcome: 0/1, true/false, or classes.")
     trials: str | None = option(
-        COLUMNS, "COLUMN", "Column with numbers of trials; the outcome then counts successes."
+        "COLUMN", "Column with numbers of trials; the outcome then counts successes."
     )
-    positive: str | None = option(
-        COLUMNS, "CLASS", "The class whose probability is meant, such as Yes."
-    )
+    positive: str | None = option("CLASS", "The class whose probability is meant, such as Yes.")
 
     @property
     def event(self) -> str:
@@ -111,12 +109,28 @@ class Columns(Outcome):
     """Outcome and inputs, by column or by formula."""
 
     inputs: list[str] | None = option(
-        COLUMNS, "COLUMN,…", "Inputs, with commas between them or the option repeated."
+        "COLUMN,…", "Inputs, with commas between them or the option repeated."
     )
     formula: str | None = option(
-        COLUMNS,
         "TEXT",
         'Outcome and inputs in one: "damage ~ temp"; with counts: "dead + alive ~ dose".',
+    )
+
+
+@dataclass(frozen=True)
+class Predictions(Outcome):
+    """Columns of predicted probabilities: of one model, of several, or of several classes."""
+
+    probability: list[str] = option(
+        "COLUMN,…",
+        "Column with the predicted probabilities. Several with commas between them: one per model, "
+        "or one per class where rows add up to 1, for which a prefix such as p_ will do.",
+        ...,
+    )
+    classes: str | None = option(
+        "CLASS,…",
+        "Where --probability names one column per class: the class of each. Not needed where the "
+        "columns are named after the classes, with or without a prefix such as p_.",
     )
 
 
@@ -124,19 +138,18 @@ class Columns(Outcome):
 class Family:
     """The family of models, and what is known of it."""
 
+    panel: ClassVar[str] = FAMILY
+
     model: str = option(
-        FAMILY,
         "NAME",
         f"{', '.join(list(MODELS)[:-1])} or {list(MODELS)[-1]}.",
         "logistic",
         offer(MODELS),
     )
-    guess: str | None = option(
-        FAMILY, "RATE", "Of psychometric: guess rate, or free. 0.5 by default."
-    )
-    lapse: str | None = option(FAMILY, "RATE", "Of psychometric: lapse rate, or free, the default.")
+    guess: str | None = option("RATE", "Of psychometric: guess rate, or free. 0.5 by default.")
+    lapse: str | None = option("RATE", "Of psychometric: lapse rate, or free, the default.")
     locations: str | None = option(
-        FAMILY, "A,B", "Of laplace and gaussian: centres of the positive and the negative class."
+        "A,B", "Of laplace and gaussian: centres of the positive and the negative class."
     )
 
     def to_model(self) -> Model:
@@ -157,19 +170,24 @@ class Family:
         return MODELS[self.model](**settings)
 
 
+def statistic_option(choices: Sequence[str], text: str, default: str | None = None) -> Any:
+    """Make the option that names one of the statistics."""
+    return option("NAME", text, default, offer(choices))
+
+
 @dataclass(frozen=True)
 class Draws:
     """The statistic, and what is random."""
 
-    statistic: str | None = option(
-        METHOD,
-        "NAME",
-        f"One of {', '.join(names_of_statistics())}; the default suits the command.",
-        complete=offer(names_of_statistics()),
+    panel: ClassVar[str] = METHOD
+
+    choices: ClassVar[Sequence[str]] = names_of_statistics()
+
+    statistic: str | None = statistic_option(
+        choices, f"One of {', '.join(choices)}; the default suits the command."
     )
-    resamples: int = option(METHOD, "NUMBER", "Number of data sets drawn.", 999)
+    resamples: int = option("NUMBER", "Number of data sets drawn.", 999)
     seed: int | None = option(
-        METHOD,
         "NUMBER",
         "Of the draws. By default it is made from the data: the same data give the same answer, "
         "and fresh data have fresh draws.",
@@ -186,11 +204,6 @@ class Draws:
             check_choice("--statistic", self.statistic, self.choices)
 
     @property
-    def choices(self) -> Sequence[str]:
-        """The statistics that there are."""
-        return names_of_statistics()
-
-    @property
     def settings(self) -> dict[str, Any]:
         """The arguments of the library."""
         return {"n_resamples": self.resamples, "rng": "data" if self.seed is None else self.seed}
@@ -200,7 +213,7 @@ class Draws:
 class Search(Draws):
     """The level of a region, and how it is searched."""
 
-    confidence: str = option(METHOD, "LEVEL", "Such as 0.95 or 95%.", "0.95")
+    confidence: str = option("LEVEL", "Such as 0.95 or 95%.", "0.95")
     jobs: int | None = JOBS
 
     def __post_init__(self) -> None:
@@ -208,58 +221,49 @@ class Search(Draws):
         super().__post_init__()
         check_n_jobs(self.jobs)
 
+    @property
+    def level(self) -> float:
+        """The confidence level."""
+        return read_level(self.confidence)
+
 
 @dataclass(frozen=True)
 class CalibrationSearch(Search):
     """The same, with the statistics of classes too."""
 
-    statistic: str | None = option(
-        METHOD,
-        "NAME",
+    choices: ClassVar[Sequence[str]] = sorted({*names_of_statistics(), *CLASS_STATISTICS})
+
+    statistic: str | None = statistic_option(
+        choices,
         "Of --test-only: omnibus, spiegelhalter, discrepancy and others. Of several classes: "
         f"{', '.join(CLASS_STATISTICS)}.",
-        complete=offer([*CLASS_STATISTICS, *names_of_statistics()]),
     )
-
-    @property
-    def choices(self) -> Sequence[str]:
-        """The statistics that there are."""
-        return sorted({*names_of_statistics(), *CLASS_STATISTICS})
 
 
 @dataclass(frozen=True)
 class SegmentSearch(Search):
     """The statistic of segments, the level of their intervals, and what is random."""
 
-    statistic: str | None = option(
-        METHOD, "NAME", f"{' or '.join(STATISTICS)}.", "shift", offer(STATISTICS)
-    )
-    confidence: str = option(METHOD, "LEVEL", "Of the intervals, such as 0.95 or 95%.", "0.95")
+    choices: ClassVar[Sequence[str]] = STATISTICS
 
-    @property
-    def choices(self) -> Sequence[str]:
-        """The statistics that there are."""
-        return STATISTICS
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """The arguments of the library."""
-        level = read_level(self.confidence)
-        return super().settings | {"statistic": self.statistic, "confidence_level": level}
+    statistic: str | None = statistic_option(choices, f"{' or '.join(STATISTICS)}.", "shift")
+    confidence: str = option("LEVEL", "Of the intervals, such as 0.95 or 95%.", "0.95")
 
 
 @dataclass(frozen=True)
 class Output:
     """Where results go."""
 
+    panel: ClassVar[str] = RESULTS
+
     fail_below: str | None = option(
-        RESULTS, "ALPHA", "Exit with code 1 if the p-value is at or below ALPHA."
+        "ALPHA", "Exit with code 1 if the p-value is at or below ALPHA."
     )
-    json: bool = flag("--json", "Print one JSON object.", RESULTS)
-    plot: Path | None = option(RESULTS, "FILE", "Draw a picture: .png, .pdf or .svg.")
-    report: Path | None = option(RESULTS, "FILE", "Write a report for the browser: .html.")
-    force: bool = flag("--force", "Replace files that exist.", RESULTS)
-    quiet: bool = flag("--quiet", "No progress and no notes on stderr.", RESULTS)
+    json: bool = flag("--json", "Print one JSON object.")
+    plot: Path | None = option("FILE", "Draw a picture: .png, .pdf or .svg.")
+    report: Path | None = option("FILE", "Write a report for the browser: .html.")
+    force: bool = flag("--force", "Replace files that exist.")
+    quiet: bool = flag("--quiet", "No progress and no notes on stderr.")
 
     @property
     def progress(self) -> bool:
@@ -272,7 +276,7 @@ class Output:
             return None
         alpha = read_level(self.fail_below, "--fail-below")
         smallest = n_tests / (resamples + 1)
-        if alpha < smallest * (1 - 1e-9):
+        if alpha < smallest * (1 - 1e-9):  # as numbers in floating point, 5% may be below 1/20
             needed = int(-(-n_tests // alpha)) - 1
             raise InvalidValueError(
                 f"--fail-below {alpha:g} cannot be reached: the smallest p-value with --resamples "
@@ -285,12 +289,14 @@ class Output:
 class Reading:
     """How to read the file."""
 
+    panel: ClassVar[str] = "Reading the file"
+
     delimiter: str | None = option(
-        READING, "TEXT", "What separates cells: ',' by default, tab in .tsv files."
+        "TEXT", "What separates cells: ',' by default, tab in .tsv files."
     )
-    decimal: str = option(READING, "TEXT", "What separates decimals: '.' or ','.", ".")
+    decimal: str = option("TEXT", "What separates decimals: '.' or ','.", ".")
     drop_missing: bool = flag(
-        "--drop-missing", "Leave out rows with missing values in the columns used.", READING
+        "--drop-missing", "Leave out rows with missing values in the columns used."
     )
 
 
@@ -302,6 +308,8 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
     for name, parameter in signature(command).parameters.items():
         if name in groups:
             made |= {one.name: one for one in fields(groups[name])}
+            for one in fields(groups[name]):
+                one.metadata["typer"].rich_help_panel = groups[name].panel
             hints |= get_type_hints(groups[name])
         else:
             made[name] = parameter.default
@@ -345,30 +353,3 @@ def check_repeated(words: Sequence[str], parameters: Iterable[Any]) -> None:
                 f"{name} must be given once. Got it {len(values)} times instead: "
                 f"{' and '.join(map(shlex.quote, values))}."
             )
-
-
-def read_level(text: str, option: str = "--confidence") -> float:
-    """Read a level: 0.95 and 95% are the same; so is 95, since no confidence is below a half."""
-    number = text.strip().removesuffix("%").strip()
-    try:
-        value = Fraction(number)  # so that 99.99% is 0.9999
-    except (ValueError, ZeroDivisionError):
-        value = Fraction(0)
-    if text.strip().endswith("%") or (option == "--confidence" and 50 <= value < 100):
-        value /= 100
-    if not 0 < value < 1:
-        example = "0.95" if option == "--confidence" else "0.05"
-        raise InvalidValueError(
-            f"{option} must be a share such as {example}, between 0 and 1, or a percentage with "
-            f"its sign. Got {text!r} instead."
-        )
-    return float(value)
-
-
-def check_choice(option: str, value: str, choices: Iterable[str]) -> None:
-    """Check that a name is one of those there are."""
-    if value not in choices:
-        raise InvalidValueError(
-            f"{option} must be one of {', '.join(choices)}. Got {value!r} instead."
-            f"{did_you_mean(value, choices)}"
-        )

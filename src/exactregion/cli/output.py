@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import typer
 from rich import box
@@ -32,14 +32,16 @@ NARROWEST = 12
 """Names in a table keep this much room, however wide the numbers are."""
 
 WIDEST = 100
-"""Lines of text are not longer than this even in a wide terminal."""
+"""Lines of text are not longer than this even in a wide terminal: they would be hard to read."""
 
+# what streams without Unicode show instead
 PLAIN = {"−": "-", "∞": "inf", "≤": "<=", "≥": ">=", "…": "...", "θ": "theta", "·": "|", "–": "-"}
 
 SUFFIXES = {"--plot": (".png", ".pdf", ".svg"), "--report": (".html", ".htm"), "--save": (".npz",)}
 PACKAGES = {"--plot": ("matplotlib",), "--report": ("bokeh", "jinja2")}
 
 DPI = 150
+"""Of pictures: sharp on most screens, and 30 to 120 kB."""
 
 COMMAND: ContextVar[str] = ContextVar("COMMAND")
 """The command line that runs, as it would be typed."""
@@ -172,11 +174,6 @@ def pvalue_text(result: ExactTestResult | ClassTestResult | SegmentTestResult) -
     return f"{result.pvalue:.4g} (rank {result.rank:,} of {result.n_resamples + 1:,})"
 
 
-def facts_of_test(result: ExactTestResult) -> dict[str, str]:
-    """Describe a test in words."""
-    return {"settings": draws_text(**settings_record(result)), "p-value": pvalue_text(result)}
-
-
 def check_target(option: str, path: Path, *, force: bool) -> None:
     """Check that a file can be written, before the work that goes into it."""
     suffixes = SUFFIXES.get(option, ())
@@ -224,6 +221,14 @@ def _about(content: Mapping[str, Any]) -> dict[str, str]:
     return about
 
 
+class Decision(NamedTuple):
+    """The p-value that --fail-below looks at, what it is, and what is wrong if it is small."""
+
+    pvalue: float
+    name: str = "p ="
+    reason: str = ""
+
+
 @dataclass(frozen=True)
 class Results:
     """Where the results of a command go: files are checked first, then written."""
@@ -243,10 +248,8 @@ class Results:
         page: Page,
         content: dict[str, Any],
         result: Any,
-        pvalue: float,
-        decided: str,
+        decision: Decision,
         *,
-        reason: str = "",
         failed: bool = False,
         draw: Callable[[], Any] | None = None,
         **reported: Any,
@@ -254,20 +257,18 @@ class Results:
         """Print the results, write the files, and exit with 1 if --fail-below or `failed` says so.
 
         `page` is for people, `content` for programs. `result` reports and saves itself, and draws
-        itself unless `draw` does, or is a mapping with the tests of several models. `decided` says
-        what `pvalue` is, `reason` what is wrong if it is rejected. `reported` is what the report
-        shows besides, such as groups.
+        itself unless `draw` does, or is a mapping with the tests of several models. `reported` is
+        what the report shows besides, such as groups.
         """
+        pvalue, name, reason = decision
         rejected = None if self.alpha is None else pvalue <= self.alpha * (1 + ROUNDING)
         if self.output.json:
-            decision = {"fail_below": self.alpha, "rejected": rejected}
-            print_json({"version": __version__, **content, **decision})
+            decided = {"fail_below": self.alpha, "rejected": rejected}
+            print_json({"version": __version__, **content, **decided})
         else:
             if rejected is not None:
                 word = "Rejected" if rejected else "Not rejected"
-                text = (
-                    f"{word} at the level {self.alpha:g} of --fail-below: {decided} {pvalue:.4g}."
-                )
+                text = f"{word} at the level {self.alpha:g} of --fail-below: {name} {pvalue:.4g}."
                 page.paragraph(f"{text} {reason}" if rejected and reason else text)
             page.show()
         sys.stdout.flush()

@@ -22,7 +22,12 @@ from exactregion.models import LaplaceMixture
 from exactregion.ranking import AcceptedRanks
 from exactregion.region import ConfidenceRegion
 from exactregion.region.grid import Grid, evaluate_grid
-from exactregion.region.window import RankFunction, information_at, likely_parameters
+from exactregion.region.window import (
+    RankFunction,
+    information_at,
+    likely_parameters,
+    maximum_likelihood,
+)
 
 LOCATIONS = (1.0, -1.0)
 MODEL = LaplaceMixture(locations=LOCATIONS)
@@ -125,29 +130,19 @@ class LikelihoodRatio:
 
     @cached_property
     def estimate(self) -> FloatArray:
-        """Maximum likelihood, θ̂."""
-        from scipy.optimize import minimize  # slow to import
-
-        x, y, n = self.data.x, self.data.y, len(self.data.y)
-
-        def loss(theta: FloatArray) -> tuple[float, FloatArray]:
-            residuals = (y > 0) - MODEL.probabilities(theta, x)
-            score = residuals @ MODEL.logit_gradient(theta, x)
-            return -self._log_likelihood(theta[None])[0] / n, -score / n
-
-        found = minimize(
-            loss,
-            likely_parameters(MODEL, Sample.from_data(x, y)),
-            jac=True,
-            bounds=MODEL.bounds,
-            options={"ftol": 1e-15, "gtol": 1e-9},
-        )
-        return np.asarray(found.x, dtype=np.float64)
+        """Maximum likelihood, θ̂; where there is none, that with two trials added."""
+        start = likely_parameters(MODEL, self._sample)
+        found = maximum_likelihood(MODEL, self._sample, start)
+        return start if found is None else found
 
     @property
     def information(self) -> FloatArray:
         """Fisher information at the maximum, shape (2, 2)."""
-        return information_at(MODEL, Sample.from_data(self.data.x, self.data.y), self.estimate)
+        return information_at(MODEL, self._sample, self.estimate)
+
+    @cached_property
+    def _sample(self) -> Sample:
+        return Sample.from_data(self.data.x, self.data.y)
 
     def contains(self, theta: npt.ArrayLike) -> BoolArray:
         """Return which θ (T, 2) are inside."""

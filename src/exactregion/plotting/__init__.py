@@ -16,7 +16,8 @@ from exactregion.plotting.classes import ClassesDisplay
 from exactregion.plotting.corner import CornerDisplay
 from exactregion.plotting.curve import CurveDisplay
 from exactregion.plotting.null import NullDisplay, NullsDisplay
-from exactregion.plotting.pvalues import PValueDisplay, RankDisplay
+from exactregion.plotting.pvalues import PValueDisplay
+from exactregion.plotting.ranks import RankDisplay
 from exactregion.plotting.reliability import reliability
 from exactregion.plotting.segments import SegmentDisplay
 from exactregion.region import ConfidenceRegion

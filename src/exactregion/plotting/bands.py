@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -10,21 +11,24 @@ import numpy as np
 from exactregion._typing import FloatArray, IntArray
 from exactregion.data.reading import numeric
 from exactregion.data.sample import Sample
-from exactregion.errors import InvalidTypeError, InvalidValueError, optional_module
-from exactregion.plotting import canvas, wording
-from exactregion.region import Band
+from exactregion.errors import InvalidTypeError, InvalidValueError
+from exactregion.plotting import canvas, formats, wording
+from exactregion.region import Band, ConfidenceRegion
 from exactregion.region.bands import positive_ranges
+from exactregion.region.class_bands import ClassBand
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
 
 JITTER = 0.022
-"""Half the range of the heights of marks of equal outcomes, so that equal inputs show."""
+"""Half the range of the heights of marks of equal outcomes, so that equal inputs show: marks
+around 1.04 and -0.04 stay between the curve's 0 and 1 and the ends of the axis, -0.08 and 1.08."""
 
 OUTSIDE = "outside the data"
 """What pictures and tables call inputs beyond those of the data."""
 
-_NOTES = {
+NOTES = {
     "unbounded": "unbounded: the band is of an unbounded region",
     "disconnected": "disconnected: the band is of a disconnected region, and fills its gaps",
     "unsettled": "unsettled: the search kept missing members, and the band may be wider",
@@ -117,23 +121,11 @@ class BandDisplay(canvas.Display):
         ax, **kwargs
             For `plot`.
         """
-        optional_module("matplotlib", f"{cls.__name__}.from_band", "plot")
-        x = _varying_column(band.X)
-        order = np.argsort(x, kind="stable")
+        cls._check_matplotlib("from_band")
         shown = {} if data is None else _read_data(data, pos_label)
         if name is not None:
             shown["name"] = name
-        display = cls(
-            x[order],
-            band.lower[order],
-            band.upper[order],
-            band.estimate[order],
-            coverage=band.coverage,
-            joint=band.joint,
-            status=band.status,
-            **shown,
-        )
-        return display.plot(ax, **kwargs)
+        return cls(**arrays_of(band), **shown).plot(ax, **kwargs)
 
     def marks(
         self, most: int | None = None, spread: float = 0.0
@@ -176,7 +168,7 @@ class BandDisplay(canvas.Display):
         canvas.remove_spines(ax)
         canvas.add_legend(ax)
         if self.status != "bounded":
-            canvas.add_note(ax, "", _NOTES[self.status])
+            canvas.add_note(ax, "", NOTES[self.status])
 
     @property
     def _estimate_label(self) -> str:
@@ -189,7 +181,7 @@ class BandDisplay(canvas.Display):
         pieces = self._pieces()
         for x, lower, upper, estimate, is_outside in pieces:
             if not is_empty:
-                label = f"{wording.percent(self.coverage)} {kind} band"
+                label = f"{formats.percent(self.coverage)} {kind} band"
                 style = {**canvas.BAND_STYLE, "label": label, **kwargs}
                 if is_outside:
                     style |= {"alpha": 0.4 * style["alpha"], "label": None}
@@ -244,6 +236,27 @@ class BandDisplay(canvas.Display):
             sizes = 12 + 68 * trials / trials.max()
             style = {"facecolor": "white", "edgecolor": canvas.INK, "zorder": 4, "clip_on": False}
             self.ax_.scatter(x, height, s=sizes, label=f"observed shares (n = {total})", **style)
+
+
+def band_along(
+    region: ConfidenceRegion,
+    inputs: pd.DataFrame,
+    grid: FloatArray,
+    name: str,
+    held: Mapping[str, Any],
+) -> Any:
+    """Compute the band along one input, where the others are held at values."""
+    frame = inputs.iloc[[0] * len(grid)].reset_index(drop=True)
+    return region.band(frame.assign(**{name: grid, **held}))
+
+
+def arrays_of(band: Band | ClassBand) -> dict[str, Any]:
+    """Return what Displays take of a band, in ascending order of the one input that varies."""
+    x = _varying_column(band.X)
+    order = np.argsort(x, kind="stable")
+    curves = {name: getattr(band, name)[order] for name in ("lower", "upper", "estimate")}
+    known = {name: getattr(band, name) for name in ("coverage", "joint", "status")}
+    return {"x": x[order], **curves, **known}
 
 
 def _varying_column(X: FloatArray) -> FloatArray:

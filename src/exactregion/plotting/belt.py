@@ -18,75 +18,31 @@ from exactregion.calibration import (
     calibration_belt,
 )
 from exactregion.data.sample import Sample
-from exactregion.errors import optional_module
 from exactregion.models import fixed_probabilities
-from exactregion.plotting import canvas, wording
-from exactregion.plotting.reliability import ProbabilityAxis, axes_for, reliability
+from exactregion.plotting import canvas, formats, wording
+from exactregion.plotting.reliability import (
+    ProbabilityAxis,
+    ProbabilityDisplay,
+    axes_for,
+    draw_diagonal,
+    draw_shares,
+    reliability,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
 BINS = 40
-"""Bins of the histogram of predictions."""
+"""Bins of the histogram of predictions: one per 0.025 from 0 to 1."""
 
 UNEVEN = 20
 """The histogram counts on a log scale where one outcome is this many times as frequent: the bars of
 the other would have no height."""
 
 
-def draw_diagonal(ax: Axes, across: ProbabilityAxis, up: ProbabilityAxis) -> None:
-    """Set up the axes, and draw the line on which outcomes are as frequent as predicted."""
-    across.apply_to(ax, "x")
-    up.apply_to(ax, "y")
-    ends = [max(across.low, up.low), min(across.high, up.high)]
-    ax.plot(ends, ends, color=canvas.GREY, linewidth=1, linestyle=":", label="calibrated")
-
-
-def draw_shares(
-    ax: Axes, points: pd.DataFrame, up: ProbabilityAxis, color: str, label: str = ""
-) -> None:
-    """Draw observed shares with their limits; an arrow where a share is off a logit axis."""
-    x, y, *ends = points[["predicted", "observed", "lower", "upper"]].to_numpy().T
-    low, high = (np.clip(end, up.low, up.high) for end in ends)
-    ax.vlines(x, low, high, color=color, linewidth=0.9, alpha=0.7)
-    style: dict[str, Any] = {"linestyle": "none", "color": color, "zorder": 4, "clip_on": False}
-    inside = (y >= up.low) & (y <= up.high)
-    ax.plot(x[inside], y[inside], marker="o", markersize=4, label=label, **style)
-    for outside, edge, marker in ((y < up.low, up.low, 11), (y > up.high, up.high, 10)):
-        if outside.any():
-            ax.plot(x[outside], np.full(outside.sum(), edge), marker=marker, markersize=5, **style)
-
-
-class _OnProbabilities(canvas.Display):
-    """A picture of observed over predicted probabilities, with the diagonal."""
-
-    histogram_ax_: Axes | None
-
-    def axes(self, scale: str | None = None) -> tuple[ProbabilityAxis, ProbabilityAxis]:
-        """Return the axes of predicted and of observed probabilities."""
-        raise NotImplementedError
-
-    def plot(self, ax: Axes | None = None, *, scale: str | None = None, **kwargs: Any) -> Self:
-        """Draw the picture.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default, which has a histogram of the predictions of one
-            model below the belt.
-        scale : {"linear", "logit"}, optional
-            Of both axes; None chooses.
-        **kwargs
-            For `matplotlib.axes.Axes.fill_between`.
-        """
-        self.histogram_ax_ = None
-        self._axes = self.axes(scale)
-        return super().plot(ax, **kwargs)
-
-
 @dataclass(eq=False, repr=False)
-class BeltDisplay(_OnProbabilities):
+class BeltDisplay(ProbabilityDisplay):
     """Bounds of the calibration curve, a reliability diagram, and a histogram of the predictions.
 
     The points are observed shares in up to ten groups of the prediction, with exact (Clopper and
@@ -163,10 +119,8 @@ class BeltDisplay(_OnProbabilities):
         ----------
         belt : CalibrationBelt
             Returned by `calibration_belt`.
-        draw : bool
-            Whether to draw at once; if not, matplotlib is not needed.
-        ax, **kwargs
-            For `plot`.
+        draw, ax, **kwargs
+            Whether to draw at once, which needs matplotlib, and arguments of `plot`.
         """
         display = cls(**{one.name: getattr(belt, one.name) for one in fields(cls)})
         return display.plot(ax, **kwargs) if draw else display
@@ -186,7 +140,7 @@ class BeltDisplay(_OnProbabilities):
         **settings
             For `calibration_belt`: ``confidence_level``, ``rng`` and others.
         """
-        optional_module("matplotlib", f"{cls.__name__}.from_predictions", "plot")
+        cls._check_matplotlib("from_predictions")
         return cls.from_belt(calibration_belt(y_true, y_prob, **settings), ax=ax)
 
     @classmethod
@@ -204,7 +158,7 @@ class BeltDisplay(_OnProbabilities):
         ax, **settings
             For `from_predictions`.
         """
-        optional_module("matplotlib", f"{cls.__name__}.from_estimator", "plot")
+        cls._check_matplotlib("from_estimator")
         rows = Sample.from_data(np.arange(len(y)), y, pos_label=settings.get("pos_label"))
         predictions = fixed_probabilities(estimator, X, len(rows), rows.classes)
         return cls.from_predictions(y, predictions, ax=ax, **settings)
@@ -272,7 +226,7 @@ class BeltDisplay(_OnProbabilities):
 
     @property
     def _level(self) -> str:
-        return wording.percent(self.coverage)
+        return formats.percent(self.coverage)
 
     def _draw_belt(self, **kwargs: Any) -> None:
         bends = f" of degree {self.degree}" if self.degree > 1 else ""
@@ -299,7 +253,7 @@ class BeltDisplay(_OnProbabilities):
         at = found.at
         ends = [float(np.interp(at, self.grid, bound)) for bound in (self.lower, self.upper)]
         farthest = max(ends, key=lambda end: abs(end - at))
-        label = f"within ±{wording.limit_text(found.upper, upper=True)} everywhere"
+        label = f"within ±{formats.limit_text(found.upper, upper=True)} everywhere"
         style: dict[str, Any] = {"linewidth": 1.2, "marker": "_", "markersize": 7}
         self.ax_.plot([at, at], [at, farthest], color=canvas.INK, label=label, **style)
 
@@ -321,7 +275,7 @@ class BeltDisplay(_OnProbabilities):
 
 
 @dataclass(eq=False, repr=False)
-class BeltsDisplay(_OnProbabilities):
+class BeltsDisplay(ProbabilityDisplay):
     """Belts of several models over one diagonal, with observed shares in groups as points.
 
     Use `from_belts`, or `CalibrationBelts.plot`, to make one. Arguments of `plot` are those of
@@ -358,10 +312,8 @@ class BeltsDisplay(_OnProbabilities):
         ----------
         belts : CalibrationBelts
             Returned by `calibration_belt` for several models.
-        draw : bool
-            Whether to draw at once; if not, matplotlib is not needed.
-        ax, **kwargs
-            For `plot`.
+        draw, ax, **kwargs
+            Whether to draw at once, which needs matplotlib, and arguments of `plot`.
         """
         parts = {name: BeltDisplay.from_belt(belt, draw=False) for name, belt in belts.items()}
         adjusted = dict(zip(belts, belts.table["pvalue_holm"], strict=True))
@@ -380,7 +332,7 @@ class BeltsDisplay(_OnProbabilities):
     def legend_of(self, name: str) -> str:
         """Write what the legend says of a model."""
         empty = ", no belt" if self.belts[name].status == "empty" else ""
-        return f"{wording.shortened(name, 30)}: p = {self.adjusted[name]:.4g}{empty}"
+        return f"{formats.shortened(name, 30)}: p = {self.adjusted[name]:.4g}{empty}"
 
     @property
     def _size(self) -> tuple[float, float]:
@@ -389,8 +341,7 @@ class BeltsDisplay(_OnProbabilities):
     def _draw(self, ax: Axes, **kwargs: Any) -> None:
         draw_diagonal(ax, *self._axes)
         for index, (name, one) in enumerate(self.belts.items()):
-            color = canvas.MODELS[index % len(canvas.MODELS)]
-            dash = canvas.DASHES[index // len(canvas.MODELS) % len(canvas.DASHES)]
+            color, dash = canvas.look_of(index)
             label: dict[str, Any] = {"label": canvas.as_text(self.legend_of(name))}
             if one.status != "empty":
                 band = {**canvas.BAND_STYLE, "color": color, "alpha": 0.18, **kwargs}
@@ -403,7 +354,7 @@ class BeltsDisplay(_OnProbabilities):
         canvas.remove_spines(ax)
         canvas.add_legend(ax, title="p-values adjusted (Holm)", title_fontsize="small")
         n = int(next(iter(self.belts.values())).trials.sum())
-        level = wording.percent(next(iter(self.belts.values())).coverage)
+        level = formats.percent(next(iter(self.belts.values())).coverage)
         canvas.add_note(ax, f"Calibration of {len(self.belts)} models (n = {n:,})", "")
         style: dict[str, Any] = {"ha": "right", "fontsize": "small", "color": canvas.GREY}
         note = f"{level} belts; points: observed shares in groups"

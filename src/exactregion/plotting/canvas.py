@@ -73,6 +73,12 @@ class Display:
         self._draw(ax, **kwargs)
         return self
 
+    @classmethod
+    def _check_matplotlib(cls, method: str, draw: bool = True) -> None:
+        """Raise an error before the work where the picture could not be drawn after it."""
+        if draw:
+            optional_module("matplotlib", f"{cls.__name__}.{method}", "plot")
+
     @property
     def _size(self) -> tuple[float, float]:
         """Width and height of a new figure in inches."""
@@ -115,8 +121,7 @@ class RegionDisplay(Display):
         cls, region: ConfidenceRegion, words: str, fits: bool, truth: Any, draw: bool
     ) -> dict[str, Any]:
         """Check what `from_region` was given, and return what all pictures of a region have."""
-        if draw:  # an error before the work
-            optional_module("matplotlib", f"{cls.__name__}.from_region", "plot")
+        cls._check_matplotlib("from_region", draw)
         names, ranks = region.parameter_names_, region.accepted_ranks_
         if not fits:
             raise InvalidValueError(
@@ -163,6 +168,11 @@ def _check_truth(truth: npt.ArrayLike, d: int) -> FloatArray:
             parameter="truth",
         )
     return values
+
+
+def look_of(index: int) -> tuple[str, str]:
+    """Return colour and dashes of a model, or of a class, by its number."""
+    return MODELS[index % len(MODELS)], DASHES[index // len(MODELS) % len(DASHES)]
 
 
 def as_text(name: str) -> str:

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from exactregion._typing import FloatArray, IntArray
-from exactregion.errors import optional_module
 from exactregion.plotting import canvas
-from exactregion.plotting.bands import _NOTES, _varying_column
+from exactregion.plotting.bands import NOTES, arrays_of, band_along
 from exactregion.region import ConfidenceRegion
 from exactregion.region.class_bands import ClassBand
 from exactregion.region.places import read_place
@@ -23,7 +22,7 @@ POINTS = 21
 """Inputs at which the bands are searched: curves in one input bend little between them."""
 
 RUG = 0.03
-"""Height of the marks of the data of each class, below 0."""
+"""Height of the marks of the data of each class, below 0: as much as a mark is high."""
 
 
 @dataclass(eq=False, repr=False)
@@ -52,10 +51,8 @@ class ClassBandDisplay(canvas.Display):
 
     Attributes
     ----------
-    bands_ : list of matplotlib PolyCollection
-        The band of each class.
-    lines_ : list of matplotlib Line2D
-        The estimate of each class.
+    bands_, lines_ : lists of matplotlib PolyCollection and Line2D
+        The band and the estimate of each class.
     """
 
     x: FloatArray
@@ -92,28 +89,13 @@ class ClassBandDisplay(canvas.Display):
             Name of the input.
         data : (x, codes), optional
             Inputs of data to draw, and the number of the class of each.
-        ax, **kwargs
-            For `plot`.
-        draw : bool
-            Whether to draw at once.
+        draw, ax, **kwargs
+            Whether to draw at once, and arguments of `plot`.
         """
-        if draw:
-            optional_module("matplotlib", f"{cls.__name__}.from_band", "plot")
-        x = _varying_column(band.X)
-        order = np.argsort(x, kind="stable")
-        display = cls(
-            x[order],
-            band.lower[order],
-            band.upper[order],
-            band.estimate[order],
-            band.classes,
-            coverage=band.coverage,
-            joint=band.joint,
-            status=band.status,
-            data_x=None if data is None else data[0],
-            codes=None if data is None else data[1],
-            name=name,
-        )
+        cls._check_matplotlib("from_band", draw)
+        data_x, codes = (None, None) if data is None else data
+        shown: dict[str, Any] = {"data_x": data_x, "codes": codes, "name": name}
+        display = cls(**arrays_of(band), classes=band.classes, **shown)
         return display.plot(ax, **kwargs) if draw else display
 
     @classmethod
@@ -124,7 +106,6 @@ class ClassBandDisplay(canvas.Display):
         input: str | None = None,
         at: Mapping[str, Any] | None = None,
         points: int = POINTS,
-        ax: Axes | None = None,
         draw: bool = True,
         **kwargs: Any,
     ) -> Self:
@@ -140,46 +121,34 @@ class ClassBandDisplay(canvas.Display):
             Values of other inputs; numbers that are not given are at their median.
         points : int
             Number of values of the input, over the range of the data.
-        ax, **kwargs
-            For `plot`.
-        draw : bool
-            Whether to draw at once.
+        draw, **kwargs
+            Whether to draw at once, and arguments of `plot`.
         """
-        if draw:  # an error before the work
-            optional_module("matplotlib", f"{cls.__name__}.from_region", "plot")
+        cls._check_matplotlib("from_region", draw)
         inputs, name, _, held = read_place(region.fitted_, input, at)
         column = inputs[name].to_numpy(dtype=np.float64)
-        frame = inputs.iloc[[0] * points].reset_index(drop=True)
         grid = np.linspace(column.min(), column.max(), points)
-        band: Any = region.band(frame.assign(**{name: grid, **held}))
         data = column, region.fitted_.sample.codes
-        return cls.from_band(band, name=name, data=data, ax=ax, draw=draw, **kwargs)
+        band = band_along(region, inputs, grid, name, held)
+        return cls.from_band(band, name=name, data=data, draw=draw, **kwargs)
 
     def _draw(self, ax: Axes, **kwargs: Any) -> None:
         self.bands_, self.lines_ = [], []
         for c, label in enumerate(self.classes):
-            color = canvas.MODELS[c % len(canvas.MODELS)]
-            dash = canvas.DASHES[c // len(canvas.MODELS) % len(canvas.DASHES)]
+            color, dash = canvas.look_of(c)
             style = {**canvas.BAND_STYLE, "alpha": 0.2, "color": color, **kwargs}
             self.bands_.append(ax.fill_between(self.x, self.lower[:, c], self.upper[:, c], **style))
-            self.lines_ += ax.plot(
-                self.x, self.estimate[:, c], color=color, linestyle=dash, label=str(label)
-            )
+            line: dict[str, Any] = {"color": color, "linestyle": dash, "label": str(label)}
+            self.lines_ += ax.plot(self.x, self.estimate[:, c], **line)
             if self.data_x is not None and self.codes is not None:
-                own = self.data_x[self.codes == c]
-                height = -RUG * (c + 1.0)
-                marks: dict[str, Any] = {
-                    "linestyle": "none",
-                    "marker": "|",
-                    "markersize": 6,
-                    "alpha": 0.6,
-                }
-                ax.plot(own, np.full(len(own), height), color=color, **marks)
-        ax.set_xlabel(self.name)
-        ax.set_ylabel("probability of each class")
-        ax.set_ylim(-RUG * (len(self.classes) + 1) if self.data_x is not None else 0.0, 1.0)
+                x = self.data_x[self.codes == c]
+                marks: dict[str, Any] = {"linestyle": "none", "marker": "|", "markersize": 6}
+                height = np.full(len(x), -RUG * (c + 1.0))
+                ax.plot(x, height, color=color, alpha=0.6, **marks)
+        lowest = -RUG * (len(self.classes) + 1) if self.data_x is not None else 0.0
+        ax.set(xlabel=self.name, ylabel="probability of each class", ylim=(lowest, 1.0))
         ax.set_yticks(np.linspace(0, 1, 6))
         kind = "all at once" if self.joint else "each on its own"
         title = f"{100 * self.coverage:g} % band, {kind}"
-        ax.set_title(f"{title}\n{_NOTES[self.status]}" if self.status in _NOTES else title)
+        ax.set_title(f"{title}\n{NOTES[self.status]}" if self.status in NOTES else title)
         ax.legend(frameon=False, loc="best")

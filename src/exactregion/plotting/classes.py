@@ -10,11 +10,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from exactregion._typing import FloatArray, IntArray
-from exactregion.calibration import CalibrationBelts
+from exactregion.calibration import CalibrationBelt, CalibrationBelts
 from exactregion.errors import InvalidValueError
-from exactregion.plotting import canvas, wording
-from exactregion.plotting.belt import BeltDisplay, draw_diagonal, draw_shares
-from exactregion.plotting.reliability import ProbabilityAxis, reliability
+from exactregion.plotting import canvas, formats, wording
+from exactregion.plotting.belt import BeltDisplay
+from exactregion.plotting.reliability import (
+    ProbabilityAxis,
+    draw_diagonal,
+    draw_shares,
+    reliability,
+)
 from exactregion.testing.class_result import TOP_LABEL, ClassTestResult
 
 if TYPE_CHECKING:
@@ -22,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 WIDEST = 4
-"""Panels beside each other."""
+"""Panels beside each other: as wide as a page with panels that can still be read."""
 
 GROUPS = 8
 """Most groups of a panel: it is a quarter as wide as other pictures."""
@@ -94,22 +99,11 @@ class ClassesDisplay(canvas.Display):
         ----------
         belts : CalibrationBelts
             Returned by `calibration_belt` for several classes.
-        draw : bool
-            Whether to draw at once; if not, matplotlib is not needed.
-        **kwargs
-            For `plot`.
+        draw, **kwargs
+            Whether to draw at once, which needs matplotlib, and arguments of `plot`.
         """
-        adjusted = belts.table["pvalue_holm"]
-        panels = {
-            name: ClassPanel(
-                belt.y_prob,
-                belt.successes,
-                float(adjusted[name]),
-                BeltDisplay.from_belt(belt, draw=False),
-            )
-            for name, belt in belts.items()
-        }
-        display = cls(panels)
+        shown = {name: (belt.y_prob, belt.successes) for name, belt in belts.items()}
+        display = cls(_panels(shown, belts.table["pvalue_holm"], belts))
         return display.plot(**kwargs) if draw else display
 
     @classmethod
@@ -129,10 +123,8 @@ class ClassesDisplay(canvas.Display):
             Returned by `calibration_test` or `model_test`, of rows that were in memory.
         belts : CalibrationBelts, optional
             Returned by `calibration_belt` for the same probabilities.
-        draw : bool
-            Whether to draw at once; if not, matplotlib is not needed.
-        **kwargs
-            For `plot`.
+        draw, **kwargs
+            Whether to draw at once, which needs matplotlib, and arguments of `plot`.
         """
         P, codes = result.probabilities, result.outcomes
         if P is None or codes is None:
@@ -141,26 +133,10 @@ class ClassesDisplay(canvas.Display):
                 "in chunks instead: draw a sample of them.",
                 parameter="result",
             )
-        adjusted = result.table["pvalue_adjusted"]
-        drawn = {
-            name: BeltDisplay.from_belt(belt, draw=False) for name, belt in (belts or {}).items()
-        }
-        panels = {
-            str(label): ClassPanel(
-                P[:, c],
-                (codes == c).astype(np.int64),
-                float(adjusted[label]),
-                drawn.get(str(label)),
-            )
-            for c, label in enumerate(result.classes)
-        }
-        panels[TOP_LABEL] = ClassPanel(
-            P.max(axis=1),
-            (codes == P.argmax(axis=1)).astype(np.int64),
-            float(adjusted.get(TOP_LABEL, np.nan)),
-            drawn.get(TOP_LABEL),
-        )
-        display = cls(panels, result.pvalue)
+        shown = {str(label): (P[:, c], codes == c) for c, label in enumerate(result.classes)}
+        shown[TOP_LABEL] = P.max(axis=1), codes == P.argmax(axis=1)
+        adjusted = result.table["pvalue_adjusted"].rename(index=str)
+        display = cls(_panels(shown, adjusted, belts or {}), result.pvalue)
         return display.plot(**kwargs) if draw else display
 
     def _new_axes(self) -> Axes:
@@ -197,7 +173,7 @@ class ClassesDisplay(canvas.Display):
             colors = (canvas.VERMILION,) * 2 if panel.is_off else (canvas.INK, canvas.GREY)
             draw_shares(place, panel.points, axis, colors[0])
             p = "" if np.isnan(panel.adjusted) else f"adjusted p = {panel.adjusted:.3g}"
-            title = canvas.as_text(wording.shortened(name, 24, middle=True))
+            title = canvas.as_text(formats.shortened(name, 24, middle=True))
             place.set_title(title, loc="left", fontsize="medium", fontweight="bold", pad=16)
             style: dict[str, Any] = {"xytext": (0, 4), "textcoords": "offset points"}
             style |= {"fontsize": "small", "color": colors[1]}
@@ -208,7 +184,7 @@ class ClassesDisplay(canvas.Display):
             canvas.remove_spines(place)
         self.figure_.supxlabel("predicted probability", fontsize="medium")
         self.figure_.supylabel("observed share", fontsize="medium")
-        belts = f"{wording.percent(self._coverage)} belts; " if has_belts else ""
+        belts = f"{formats.percent(self._coverage)} belts; " if has_belts else ""
         exact = "" if self.pvalue is None else f": exact p-value {self.pvalue:.4g}"
         self.figure_.suptitle(
             f"Calibration of {len(self.panels) - 1} classes{exact}\n"
@@ -221,3 +197,18 @@ class ClassesDisplay(canvas.Display):
     @property
     def _coverage(self) -> float:
         return next(panel.belt.coverage for panel in self.panels.values() if panel.belt is not None)
+
+
+def _panels(
+    shown: Mapping[str, tuple[FloatArray, Any]],
+    adjusted: pd.Series[float],
+    belts: Mapping[str, CalibrationBelt],
+) -> dict[str, ClassPanel]:
+    """Make the panel of each class from its probabilities and whether it came true."""
+    drawn = {name: BeltDisplay.from_belt(belt, draw=False) for name, belt in belts.items()}
+    return {
+        name: ClassPanel(
+            p, hits.astype(np.int64), float(adjusted.get(name, np.nan)), drawn.get(name)
+        )
+        for name, (p, hits) in shown.items()
+    }

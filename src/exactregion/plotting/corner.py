@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from exactregion._typing import FloatArray
 from exactregion.errors import InvalidValueError
-from exactregion.plotting import canvas, wording
+from exactregion.plotting import canvas, formats, wording
 from exactregion.ranking import pvalue_of
 from exactregion.region import ConfidenceRegion
 from exactregion.region.rays import radius_of, trace
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 PANEL = 1.65
-"""Side of a panel in inches."""
+"""Side of a panel in inches: room for three labels of ticks."""
 
 MARGIN = 0.08
-"""Share of the extent left free around the region."""
+"""Share of the extent left free around the region, so that its edge is not that of the panel."""
 
 PAST_EDGE = 12.0
 """Rays that never leave the region are cut at this multiple of the median length of those that do:
@@ -177,7 +177,7 @@ class CornerDisplay(canvas.RegionDisplay):
             for place, end, arrow in ((left, lower, "<"), (right, upper, ">")):
                 marker = "|" if np.isfinite(end) else arrow
                 ax.plot(place, 0.4, marker=marker, markersize=8, color=canvas.BLUE, clip_on=False)
-            ax.text(0.5, 0.62, wording.interval_text(lower, upper, high - low), **style)
+            ax.text(0.5, 0.62, formats.interval_text(lower, upper, high - low), **style)
         return self._draw_points(ax, lambda theta: (theta[index], 0.4))
 
     def _draw_pair(self, ax: Axes, row: int, column: int, **kwargs: Any) -> None:
@@ -205,7 +205,7 @@ class CornerDisplay(canvas.RegionDisplay):
             handles.append(Line2D([], [], linestyle="none", label=note.replace(": ", ":\n")))
         legend = self.ax_[0, 0].legend(
             handles=handles,
-            title=f"Exact {wording.percent(self.coverage)}\nconfidence region",
+            title=f"Exact {formats.percent(self.coverage)}\nconfidence region",
             alignment="left",
             loc="upper left",
             bbox_to_anchor=(1.06, 1.0),

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from exactregion._typing import BoolArray, FloatArray
-from exactregion.errors import ArgumentError, InvalidValueError, optional_module
+from exactregion.errors import ArgumentError, InvalidValueError
 from exactregion.models import Psychometric
-from exactregion.plotting import canvas, wording
-from exactregion.plotting.bands import BandDisplay
+from exactregion.plotting import canvas, formats
+from exactregion.plotting.bands import BandDisplay, band_along
 from exactregion.region import ConfidenceRegion, Threshold
 from exactregion.region.places import is_number, read_place
 from exactregion.region.thresholds import ThresholdPlan
@@ -24,19 +24,24 @@ if TYPE_CHECKING:
 __all__ = ["CurveDisplay"]
 
 POINTS = 41
-"""Points of the curve: the ends of a band are searched at each of them."""
+"""Points of the curve: the ends of a band are searched at each of them, and a curve through 41
+looks smooth in a figure of six inches."""
 
 MARGIN = 0.05
-"""A curve goes beyond a threshold that lies outside the data by this share of the range."""
+"""A curve goes beyond a threshold that lies outside the data by this share of the range, so that
+its mark is not cut off."""
 
 FARTHEST = 1.0
-"""A threshold farther from the data than this many ranges is not within the picture."""
+"""A threshold farther from the data than this many ranges is not within the picture:
+the data would have less than half of it."""
 
 FEW_TICKS = 10
-"""A logarithmic axis is marked at the inputs of the data, if they are as few."""
+"""A logarithmic axis is marked at the inputs of the data, if they are as few: doses, in most cases.
+More labels would touch each other."""
 
 FEW_PLACES = 1 / 3
-"""Labels are drawn as shares where there are at most this many different inputs per row."""
+"""Labels are drawn as shares where there are at most this many different inputs per row:
+three outcomes or more share an input, on average."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -101,13 +106,10 @@ class CurveDisplay(BandDisplay):
             those of the levels in `at`. Inputs that have no single threshold have none drawn.
         x : (float, float), optional
             From where to where; by default the range of the data, and the threshold.
-        ax, **kwargs
-            For `plot`.
-        draw : bool
-            Whether to draw at once.
+        draw, ax, **kwargs
+            Whether to draw at once, and arguments of `plot`.
         """
-        if draw:  # an error before the work
-            optional_module("matplotlib", f"{cls.__name__}.from_region", "plot")
+        cls._check_matplotlib("from_region", draw)
         fitted = region.fitted_
         inputs, name, _, held = read_place(fitted, input, at)
         plan = _plan(region, name, probability, at)
@@ -117,8 +119,7 @@ class CurveDisplay(BandDisplay):
             _range(inputs[name], threshold, is_logarithmic) if x is None else _check_range(x)
         )
         grid = (np.geomspace if is_logarithmic else np.linspace)(low, high, POINTS)
-        frame = inputs.iloc[[0] * POINTS].reset_index(drop=True)
-        band = region.band(frame.assign(**{name: grid, **held}))
+        band = band_along(region, inputs, grid, name, held)
         likely = region.maximum_likelihood_
         theta = region.estimate_ if likely is None else likely
         height, limits = _levels(region, theta, threshold)
@@ -150,7 +151,7 @@ class CurveDisplay(BandDisplay):
         for label, level in (self.limits or {}).items():
             ax.axhline(level, color=canvas.GREY, linewidth=0.8, linestyle="--", zorder=1)
             ax.annotate(
-                f"{label} {wording.number(level)}",
+                f"{label} {formats.number(level)}",
                 xy=(1, level),
                 xycoords=("axes fraction", "data"),
                 xytext=(-2, 2),
@@ -180,15 +181,13 @@ class CurveDisplay(BandDisplay):
             return
         style: dict[str, Any] = {"color": canvas.VERMILION, "zorder": 5}
         ends = [max(found.lower, left), min(found.upper, right)]
-        estimate, interval = wording.estimate_and_interval(vars(found))
+        estimate, interval = formats.estimate_and_interval(vars(found))
         level = "threshold" if found.probability is None else f"P = {found.probability:g}"
         label = f"{level}: {estimate} {interval}"
         if ends[0] < ends[1]:
             self.ax_.plot(ends, [self.height] * 2, linewidth=2.2, label=label, **style)
-            for end, known, marker in (
-                (ends[0], found.lower, "<"),
-                (ends[1], found.upper, ">"),
-            ):
+            sides = zip(ends, (found.lower, found.upper), "<>", strict=True)
+            for end, known, marker in sides:
                 shape = "|" if end == known else marker
                 self.ax_.plot([end], [self.height], marker=shape, markersize=8, **style)
         if left <= found.estimate <= right:

@@ -11,7 +11,7 @@ import numpy as np
 
 from exactregion._typing import FloatArray, IntArray
 from exactregion.errors import optional_module
-from exactregion.plotting import canvas, wording
+from exactregion.plotting import canvas, formats
 from exactregion.testing.class_result import ClassTestResult
 from exactregion.testing.result import ExactTestResult
 
@@ -80,10 +80,8 @@ class NullDisplay(canvas.Display):
         ----------
         result : ExactTestResult or ClassTestResult
             Returned by `model_test` or `calibration_test`.
-        draw : bool
-            Whether to draw at once; if not, matplotlib is not needed.
-        ax, **kwargs
-            For `plot`.
+        draw, ax, **kwargs
+            Whether to draw at once, which needs matplotlib, and arguments of `plot`.
         """
         display = cls(**{one.name: getattr(result, one.name) for one in fields(cls)})
         return display.plot(ax, **kwargs) if draw else display
@@ -165,7 +163,7 @@ class NullDisplay(canvas.Display):
         return np.asarray(10.0 ** _equal_bins(start, stop, observed, number))
 
     def _draw_observed(self, ax: Axes) -> None:
-        text = f"observed: {wording.number(self.statistic)}"
+        text = f"observed: {formats.number(self.statistic)}"
         if not self.is_far:
             ax.axvline(self.statistic, label=text, color=canvas.INK, linewidth=1.6)
             return

@@ -10,10 +10,11 @@ from scipy.special import expit, logit
 
 from exactregion._typing import FloatArray, IntArray
 from exactregion.errors import InvalidValueError
-from exactregion.plotting import wording
+from exactregion.plotting import canvas, formats
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
 SCALES = ("linear", "logit")
 
@@ -21,7 +22,8 @@ RARE = 0.1
 """Where 19 of 20 predictions are below this, or as close to 1, the axis is a logit one."""
 
 SNAP = 0.15
-"""A linear axis begins at 0 where the values begin this close to it, as a share of the largest."""
+"""A linear axis begins at 0 where the values begin this close to it, as a share of the largest: an
+axis that is cut off there would save little room."""
 
 SMALL = 0.25
 """Groups of less than this share of the mean weight join others: beside many equal predictions, one
@@ -208,7 +210,7 @@ class ProbabilityAxis:
         if self.scale == "logit":
             ax.set(**{f"{name}scale": "logit"})
             axis = getattr(ax, f"{name}axis")
-            axis.set_ticks(self.ticks, labels=[wording.probability(tick) for tick in self.ticks])
+            axis.set_ticks(self.ticks, labels=[formats.probability(tick) for tick in self.ticks])
             axis.set_ticks([], minor=True)
         ax.set(**{f"{name}lim": (self.low, self.high)})
 
@@ -235,3 +237,53 @@ def axes_for(
     room = expit([low - (high - low) / 2, high + (high - low) / 2])
     shown = np.concatenate([ends, *curves, points])
     return across, ProbabilityAxis.around(np.clip(shown[(shown > 0) & (shown < 1)], *room), scale)
+
+
+def draw_diagonal(ax: Axes, across: ProbabilityAxis, up: ProbabilityAxis) -> None:
+    """Set up the axes, and draw the line on which outcomes are as frequent as predicted."""
+    across.apply_to(ax, "x")
+    up.apply_to(ax, "y")
+    ends = [max(across.low, up.low), min(across.high, up.high)]
+    ax.plot(ends, ends, color=canvas.GREY, linewidth=1, linestyle=":", label="calibrated")
+
+
+def draw_shares(
+    ax: Axes, points: pd.DataFrame, up: ProbabilityAxis, color: str, label: str = ""
+) -> None:
+    """Draw observed shares with their limits; an arrow where a share is off a logit axis."""
+    x, y, *ends = points[["predicted", "observed", "lower", "upper"]].to_numpy().T
+    low, high = (np.clip(end, up.low, up.high) for end in ends)
+    ax.vlines(x, low, high, color=color, linewidth=0.9, alpha=0.7)
+    style: dict[str, Any] = {"linestyle": "none", "color": color, "zorder": 4, "clip_on": False}
+    inside = (y >= up.low) & (y <= up.high)
+    ax.plot(x[inside], y[inside], marker="o", markersize=4, label=label, **style)
+    for outside, edge, marker in ((y < up.low, up.low, 11), (y > up.high, up.high, 10)):
+        if outside.any():
+            ax.plot(x[outside], np.full(outside.sum(), edge), marker=marker, markersize=5, **style)
+
+
+class ProbabilityDisplay(canvas.Display):
+    """A picture of observed over predicted probabilities, with the diagonal."""
+
+    histogram_ax_: Axes | None
+
+    def axes(self, scale: str | None = None) -> tuple[ProbabilityAxis, ProbabilityAxis]:
+        """Return the axes of predicted and of observed probabilities."""
+        raise NotImplementedError
+
+    def plot(self, ax: Axes | None = None, *, scale: str | None = None, **kwargs: Any) -> Self:
+        """Draw the picture.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default, which has a histogram of the predictions of one
+            model below the belt.
+        scale : {"linear", "logit"}, optional
+            Of both axes; None chooses.
+        **kwargs
+            For `matplotlib.axes.Axes.fill_between`.
+        """
+        self.histogram_ax_ = None
+        self._axes = self.axes(scale)
+        return super().plot(ax, **kwargs)

@@ -10,17 +10,17 @@ import numpy as np
 
 from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.errors import InvalidValueError
-from exactregion.plotting import canvas, wording
+from exactregion.plotting import canvas, formats, wording
 from exactregion.testing.segment_result import SegmentTestResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST = 15
-"""Segments in a picture, unless more are wanted."""
+"""Segments in a picture, unless more are requested: six inches of lines."""
 
 LARGEST, SMALLEST = 150.0, 12.0
-"""Areas of the dots in square points; they grow with the number of outcomes."""
+"""Areas of the dots in square points, in proportion to outcomes; the smallest can still be seen."""
 
 
 @dataclass(eq=False, repr=False)
@@ -91,10 +91,8 @@ class SegmentDisplay(canvas.Display):
             Returned by `segment_test`.
         most : int
             How many segments to show.
-        draw : bool
-            Whether to draw at once; if not, matplotlib is not needed.
-        ax, **kwargs
-            For `plot`.
+        draw, ax, **kwargs
+            Whether to draw at once, which needs matplotlib, and arguments of `plot`.
         """
         if isinstance(most, bool) or not isinstance(most, Integral) or most < 1:
             raise InvalidValueError(
@@ -128,7 +126,7 @@ class SegmentDisplay(canvas.Display):
 
     def _draw(self, ax: Axes, **kwargs: Any) -> None:
         places = np.arange(len(self.names))
-        level = wording.percent(self.confidence_level)
+        level = formats.percent(self.confidence_level)
         low, high = self.envelope.T
         style: dict[str, Any] = {"height": 0.62, "color": canvas.PALE, "alpha": 0.55, "zorder": 0}
         ax.barh(places, high - low, left=low, label="expected if predictions are right", **style)
@@ -141,7 +139,7 @@ class SegmentDisplay(canvas.Display):
             ax.hlines(at, *ends, color=color, linewidth=1.3)
             dots = {"s": self.areas[chosen], "color": color, "label": label, "zorder": 3}
             ax.scatter(self.difference[chosen], at, **{**dots, **kwargs})
-        labels = [canvas.as_text(wording.shortened(name, middle=True)) for name in self.names]
+        labels = [canvas.as_text(formats.shortened(name, middle=True)) for name in self.names]
         ax.set_yticks(places, labels)
         ax.set(ylim=(len(places) - 0.4, -1.2), xlabel="observed minus expected share")
         ax.tick_params(axis="y", length=0)

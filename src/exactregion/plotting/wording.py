@@ -1,27 +1,35 @@
-"""Words and numbers that people read: the same in tables, pictures and reports."""
+"""Sentences and rows of tables for people: the same in the terminal, notebooks and reports."""
 
 from __future__ import annotations
 
 import html
 import textwrap
 from collections.abc import Mapping
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
 
 from exactregion._typing import FloatArray
 from exactregion.calibration import CalibrationBelt, Departure
+from exactregion.plotting.formats import (
+    deviation_rows,
+    limit_text,
+    listed,
+    number,
+    parameter_rows,
+    percent,
+    plural,
+    probability,
+    shortened,
+)
 from exactregion.region import ConfidenceRegion
 from exactregion.testing.class_result import ClassTestResult
 from exactregion.testing.result import ExactTestResult
 from exactregion.testing.segment_result import SegmentTestResult
-from exactregion.testing.size import CalibrationSize
 
 SURPRISE = 0.05
 """p-values up to this are called evidence; it changes words only."""
-
-CALIBRATED = {"intercept": "0", "slope": "1", "square": "0", "cube": "0"}
-"""Parameters of a recalibration that changes nothing."""
 
 RECALIBRATION = {
     1: "logistic recalibration",
@@ -30,79 +38,282 @@ RECALIBRATION = {
 }
 """expit(a + b logit p), by an intercept a and a slope b, and those that bend, by degree."""
 
-MOST_NAMED = 3
-"""Segments that a sentence names: more are in the table below it."""
+MOST_SEGMENTS, MOST_CLASSES = 3, 5
+"""How many a sentence names: a segment takes a line. More are in the table below it."""
 
 BEND = "A belt that can bend may show where: degree=2 in Python, --degree 2 on the command line."
 
-
-def percent(share: float) -> str:
-    """Write a share in per cent; less than all is never written as 100%."""
-    short = f"{100 * share:.4g}%"
-    return f"{100 * share:.9g}%" if short == "100%" else short
+HELD_OUT = "This assumes independent rows, and that nothing was fitted to these outcomes."
 
 
-def number(value: float, width: float | None = None) -> str:
-    """Write a number with a true minus sign: to three digits, or three of the width it lies in."""
-    if np.isinf(value):
-        return "∞" if value > 0 else "−∞"
-    text = f"{value:.3g}"
-    if width is not None and np.isfinite(width) and 1e-4 < width < 1e6:
-        digits = max(0, 2 - int(np.floor(np.log10(width / 2))))
-        text = f"{round(value, digits) + 0.0:.{digits}f}"
-    return text.replace("-", "−")
+@singledispatch
+def answer_of(result: Any) -> str:
+    """Say what a test, a region or a belt found, to someone who knows no statistics."""
+    raise NotImplementedError(type(result))
 
 
-def probability(value: float, digits: int = 2) -> str:
-    """Write a probability with two decimals, or with as many digits as keep it from 0 and 1.
+@singledispatch
+def guarantee_of(result: Any) -> str:
+    """Say what is certain of a result."""
+    raise NotImplementedError(type(result))
 
-    Examples
-    --------
-    >>> [probability(p) for p in (0, 0.00042, 0.5, 0.9996, 1)]
-    ['0', '0.00042', '0.50', '0.9996', '1']
+
+def pvalue_text(pvalue: float) -> str:
+    """Write a p-value as how often chance alone does as much."""
+    if pvalue >= 0.995:
+        return "always"
+    if pvalue > 0.1:
+        return f"{100 * pvalue:.0f} times in 100"
+    return f"1 time in {1 / pvalue:,.0f}"
+
+
+def _evidence(*, calibration: bool) -> str:
+    return "evidence of miscalibration" if calibration else "evidence against the probabilities"
+
+
+def _exact_pvalue(trials: int) -> str:
+    return f"The p-value is exact with {trials:,} {plural('outcome', trials)}, as with any number"
+
+
+@answer_of.register
+def _(result: ExactTestResult) -> str:
+    often, calibration = pvalue_text(result.pvalue), result.question.kind == "calibration"
+    evidence, null = (
+        _evidence(calibration=calibration),
+        "calibration is" if calibration else "they are",
+    )
+    what = "the predictions {} calibrated" if calibration else "the probabilities {} right"
+    if result.pvalue <= SURPRISE:
+        found = f"There is {evidence}: {null} rejected"
+        reason = f"If {what.format('were')}, outcomes this unusual would occur only {often}"
+    else:
+        found = f"There is no {evidence}: {null} not rejected"
+        reason = f"If {what.format('are')}, outcomes at least this unusual occur {often}"
+    answer = f"{found} at the level {SURPRISE:g} (p = {result.pvalue:.4g}). {reason}."
+    return f"{answer} {misfit_text(result)}" if result.pvalue <= SURPRISE else answer
+
+
+@guarantee_of.register
+def _(result: ExactTestResult) -> str:
+    return (
+        f"{_exact_pvalue(int(result.question.trials.sum()))}: if the probabilities are right, "
+        f"p ≤ 0.05 occurs at most 5 times in 100. {HELD_OUT}"
+    )
+
+
+def misfit_text(result: ExactTestResult) -> str:
+    """Name the kind of misfit, and say what is off."""
+    misfit = result.misfit
+    return f"Kind of misfit: {misfit.kind}. {misfit.text[0].upper()}{misfit.text[1:]}."
+
+
+def answer_of_several(adjusted: Mapping[Any, float], *, calibration: bool) -> str:
+    """Say which of several models are rejected, by p-values adjusted for their number."""
+    against = _evidence(calibration=calibration)
+    found = [shortened(name) for name, pvalue in adjusted.items() if pvalue <= SURPRISE]
+    if not found:
+        smallest = min(adjusted.values())
+        return (
+            f"No {against} of any of the {len(adjusted)} models: the smallest adjusted p-value is "
+            f"{smallest:.4g}."
+        )
+    others = len(adjusted) - len(found)
+    rest = f", none of the other {others}" if others > 1 else ", none of the other" * others
+    return (
+        f"There is {against} of {listed(found)}{rest}, at the level {SURPRISE:g} for "
+        f"{'both' if len(adjusted) == 2 else f'all {len(adjusted)}'} models together."
+    )
+
+
+def guarantee_of_several(trials: int, coverage: float | None = None, degree: int = 1) -> str:
+    """Say what is certain of the p-values of several models, and of their belts if they have some.
+
+    `coverage` and `degree` are those of each belt.
     """
-    distance = min(value, 1 - value)
-    if value in (0, 1) or not np.isfinite(value):
-        return f"{value:g}"
-    if distance >= 10.0**-digits:
-        return f"{value:.{digits}f}"
-    if value < 0.5:
-        return f"{value:.{digits}g}"
-    decimals = digits - 1 - int(np.floor(np.log10(distance)))
-    return f"{value:.{min(decimals, 15)}f}".rstrip("0")
+    belts = ""
+    if coverage is not None:
+        belts = (
+            f" Each belt contains its model's whole true curve with probability at least "
+            f"{percent(coverage)} if that curve is a {RECALIBRATION[degree]} of the predictions."
+        )
+    return (
+        f"Each p-value is exact with {trials:,} {plural('outcome', trials)}, as with any number. "
+        "The adjusted ones (Holm) hold together: one or more of the models that are right is "
+        f"rejected at the level 0.05 at most 5 times in 100.{belts} {HELD_OUT}"
+    )
 
 
-def interval_text(lower: float, upper: float, width: float) -> str:
-    """Write an interval, open where it has no end."""
-    left, right = "[" if np.isfinite(lower) else "(", "]" if np.isfinite(upper) else ")"
-    return f"{left}{number(lower, width)}, {number(upper, width)}{right}"
+@answer_of.register
+def _(result: ClassTestResult) -> str:
+    often, evidence = (
+        pvalue_text(result.pvalue),
+        _evidence(calibration=result.kind == "calibration"),
+    )
+    what = f"the probabilities of all {len(result.classes)} classes"
+    if result.pvalue > SURPRISE:
+        return (
+            f"There is no {evidence} (p = {result.pvalue:.4g}). If {what} are right, outcomes at "
+            f"least this unusual occur {often}."
+        )
+    off = list(map(str, result.named(SURPRISE).index))
+    if len(off) > MOST_CLASSES + 1:
+        off = [*off[:MOST_CLASSES], f"{len(off) - MOST_CLASSES} more"]
+    where = f"Shown to be off: {listed(off)}." if off else "No single class is shown to be off."
+    return (
+        f"There is {evidence} (p = {result.pvalue:.4g}). If {what} were right, outcomes this "
+        f"unusual would occur only {often}. {where}"
+    )
 
 
-def estimate_and_interval(row: Any) -> tuple[str, str]:
-    """Write what a row with estimate, lower, upper and status says."""
-    low, high, estimate = float(row["lower"]), float(row["upper"]), float(row["estimate"])
-    if row["status"] == "empty":
-        return number(estimate), "empty"
-    width = high - low
-    if not np.isfinite(width):
-        ends = [abs(end - estimate) for end in (low, high) if np.isfinite(end)]
-        width = 2 * max(ends, default=abs(estimate))
-    return number(estimate, width), interval_text(low, high, width)
+@guarantee_of.register
+def _(result: ClassTestResult) -> str:
+    return (
+        f"{_exact_pvalue(result.n)}: if the probabilities are right, p ≤ 0.05 occurs at most 5 "
+        "times in 100. Classes with an adjusted p-value of 0.05 or less are named: at most 5 times "
+        f"in 100 is even one of them right. {HELD_OUT}"
+    )
 
 
-def shortened(text: str, longest: int = 48, *, middle: bool = False) -> str:
-    """Cut a long text, as for an axis: at its end, or in the middle where the end matters.
+@answer_of.register
+def _(result: SegmentTestResult) -> str:
+    tested, named = len(result.table), result.named(SURPRISE)
+    if named.empty:
+        often = pvalue_text(result.pvalue)
+        return (
+            f"None of {tested:,} segments is shown to be off (p = {result.pvalue:.4g}): if all "
+            f"predictions are right, a segment at least this unusual occurs {often}."
+        )
+    rows: Any = named.head(MOST_SEGMENTS).itertuples()
+    texts = [
+        f"{shortened(row.Index, 80)} ({row.observed:.3f} observed, {row.expected:.3f} expected)"
+        for row in rows
+    ]
+    more = len(named) - len(texts)
+    found = f"{'; '.join(texts)}{f'; and {more:,} more' if more else ''}"
+    return (
+        f"Predictions are off in {len(named):,} of {tested:,} {plural('segment', tested)} "
+        f"(p = {result.pvalue:.4g}): {found}."
+    )
 
-    Examples
-    --------
-    >>> shortened("site = somewhere: dog", 12), shortened("site = somewhere: dog", 12, middle=True)
-    ('site = some…', 'site =…: dog')
-    """
-    text = " ".join(text.split())
-    if len(text) <= longest:
-        return text
-    kept = longest // 2 if middle else longest - 1
-    return f"{text[:kept]}…{text[len(text) - (longest - 1 - kept) :] if middle else ''}"
+
+@guarantee_of.register
+def _(result: SegmentTestResult) -> str:
+    return (
+        f"{_exact_pvalue(result.trials)}. Segments with an adjusted p-value of 0.05 or less are "
+        "named: at most 5 times in 100 is even one of them a segment in which all predictions are "
+        f"right. {HELD_OUT}"
+    )
+
+
+@answer_of.register
+def _(region: ConfidenceRegion) -> str:
+    level, names = percent(region.coverage_), region.parameter_names_
+    if region.is_empty_:
+        return (
+            "No member of the family fits the outcomes: the whole family is rejected at this level."
+        )
+    if region.status_ == "unbounded":
+        return (
+            f"The {level} region of {listed(names)} is unbounded: in at least one direction the "
+            "outcomes set no limit, as where the inputs separate the classes without error."
+        )
+    if region.status_ == "unsettled":
+        return (
+            f"The {level} region of {listed(names)} may be larger than shown: the search kept "
+            "finding members outside of what it had found."
+        )
+    best = ", ".join(
+        f"{name} = {number(value)}" for name, value in zip(names, region.estimate_, strict=True)
+    )
+    return (
+        f"The estimate ({region.estimate_kind_}) is {best}; the {level} region contains all values "
+        "that the outcomes do not reject."
+    )
+
+
+@guarantee_of.register
+def _(region: ConfidenceRegion) -> str:
+    n = len(region.fitted_.sample.inputs.original)
+    return (
+        "If the family contains the true probabilities, this region contains their parameters with "
+        f"probability {percent(region.coverage_)}: exactly, with {n:,} {plural('row', n)} as with "
+        "any number. This assumes independent rows."
+    )
+
+
+def how_ends_were_found(certified: Mapping[str, bool]) -> str:
+    """Say of which results it is proven that no member lies outside, and which were searched."""
+    proven = [name for name, is_proven in certified.items() if is_proven]
+    searched = [name for name in certified if name not in proven]
+    sentences = (
+        [f"Proven to leave out no member of the region: {listed(proven)}."] if proven else []
+    )
+    sentences += [f"Searched, and audited at random: {listed(searched)}."] if searched else []
+    return " ".join(sentences)
+
+
+@answer_of.register
+def _(belt: CalibrationBelt) -> str:
+    if belt.contradicted:
+        verb = "outcome contradicts" if belt.contradicted == 1 else "outcomes contradict"
+        return (
+            f"{belt.contradicted:,} {verb} a prediction of exactly 0 or 1. An event of probability "
+            f"zero occurred, so the predictions are rejected (p = {belt.pvalue:.4g}, the smallest "
+            "possible with this number of resamples)."
+        )
+    answer, bend = answer_of(belt.test), f" {BEND}" if belt.degree == 1 else ""
+    if belt.status == "empty":
+        return f"{answer} No {RECALIBRATION[belt.degree]} corrects the predictions.{bend}"
+    if belt.departures:
+        where = "; ".join(departure_text(departure) for departure in belt.departures)
+        if belt.pvalue > SURPRISE:
+            return f"{answer} By the belt, however, {where}."
+        return f"{answer} {where[0].upper()}{where[1:]}."
+    if belt.pvalue <= SURPRISE:
+        return (
+            f"{answer} The belt contains the diagonal, however: the miscalibration is too small "
+            f"for it, or of another form than a {RECALIBRATION[belt.degree]}.{bend}"
+        )
+    return answer
+
+
+def answer_of_deviation(belt: CalibrationBelt) -> str:
+    """Say how far off the predictions can be, to someone who knows no statistics."""
+    largest, mean = belt.largest_deviation, belt.mean_deviation
+    if np.isnan(largest.upper):
+        return (
+            "There is no limit of how far off they are, since no "
+            f"{RECALIBRATION[belt.degree]} of the predictions fits."
+        )
+    upper, average = (limit_text(each.upper, upper=True) for each in (largest, mean))
+    how = "proven" if largest.certified else "searched, not proven"
+    text = (
+        f"With {percent(belt.coverage)} confidence they are calibrated to within ±{upper} "
+        f"everywhere, the most around {probability(largest.at or 0.0)}, and to within ±{average} "
+        "on average"
+    )
+    lower = limit_text(largest.lower, upper=False)
+    if float(lower) > 0:
+        text += f"; somewhere they are off by {lower} at least"
+    return f"{text} ({how})."
+
+
+@guarantee_of.register
+def _(belt: CalibrationBelt) -> str:
+    return (
+        f"{_exact_pvalue(int(belt.trials.sum()))}. The belt is simultaneous: it contains the whole "
+        f"true curve, and the limits of deviations hold, with probability at least "
+        f"{percent(belt.coverage)} if that curve is a {RECALIBRATION[belt.degree]} of the "
+        "predictions. All assume independent rows, and that nothing was fitted to these outcomes."
+    )
+
+
+def departure_text(departure: Departure) -> str:
+    """Say where predictions are off, and to which side."""
+    low, high = probability(departure.start), probability(departure.stop)
+    where = f"around {low}" if low == high else f"from {low} to {high}"
+    side = "low" if departure.side == "above" else "high"
+    return f"predictions {where} are too {side}"
 
 
 def estimate_name(is_empty: bool) -> str:
@@ -138,302 +349,6 @@ def set_detail(status: str, pvalues: FloatArray, sizes: FloatArray, measure: str
     return f"{len(sizes)} pieces, the largest with {share:g}% of the {measure}"
 
 
-def pvalue_text(pvalue: float) -> str:
-    """Write a p-value as how often chance alone does as much."""
-    if pvalue >= 0.995:
-        return "always"
-    if pvalue > 0.1:
-        return f"{100 * pvalue:.0f} times in 100"
-    return f"1 time in {1 / pvalue:,.0f}"
-
-
-def answer_of_test(result: ExactTestResult) -> str:
-    """Say what a test found, to someone who knows no statistics."""
-    often, calibration = pvalue_text(result.pvalue), result.question.kind == "calibration"
-    evidence = "evidence of miscalibration" if calibration else "evidence against the probabilities"
-    null = "calibration is" if calibration else "they are"
-    what = "the predictions {} calibrated" if calibration else "the probabilities {} right"
-    if result.pvalue <= SURPRISE:
-        found = f"There is {evidence}: {null} rejected"
-        reason = f"If {what.format('were')}, outcomes this unusual would occur only {often}"
-    else:
-        found = f"There is no {evidence}: {null} not rejected"
-        reason = f"If {what.format('are')}, outcomes at least this unusual occur {often}"
-    answer = f"{found} at the level {SURPRISE:g} (p = {result.pvalue:.4g}). {reason}."
-    return f"{answer} {misfit_text(result)}" if result.pvalue <= SURPRISE else answer
-
-
-def misfit_text(result: ExactTestResult) -> str:
-    """Name the kind of misfit, and say what is off."""
-    misfit = result.misfit
-    return f"Kind of misfit: {misfit.kind}. {misfit.text[0].upper()}{misfit.text[1:]}."
-
-
-def answer_of_several(adjusted: Mapping[Any, float], *, calibration: bool) -> str:
-    """Say which of several models are rejected, by p-values adjusted for their number."""
-    against = "evidence of miscalibration" if calibration else "evidence against the probabilities"
-    found = tuple(shortened(name) for name, pvalue in adjusted.items() if pvalue <= SURPRISE)
-    if not found:
-        smallest = min(adjusted.values())
-        return (
-            f"No {against} of any of the {len(adjusted)} models: the smallest adjusted p-value is "
-            f"{smallest:.4g}."
-        )
-    others = len(adjusted) - len(found)
-    rest = f", none of the other {others}" if others > 1 else ", none of the other" * others
-    return (
-        f"There is {against} of {listed(found)}{rest}, at the level {SURPRISE:g} for "
-        f"{'both' if len(adjusted) == 2 else f'all {len(adjusted)}'} models together."
-    )
-
-
-def group_cells(row: Any) -> list[str]:
-    """Write the test of a group of rows, or of a model: n, shares, p-value and adjusted p-value."""
-    shares = [probability(float(row[key]), 3) for key in ("observed", "predicted")]
-    pvalues = [f"{row[key]:.4g}" for key in ("pvalue", "pvalue_holm")]
-    return [f"{int(row['n']):,}", *shares, *pvalues]
-
-
-def guarantee_of_several(trials: int, coverage: float | None = None, degree: int = 1) -> str:
-    """Say what is certain of the p-values of several models, and of their belts if they have some.
-
-    `coverage` and `degree` are those of each belt.
-    """
-    belts = ""
-    if coverage is not None:
-        belts = (
-            f" Each belt contains its model's whole true curve with probability at least "
-            f"{percent(coverage)} if that curve is a {RECALIBRATION[degree]} of the predictions."
-        )
-    return (
-        f"Each p-value is exact with {trials:,} {_plural('outcome', trials)}, as with any number. "
-        "The adjusted ones (Holm) hold together: one or more of the models that are right is "
-        f"rejected at the level 0.05 at most 5 times in 100.{belts} This assumes independent rows, "
-        "and that nothing was fitted to these outcomes."
-    )
-
-
-def guarantee_of_test(result: ExactTestResult) -> str:
-    """Say what is certain of a test's p-value."""
-    return (
-        f"{_exact_pvalue(int(result.question.trials.sum()))}: if the probabilities are right, "
-        "p ≤ 0.05 occurs at most 5 times in 100. This assumes independent rows, and that nothing "
-        "was fitted to these outcomes."
-    )
-
-
-def class_rows(result: ClassTestResult) -> list[list[str]]:
-    """Write the table of classes: name, shares, difference, p-value and adjusted p-value."""
-    rows: Any = result.table.itertuples()
-    return [
-        [
-            str(row.Index),
-            probability(row.observed, 3),
-            probability(row.expected, 3),
-            f"{row.difference:+.3f}".replace("-", "−"),
-            *("–" if np.isnan(p) else f"{p:.4g}" for p in (row.pvalue, row.pvalue_adjusted)),
-        ]
-        for row in rows
-    ]
-
-
-def answer_of_classes(result: ClassTestResult, most: int = 5) -> str:
-    """Say what a test of several classes found, to someone who knows no statistics."""
-    often, calibration = pvalue_text(result.pvalue), result.kind == "calibration"
-    evidence = "evidence of miscalibration" if calibration else "evidence against the probabilities"
-    what = f"the probabilities of all {len(result.classes)} classes"
-    if result.pvalue > SURPRISE:
-        return (
-            f"There is no {evidence} (p = {result.pvalue:.4g}). If {what} are right, outcomes at "
-            f"least this unusual occur {often}."
-        )
-    off = tuple(str(name) for name in result.named(SURPRISE).index)
-    where = "No single class is shown to be off."
-    if off:
-        shown = off if len(off) <= most + 1 else (*off[:most], f"{len(off) - most} more")
-        where = f"Shown to be off: {listed(shown)}."
-    return (
-        f"There is {evidence} (p = {result.pvalue:.4g}). If {what} were right, outcomes this "
-        f"unusual would occur only {often}. {where}"
-    )
-
-
-def guarantee_of_classes(result: ClassTestResult) -> str:
-    """Say what is certain of a test of several classes."""
-    return (
-        f"{_exact_pvalue(result.n)}: if the probabilities are right, p ≤ 0.05 occurs at most 5 "
-        "times in 100. Classes with an adjusted p-value of 0.05 or less are named: at most 5 times "
-        "in 100 is even one of them right. This assumes independent rows, and that nothing was "
-        "fitted to these outcomes."
-    )
-
-
-def answer_of_segments(result: SegmentTestResult) -> str:
-    """Say which segments are off, to someone who knows no statistics."""
-    tested, named = len(result.table), result.named(SURPRISE)
-    if named.empty:
-        often = pvalue_text(result.pvalue)
-        return (
-            f"None of {tested:,} segments is shown to be off (p = {result.pvalue:.4g}): if all "
-            f"predictions are right, a segment at least this unusual occurs {often}."
-        )
-    rows: Any = named.head(MOST_NAMED).itertuples()
-    texts = [
-        f"{shortened(row.Index, 80)} ({row.observed:.3f} observed, {row.expected:.3f} expected)"
-        for row in rows
-    ]
-    more = len(named) - len(texts)
-    found = f"{'; '.join(texts)}{f'; and {more:,} more' if more else ''}"
-    verb = _plural("segment", tested)
-    return (
-        f"Predictions are off in {len(named):,} of {tested:,} {verb} (p = {result.pvalue:.4g}): "
-        f"{found}."
-    )
-
-
-def guarantee_of_segments(result: SegmentTestResult) -> str:
-    """Say what is certain of the segments that are named."""
-    return (
-        f"{_exact_pvalue(result.trials)}. Segments with an adjusted p-value of 0.05 or less are "
-        "named: at most 5 times in 100 is even one of them a segment in which all predictions are "
-        "right. This assumes independent rows, and that nothing was fitted to these outcomes."
-    )
-
-
-def answer_of_region(region: ConfidenceRegion) -> str:
-    """Say what a region found, to someone who knows no statistics."""
-    level, names = percent(region.coverage_), region.parameter_names_
-    if region.is_empty_:
-        return (
-            "No member of the family fits the outcomes: the whole family is rejected at this level."
-        )
-    if region.status_ == "unbounded":
-        return (
-            f"The {level} region of {listed(names)} is unbounded: in at least one direction the "
-            "outcomes set no limit, as where the inputs separate the classes without error."
-        )
-    if region.status_ == "unsettled":
-        return (
-            f"The {level} region of {listed(names)} may be larger than shown: the search kept "
-            "finding members outside of what it had found."
-        )
-    best = ", ".join(
-        f"{name} = {number(value)}" for name, value in zip(names, region.estimate_, strict=True)
-    )
-    return (
-        f"The estimate ({region.estimate_kind_}) is {best}; the {level} region contains all values "
-        "that the outcomes do not reject."
-    )
-
-
-def how_ends_were_found(certified: Mapping[str, bool]) -> str:
-    """Say of which results it is proven that no member lies outside, and which were searched."""
-    proven = tuple(name for name, is_proven in certified.items() if is_proven)
-    searched = tuple(name for name, is_proven in certified.items() if not is_proven)
-    sentences = []
-    if proven:
-        sentences.append(f"Proven to leave out no member of the region: {listed(proven)}.")
-    if searched:
-        sentences.append(f"Searched, and audited at random: {listed(searched)}.")
-    return " ".join(sentences)
-
-
-def guarantee_of_region(region: ConfidenceRegion) -> str:
-    """Say what is certain of a region."""
-    n = len(region.fitted_.sample.inputs.original)
-    return (
-        "If the family contains the true probabilities, this region contains their parameters with "
-        f"probability {percent(region.coverage_)}: exactly, with {n:,} {_plural('row', n)} as with "
-        "any number. This assumes independent rows."
-    )
-
-
-def answer_of_belt(belt: CalibrationBelt) -> str:
-    """Say what a calibration belt found, to someone who knows no statistics."""
-    if belt.contradicted:
-        verb = "outcome contradicts" if belt.contradicted == 1 else "outcomes contradict"
-        return (
-            f"{belt.contradicted:,} {verb} a prediction of exactly 0 or 1. An event of probability "
-            f"zero occurred, so the predictions are rejected (p = {belt.pvalue:.4g}, the smallest "
-            "possible with this number of resamples)."
-        )
-    answer, bend = answer_of_test(belt.test), f" {BEND}" if belt.degree == 1 else ""
-    if belt.status == "empty":
-        return f"{answer} No {RECALIBRATION[belt.degree]} corrects the predictions.{bend}"
-    if belt.departures:
-        where = "; ".join(departure_text(departure) for departure in belt.departures)
-        if belt.pvalue > SURPRISE:
-            return f"{answer} By the belt, however, {where}."
-        return f"{answer} {where[0].upper()}{where[1:]}."
-    if belt.pvalue <= SURPRISE:
-        return (
-            f"{answer} The belt contains the diagonal, however: the miscalibration is too small "
-            f"for it, or of another form than a {RECALIBRATION[belt.degree]}.{bend}"
-        )
-    return answer
-
-
-def guarantee_of_belt(belt: CalibrationBelt) -> str:
-    """Say what is certain of a calibration belt."""
-    return (
-        f"{_exact_pvalue(int(belt.trials.sum()))}. The belt is simultaneous: it contains the whole "
-        f"true curve, and the limits of deviations hold, with probability at least "
-        f"{percent(belt.coverage)} if that curve is a {RECALIBRATION[belt.degree]} of the "
-        "predictions. All assume independent rows, and that nothing was fitted to these outcomes."
-    )
-
-
-def limit_text(value: float, *, upper: bool) -> str:
-    """Write a limit of a deviation: rounded up if it is an upper one, else down."""
-    if not np.isfinite(value):
-        return "none"
-    digits = 3 if value >= 0.01 or value <= 0 else 1 - int(np.floor(np.log10(value)))
-    digits = min(digits, 9)
-    rounded = (np.ceil if upper else np.floor)(value * 10**digits) / 10**digits
-    return f"{rounded:.{digits}f}" if rounded else "0"
-
-
-def deviation_rows(belt: CalibrationBelt) -> list[tuple[str, str, str, str]]:
-    """Return name, estimate, limits and ideal of the deviations, for a table."""
-    rows = []
-    for name, found in (("largest", belt.largest_deviation), ("mean", belt.mean_deviation)):
-        ends = (limit_text(found.lower, upper=False), limit_text(found.upper, upper=True))
-        limits = "empty" if np.isnan(found.upper) else f"[{ends[0]}, {ends[1]}]"
-        estimate = "none" if np.isnan(found.estimate) else f"{found.estimate:.3f}"
-        rows.append((f"{name} deviation", estimate, limits, "0"))
-    return rows
-
-
-def answer_of_deviation(belt: CalibrationBelt) -> str:
-    """Say how far off the predictions can be, to someone who knows no statistics."""
-    largest, mean = belt.largest_deviation, belt.mean_deviation
-    if np.isnan(largest.upper):
-        return (
-            "There is no limit of how far off they are, since no "
-            f"{RECALIBRATION[belt.degree]} of the predictions fits."
-        )
-    upper, average = (limit_text(each.upper, upper=True) for each in (largest, mean))
-    how = "proven" if largest.certified else "searched, not proven"
-    text = (
-        f"With {percent(belt.coverage)} confidence they are calibrated to within ±{upper} "
-        f"everywhere, the most around {probability(largest.at or 0.0)}, and to within ±{average} "
-        "on average"
-    )
-    lower = limit_text(largest.lower, upper=False)
-    if float(lower) > 0:
-        text += f"; somewhere they are off by {lower} at least"
-    return f"{text} ({how})."
-
-
-def size_facts(size: CalibrationSize) -> dict[str, str]:
-    """Describe the size of miscalibration in the data at hand."""
-    facts = {"means": f"{size.predicted:.4g} predicted, {size.observed:.4g} observed"}
-    for name, key in (("Brier score", "brier"), ("log loss", "log_loss")):
-        part = getattr(size, f"{key}_miscalibration")
-        facts[name] = f"{getattr(size, key):.4g}, of which {part:.3g} miscalibration"
-    return facts | {"ECE": f"{size.ece:.3f} in 15 bins, {size.smooth_ece:.3f} smooth"}
-
-
 def belt_text(belt: CalibrationBelt) -> str:
     """Write verdict, intercept, slope and deviations of a belt: text of 80 columns."""
     lines = _belt_table(belt)
@@ -441,7 +356,7 @@ def belt_text(belt: CalibrationBelt) -> str:
     table = [
         "  ".join([name.ljust(first), *map(str.rjust, cells, widths)]) for name, *cells in lines
     ]
-    paragraphs = [textwrap.fill(text, 80) for text in _verdict(belt)]
+    paragraphs = [textwrap.fill(text, 80) for text in (answer_of(belt), answer_of_deviation(belt))]
     return "\n".join([*paragraphs, "", *(line.rstrip() for line in table)])
 
 
@@ -455,40 +370,13 @@ def belt_html(belt: CalibrationBelt) -> str:
         + "</tr>"
         for row in lines
     )
-    texts = "".join(f"<p>{html.escape(text)}</p>" for text in _verdict(belt))
+    texts = "".join(
+        f"<p>{html.escape(text)}</p>" for text in (answer_of(belt), answer_of_deviation(belt))
+    )
     return f"{texts}<table><tr>{cells}</tr>{rows}</table>"
-
-
-def _verdict(belt: CalibrationBelt) -> tuple[str, str]:
-    return answer_of_belt(belt), answer_of_deviation(belt)
 
 
 def _belt_table(belt: CalibrationBelt) -> list[tuple[str, ...]]:
     """Return the heading, then parameters and deviations."""
     head = ("", "estimate", f"{percent(belt.coverage)} limits", "if calibrated")
-    rows = [
-        (str(name), *estimate_and_interval(row), CALIBRATED[str(name)])
-        for name, row in belt.intervals.iterrows()
-    ]
-    return [head, *rows, *deviation_rows(belt)]
-
-
-def _exact_pvalue(trials: int) -> str:
-    return f"The p-value is exact with {trials:,} {_plural('outcome', trials)}, as with any number"
-
-
-def departure_text(departure: Departure) -> str:
-    """Say where predictions are off, and to which side."""
-    low, high = probability(departure.start), probability(departure.stop)
-    where = f"around {low}" if low == high else f"from {low} to {high}"
-    side = "low" if departure.side == "above" else "high"
-    return f"predictions {where} are too {side}"
-
-
-def _plural(word: str, count: int) -> str:
-    return word if count == 1 else f"{word}s"
-
-
-def listed(names: tuple[str, ...]) -> str:
-    """Write names as "a, b and c"."""
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return [head, *parameter_rows(belt), *deviation_rows(belt)]

@@ -10,12 +10,13 @@ import numpy as np
 from bokeh.layouts import column
 
 from exactregion.calibration import CalibrationBelt, CalibrationBelts
-from exactregion.plotting import BeltDisplay, BeltsDisplay, wording
-from exactregion.plotting.canvas import DASHES, MODELS
+from exactregion.plotting import BeltDisplay, BeltsDisplay, formats, wording
+from exactregion.plotting.canvas import MODELS, look_of
 from exactregion.plotting.reliability import ProbabilityAxis
-from exactregion.report.facts import belt_facts, code_of, code_of_several, result_facts
+from exactregion.report.facts import code_of_several
 from exactregion.report.figures import (
     add_bars,
+    add_belt,
     add_diagonal,
     add_glyph,
     add_line,
@@ -45,14 +46,13 @@ PREDICTED, OUTCOME = "predicted probability", "probability of the outcome"
 
 def page_of_belt(belt: CalibrationBelt, title: str | None = None, id: str = "") -> Page:
     """Gather the page of a belt; `id` tells its figures from those of others on the same page."""
-    level, display = wording.percent(belt.coverage), BeltDisplay.from_belt(belt, draw=False)
-    return Page(
+    level, display = formats.percent(belt.coverage), BeltDisplay.from_belt(belt, draw=False)
+    return Page.of(
+        belt,
         title=title or "Calibration of predictions",
         question="Do outcomes happen as often as predicted?",
-        answer=f"{wording.answer_of_belt(belt)} {wording.answer_of_deviation(belt)}",
-        guarantee=wording.guarantee_of_belt(belt),
-        verdict="against" if belt.pvalue <= wording.SURPRISE or belt.departures else "fits",
-        facts=belt_facts(belt),
+        answer=f"{wording.answer_of(belt)} {wording.answer_of_deviation(belt)}",
+        verdict="against" if belt.departures else None,
         sections=[
             Section(
                 "The belt",
@@ -77,15 +77,14 @@ def page_of_belt(belt: CalibrationBelt, title: str | None = None, id: str = "") 
             f"For the belt and its intervals: the true curve is a {_family(belt)} of the "
             f"predictions, {_formula(belt)}. The p-value needs no such form.",
         ],
-        code=code_of(belt),
     )
 
 
 def _deviations(belt: CalibrationBelt) -> Table:
     """List the limits of how far off predictions are."""
     found = "proven" if belt.certified else "searched"
-    caption = f"Distance from the diagonal, {wording.percent(belt.coverage)} together, {found}"
-    rows = [list(row[:3]) for row in wording.deviation_rows(belt)]
+    caption = f"Distance from the diagonal, {formats.percent(belt.coverage)} together, {found}"
+    rows = [list(row[:3]) for row in formats.deviation_rows(belt)]
     return Table(caption, ["", "Estimate", "Limits"], rows)
 
 
@@ -136,17 +135,12 @@ def _figure(display: BeltDisplay, id: str = "") -> Figure:
     top = probability_figure(f"belt{id}", across, up, ("", OUTCOME), height=430)
     top.xaxis[0].axis_label = None
     below, bars = _histogram(display, top.x_range, across, f"histogram{id}")
-    level = wording.percent(display.coverage)
+    level = formats.percent(display.coverage)
     pointers, keys = [bars], []
     if display.status != "empty":
-        curves = (display.lower, display.upper, display.estimate)
-        p, *cut = across.cut(display.grid, *curves)
-        grid, (lower, upper, estimate) = across.place(p), map(up.place, cut)
-        area = {"x": grid, "y1": lower, "y2": upper}
-        add_glyph(top, "varea", area, {"fill_color": "blue"}, fill_alpha=0.25)
-        for bound in (lower, upper):
+        grid, *bounds = add_belt(top, display, across, up)
+        for bound in bounds:
             add_line(top, grid, bound, "blue", line_alpha=0.6)
-        add_line(top, grid, estimate, "blue", line_width=2)
         nothing: dict[str, Any] = {"x0": [], "x1": [], "y0": [], "y1": []}
         add_glyph(top, "segment", nothing, {"line_color": "ink"}, name="mark", line_width=2)
         pointers = [_pointer(display, across, up, f"belt{id}"), bars]
@@ -188,8 +182,8 @@ def _pointer(
     middles = ((grid[:-1] + grid[1:]) / 2).tolist()
     ends = [float(grid[0]), *middles, float(grid[-1])]
     texts = [
-        f"predicted {wording.probability(p, 3)}\nbetween {wording.probability(low, 3)} and "
-        f"{wording.probability(high, 3)}{_side(display, p)}"
+        f"predicted {formats.probability(p, 3)}\nbetween {formats.probability(low, 3)} and "
+        f"{formats.probability(high, 3)}{_side(display, p)}"
         for p, low, high in zip(display.grid, display.lower, display.upper, strict=True)
     ]
     bounds = {"y0": up.place(display.lower), "y1": up.place(display.upper)}
@@ -223,7 +217,7 @@ def _histogram(
     places = across.place(edges)
     for part, role in ((heights[0], "blue"), (-heights[1], "muted")):
         add_bars(plot, places, np.zeros_like(part), part, role, fill_alpha=0.8)
-    share = wording.probability
+    share = formats.probability
     texts = [
         f"predictions {share(low)} to {share(high)}\n{int(yes):,} happened, {int(no):,} did not"
         for low, high, yes, no in zip(edges[:-1], edges[1:], happened, others, strict=True)
@@ -253,38 +247,38 @@ def page_of_several(
         tests = {name: belt.test for name, belt in belts.items()}
     table, first = table_of(tests, "model"), next(iter(tests.values()))
     calibration = first.question.kind == "calibration"
-    facts = result_facts(first) if belts is None else belt_facts(next(iter(belts.values())))
+    belt = None if belts is None else next(iter(belts.values()))
     parts: list[Any] = _tables_of_models(table, belts)
     sections: list[Section] = []
     assumptions = ASSUMPTIONS
     if belts is None:
         for index, (name, test) in enumerate(tests.items()):
-            sections += sections_of_test(test, wording.shortened(name), f"-{index}")
+            sections += sections_of_test(test, formats.shortened(name), f"-{index}")
     else:
         parts.insert(0, _overlay(BeltsDisplay.from_belts(belts, draw=False)))
-        for index, (name, belt) in enumerate(belts.items()):
-            page = page_of_belt(belt, id=f"-{index}")
-            assumptions = page.assumptions
+        for index, (name, each) in enumerate(belts.items()):
+            one = page_of_belt(each, id=f"-{index}")
+            assumptions = one.assumptions
             sections += [
-                replace(section, heading=f"{wording.shortened(name)}: {section.heading}")
-                for section in page.sections
+                replace(section, heading=f"{formats.shortened(name)}: {section.heading}")
+                for section in one.sections
             ]
     parts.append(Words([ADJUSTED]))
-    return Page(
+    page = Page.of(
+        first if belt is None else belt,
         title=title or f"{'Calibration' if calibration else 'Test'} of {len(tests)} models",
         question="Which of these models can be right?",
         answer=wording.answer_of_several(table["pvalue_holm"].to_dict(), calibration=calibration),
         guarantee=wording.guarantee_of_several(
             int(first.question.trials.sum()),
-            None if belts is None else next(iter(belts.values())).coverage,
-            1 if belts is None else next(iter(belts.values())).degree,
+            *(() if belt is None else (belt.coverage, belt.degree)),
         ),
         verdict="against" if table["pvalue_holm"].min() <= wording.SURPRISE else "fits",
-        facts=[fact for fact in facts if fact[0] not in OF_EACH],
         sections=[Section("The models", parts, beside=belts is not None), *sections],
         assumptions=assumptions,
         code=code_of_several(results),
     )
+    return replace(page, facts=[fact for fact in page.facts if fact[0] not in OF_EACH])
 
 
 def _tables_of_models(
@@ -292,15 +286,15 @@ def _tables_of_models(
 ) -> list[Table]:
     rows = []
     for name, row in table.iterrows():
-        *_, predicted, pvalue, adjusted = wording.group_cells(row)
-        rows.append([wording.shortened(str(name), 120), predicted, pvalue, adjusted])
+        *_, predicted, pvalue, adjusted = formats.group_cells(row)
+        rows.append([formats.shortened(str(name), 120), predicted, pvalue, adjusted])
     tables = [Table("Exact tests", ["Model", "Mean prediction", "p", "p, adjusted"], rows)]
     if belts is None:
         return tables
     any_belt = next(iter(belts.values()))
-    level, family = wording.percent(any_belt.coverage), wording.RECALIBRATION[any_belt.degree]
+    level, family = formats.percent(any_belt.coverage), wording.RECALIBRATION[any_belt.degree]
     rows = [
-        [wording.shortened(name, 120), str(parameter), *wording.estimate_and_interval(row)]
+        [formats.shortened(name, 120), str(parameter), *formats.estimate_and_interval(row)]
         for name, belt in belts.items()
         for parameter, row in belt.intervals.iterrows()
     ]
@@ -315,18 +309,14 @@ def _overlay(display: BeltsDisplay) -> Figure:
     add_diagonal(plot, across, up)
     keys = [Key("dash-muted", "calibrated")]
     for index, (name, one) in enumerate(display.belts.items()):
-        color, dash = f"model{index % len(MODELS)}", DASHES[index // len(MODELS) % len(DASHES)]
+        color, dash = f"model{index % len(MODELS)}", look_of(index)[1]
         if one.status != "empty":
-            p, *curves = across.cut(one.grid, one.lower, one.upper, one.estimate)
-            x, (lower, upper, estimate) = across.place(p), map(up.place, curves)
-            area = {"x": x, "y1": lower, "y2": upper}
-            add_glyph(plot, "varea", area, {"fill_color": color}, fill_alpha=0.18)
-            add_line(plot, x, estimate, color, line_width=2, line_dash=dash)
+            add_belt(plot, one, across, up, color, alpha=0.18, line_dash=dash)
         predicted, observed = one.points[["predicted", "observed"]].to_numpy().T
         points = {"x": across.place(predicted), "y": up.place(observed)}
         add_glyph(plot, "scatter", points, {"line_color": color, "fill_color": color}, size=6)
         keys.append(Key(f"line-{color}", display.legend_of(name)))
-    level = wording.percent(next(iter(display.belts.values())).coverage)
+    level = formats.percent(next(iter(display.belts.values())).coverage)
     return Figure(
         "belts",
         f"Calibration belts of {len(display.belts)} models over one diagonal.",

@@ -7,13 +7,11 @@ from typing import Any
 import numpy as np
 
 from exactregion.calibration import CalibrationBelts
-from exactregion.plotting import ClassesDisplay, NullDisplay, wording
+from exactregion.plotting import ClassesDisplay, NullDisplay, formats
 from exactregion.plotting.classes import ClassPanel
-from exactregion.report.facts import class_facts, code_of
 from exactregion.report.figures import (
+    add_belt,
     add_diagonal,
-    add_glyph,
-    add_line,
     add_points,
     probability_figure,
 )
@@ -24,6 +22,11 @@ from exactregion.testing.class_result import ClassTestResult
 MOST_PANELS = 60
 """Figures on a page: more of them make a page that browsers are slow with."""
 
+TOGETHER = (
+    "Adjusted p-values hold for all rows of the table together: one or more of the classes "
+    "whose probabilities are right has 0.05 or less with a probability of at most 5%."
+)
+
 
 def page_of_classes(
     result: ClassTestResult, title: str | None = None, belts: CalibrationBelts | None = None
@@ -31,41 +34,29 @@ def page_of_classes(
     """Gather the page of a test with several classes."""
     calibration = result.kind == "calibration"
     null = null_figure(NullDisplay.from_result(result, draw=False), "null")
+    parts: Any = Words(["The statistic has no parts."])
+    if result.parts:
+        parts = parts_table(result.parts)
     sections = [
-        Section("Classes", [_table(result), Words([_together()])]),
-        Section("Null distribution", [null, _parts(result)]),
+        Section("Classes", [_table(result), Words([TOGETHER])]),
+        Section("Null distribution", [null, parts]),
     ]
     if result.probabilities is not None:
         display = ClassesDisplay.from_result(result, belts=belts, draw=False)
         sections.insert(1, Section("Reliability diagrams", [_panels(display)]))
-    return Page(
+    return Page.of(
+        result,
         title=title or f"{'Calibration' if calibration else 'Test'} of several classes",
         question="Can these probabilities be right?",
-        answer=wording.answer_of_classes(result),
-        guarantee=wording.guarantee_of_classes(result),
-        verdict="against" if result.pvalue <= wording.SURPRISE else "fits",
-        facts=class_facts(result),
         sections=sections,
         assumptions=ASSUMPTIONS,
-        code=code_of(result),
-    )
-
-
-def _together() -> str:
-    return (
-        "Adjusted p-values hold for all rows of the table together: one or more of the classes "
-        "whose probabilities are right has 0.05 or less with a probability of at most 5%."
     )
 
 
 def _table(result: ClassTestResult) -> Table:
-    rows = [[wording.shortened(name, 60), *cells] for name, *cells in wording.class_rows(result)]
+    rows = [[formats.shortened(name, 60), *cells] for name, *cells in formats.class_rows(result)]
     heads = ["Class", "Observed", "Expected", "Difference", "p-value", "Adjusted"]
     return Table("Share of each class in the outcomes, and expected share", heads, rows, True)
-
-
-def _parts(result: ClassTestResult) -> Any:
-    return parts_table(result.parts) if result.parts else Words(["The statistic has no parts."])
 
 
 def _panels(display: ClassesDisplay) -> Panels:
@@ -99,10 +90,8 @@ def _figure(name: str, panel: ClassPanel, index: int) -> Figure:
     add_diagonal(plot, axis, axis)
     belt = panel.belt
     if belt is not None and belt.status != "empty":
-        area = {"x": belt.grid, "y1": belt.lower, "y2": belt.upper}
-        add_glyph(plot, "varea", area, {"fill_color": "blue"}, fill_alpha=0.25)
-        add_line(plot, belt.grid, belt.estimate, "blue", line_width=2)
+        add_belt(plot, belt, axis, axis)
     add_points(plot, panel.points, axis, axis, "vermilion" if panel.is_off else "ink")
     adjusted = "" if np.isnan(panel.adjusted) else f"Adjusted p-value {panel.adjusted:.3g}."
-    label = f"Reliability diagram of {wording.shortened(name)}."
+    label = f"Reliability diagram of {formats.shortened(name)}."
     return Figure(id, label, plot, [], adjusted, [pointer_of_points(panel.points, axis, id)])

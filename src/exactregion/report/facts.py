@@ -5,30 +5,34 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import datetime
+from functools import singledispatch
 from typing import Any
 
-from exactregion._typing import FloatArray, IntArray
+from exactregion._typing import IntArray
 from exactregion._version import __version__
 from exactregion.calibration import CalibrationBelt, CalibrationBelts
 from exactregion.models.linear import LinearModel
-from exactregion.plotting import wording
-from exactregion.plotting.wording import shortened
+from exactregion.plotting.formats import percent, shortened
 from exactregion.region import ConfidenceRegion
 from exactregion.statistics import as_class_statistic, as_statistic, names_of_statistics
 from exactregion.testing.class_result import ClassTestResult
 from exactregion.testing.result import ExactTestResult
 from exactregion.testing.segment_result import SegmentTestResult
 
-_MODEL_CALL = "model_test(candidate, X, y"
-
-MOST_NAMES = 12
-LONGEST = 160
+MOST_NAMES, LONGEST = 12, 160
+"""Names, and letters of one fact: about two lines of the page."""
 
 Facts = list[tuple[str, str]]
 
 
-def result_facts(result: ExactTestResult) -> Facts:
-    """List data and settings of a test."""
+@singledispatch
+def facts_of(result: Any) -> Facts:
+    """List data and settings of a result."""
+    raise NotImplementedError(type(result))
+
+
+@facts_of.register
+def _(result: ExactTestResult) -> Facts:
     question = result.question
     inputs = [] if question.kind == "calibration" else [("Inputs", _listed(question.inputs))]
     return [
@@ -39,10 +43,10 @@ def result_facts(result: ExactTestResult) -> Facts:
     ]
 
 
-def region_facts(region: ConfidenceRegion) -> Facts:
-    """List data and settings of a region."""
-    state = region.fitted_
-    sample, design = state.sample, state.design
+@facts_of.register
+def _(region: ConfidenceRegion) -> Facts:
+    fitted = region.fitted_
+    sample, design = fitted.sample, fitted.design
     formula = [] if design is None else [("Formula", shortened(design.formula, LONGEST))]
     return [
         *_data_facts(sample.successes, sample.inputs.trials),
@@ -52,12 +56,12 @@ def region_facts(region: ConfidenceRegion) -> Facts:
         ("Parameters", _listed(region.parameter_names_)),
         ("Level", _level(region)),
         ("Statistic", _statistic(repr(as_statistic(region.statistic)))),
-        *_draw_facts(state.resampling.n_resamples, state.seed),
+        *_draw_facts(fitted.resampling.n_resamples, fitted.seed),
     ]
 
 
-def belt_facts(belt: CalibrationBelt) -> Facts:
-    """List data and settings of a belt."""
+@facts_of.register
+def _(belt: CalibrationBelt) -> Facts:
     question = belt.test.question
     return [
         *_data_facts(question.successes, question.trials),
@@ -70,22 +74,21 @@ def belt_facts(belt: CalibrationBelt) -> Facts:
     ]
 
 
-def class_facts(result: ClassTestResult) -> Facts:
-    """List data and settings of a test with several classes."""
+@facts_of.register
+def _(result: ClassTestResult) -> Facts:
     return [
         ("Rows", f"{result.n:,}"),
         ("Classes", f"{len(result.classes):,}: {_listed(tuple(map(str, result.classes)))}"),
-        ("Statistic", _class_statistic(result)),
+        ("Statistic", "omnibus" if _has_usual_statistic(result) else _tidy(result.method)),
         *_draw_facts(result.n_resamples, result.seed),
     ]
 
 
-def segment_facts(result: SegmentTestResult) -> Facts:
-    """List data and settings of a test of segments."""
+@facts_of.register
+def _(result: SegmentTestResult) -> Facts:
     outcomes = f"{result.trials:,} in {len(result.classes):,} classes"
     if result.successes is not None:
-        share = wording.percent(result.successes / result.trials)
-        outcomes = f"{result.successes:,} positive of {result.trials:,} ({share})"
+        outcomes = _share_text(result.successes, result.trials)
     columns = [("Columns", _listed(result.columns))] if result.columns else []
     columns += [("Combined", f"up to {result.depth}")] if result.depth > 1 else []
     fewer = f" ({result.left_out:,} with fewer left out)" if result.left_out else ""
@@ -98,13 +101,13 @@ def segment_facts(result: SegmentTestResult) -> Facts:
     ]
 
 
+def _share_text(positive: int, total: int) -> str:
+    return f"{positive:,} positive of {total:,} ({percent(positive / total)})"
+
+
 def _data_facts(successes: IntArray, trials: IntArray) -> Facts:
-    total, positive = int(trials.sum()), int(successes.sum())
-    share = wording.percent(positive / total)
-    return [
-        ("Rows", f"{len(trials):,}"),
-        ("Outcomes", f"{positive:,} positive of {total:,} ({share})"),
-    ]
+    outcomes = _share_text(int(successes.sum()), int(trials.sum()))
+    return [("Rows", f"{len(trials):,}"), ("Outcomes", outcomes)]
 
 
 def _draw_facts(n_resamples: int, seed: int | None) -> Facts:
@@ -142,48 +145,29 @@ def _statistic(statistic: str) -> str:
     return _tidy(usual.get(statistic, statistic))
 
 
-def _class_statistic(result: ClassTestResult) -> str:
-    return "omnibus" if _has_usual_statistic(result) else _tidy(result.method)
-
-
-def _has_usual_statistic(result: ClassTestResult) -> bool:
-    name = "omnibus" if result.kind == "calibration" else "multiscale"
-    usual = as_class_statistic(name, calibration=result.kind == "calibration")
-    return result.method == repr(usual)
-
-
 def _level(region: ConfidenceRegion) -> str:
-    exactly = wording.percent(region.coverage_)
+    exactly = percent(region.coverage_)
     if region.accepted_ranks is not None:
         ranks = region.accepted_ranks_
         return f"{exactly}, as ranks {ranks.low} to {ranks.high} of {ranks.m}"
-    requested = wording.percent(region.confidence_level)
+    requested = percent(region.confidence_level)
     return exactly if requested == exactly else f"{exactly} ({requested} was requested)"
 
 
-def code_of(
-    result: ExactTestResult
-    | ClassTestResult
-    | ConfidenceRegion
-    | CalibrationBelt
-    | SegmentTestResult,
-) -> str:
-    """Write the lines of Python that make the report again."""
-    if isinstance(result, ClassTestResult):
-        call = "calibration_test(y_true, y_prob" if result.kind == "calibration" else _MODEL_CALL
-        return _code("result", _call(call, result, result.seed, _has_usual_statistic(result)))
-    if isinstance(result, SegmentTestResult):
-        return _code("result", _segment_call(result))
-    if isinstance(result, ExactTestResult):
-        return _code("result", _test_call(result))
+def code_of(result: Any) -> str:
+    """Write the lines of Python that make the report of a result again."""
     if isinstance(result, CalibrationBelt):
         return _code("belt", f"er.calibration_belt(y_true, y_prob, {_belt_settings(result)})")
+    if not isinstance(result, ConfidenceRegion):
+        is_segments = isinstance(result, SegmentTestResult)
+        return _code("result", _segment_call(result) if is_segments else _test_call(result))
     settings = _settings(result, seed=result.fitted_.seed)
     design, model = result.fitted_.design, _model_code(result)
+    call = f"er.ConfidenceRegion({model}, {settings}).fit(X, y)"
     if design is not None:
-        call = f"from_formula({design.formula!r}, data, model={model}, {settings})"
-        return _code("region", f"er.ConfidenceRegion.{call}")
-    return _code("region", f"er.ConfidenceRegion({model}, {settings}).fit(X, y)")
+        formula = f"{design.formula!r}, data, model={model}, {settings}"
+        call = f"er.ConfidenceRegion.from_formula({formula})"
+    return _code("region", call)
 
 
 def code_of_several(results: CalibrationBelts | Mapping[str, ExactTestResult]) -> str:
@@ -202,35 +186,34 @@ def _code(name: str, call: str) -> str:
     return f'import exactregion as er\n\n{name} = {call}\n{name}.report("{name}.html")'
 
 
-def _test_call(result: ExactTestResult) -> str:
-    question = result.question
-    calibration = question.kind == "calibration"
-    usual = repr(as_statistic("omnibus" if calibration else "multiscale"))
-    call = "calibration_test(y_true, y_prob" if calibration else _MODEL_CALL
-    return _call(call, result, question.seed, question.statistic == usual)
+def _has_usual_statistic(result: ExactTestResult | ClassTestResult) -> bool:
+    tested = result if isinstance(result, ClassTestResult) else result.question
+    calibration = tested.kind == "calibration"
+    name = "omnibus" if calibration else "multiscale"
+    if isinstance(result, ClassTestResult):
+        return result.method == repr(as_class_statistic(name, calibration=calibration))
+    return result.question.statistic == repr(as_statistic(name))
 
 
-def _call(
-    start: str, result: ExactTestResult | ClassTestResult, seed: int | None, is_usual: bool
-) -> str:
-    settings = [] if is_usual else ["statistic=statistic"]
-    settings += [f"n_resamples={result.n_resamples}", *_seed(seed)]
-    return f"er.{start}, {', '.join(settings)})"
+def _test_call(result: ExactTestResult | ClassTestResult) -> str:
+    tested = result if isinstance(result, ClassTestResult) else result.question
+    call = "calibration_test(y_true, y_prob"
+    call = call if tested.kind == "calibration" else "model_test(candidate, X, y"
+    settings = [] if _has_usual_statistic(result) else ["statistic=statistic"]
+    settings += [f"n_resamples={result.n_resamples}", *_seed(tested.seed)]
+    return f"er.{call}, {', '.join(settings)})"
 
 
 def _segment_call(result: SegmentTestResult) -> str:
     settings = [f"depth={result.depth}"] if result.columns else []
     settings += [f"min_rows={result.min_rows}"]
-    settings += [f"bins={{{', '.join(map(_edges, result.edges.items()))}}}"] if result.edges else []
+    edges = (f"{name!r}: {cuts.tolist()!r}" for name, cuts in result.edges.items())
+    settings += [f"bins={{{', '.join(edges)}}}"] if result.edges else []
     settings += [] if result.method == "shift" else [f"statistic={result.method!r}"]
     settings += [f"confidence_level={result.confidence_level!r}"]
     settings += [f"n_resamples={result.n_resamples}", *_seed(result.seed)]
     segments = f"data[{list(result.columns)!r}]" if result.columns else "segments"
     return f"er.segment_test(y_true, y_prob, {segments}, {', '.join(settings)})"
-
-
-def _edges(cut: tuple[str, FloatArray]) -> str:
-    return f"{cut[0]!r}: {cut[1].tolist()!r}"
 
 
 def _belt_settings(belt: CalibrationBelt) -> str:

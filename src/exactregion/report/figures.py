@@ -24,7 +24,8 @@ from bokeh.models import (
 from bokeh.plotting import figure
 
 from exactregion._typing import FloatArray
-from exactregion.plotting import wording
+from exactregion.plotting import formats
+from exactregion.plotting.belt import BeltDisplay
 from exactregion.plotting.canvas import BLUE, GREY, INK, MODELS, PALE, VERMILION
 from exactregion.plotting.reliability import ProbabilityAxis
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 HEAT_STEPS = 128
+"""Colours of p-values from 0 to 1: one per 0.008, finer than two decimals."""
 
 MODELS_DARK = ("#56B4E9", "#F5884A", "#2FCB9D", "#E3A4C8", "#F0BE4A", "#9AD3F5")
 """The colours of models, lighter."""
@@ -85,7 +87,7 @@ def paint(model: Any, **roles: str) -> Any:
 
 def label_of(text: str) -> PlainText:
     """Make a label of a text that is shown as it is; a bare string may be read as TeX."""
-    return PlainText(text=wording.shortened(text))
+    return PlainText(text=formats.shortened(text))
 
 
 def limits_around(values: FloatArray, margin: float = 0.04) -> tuple[float, float]:
@@ -170,7 +172,7 @@ def name_ticks(drawn: Any, axis: ProbabilityAxis) -> None:
     if axis.scale == "logit":
         places = axis.place(axis.ticks).tolist()
         drawn.ticker = FixedTicker(ticks=places)
-        labels = map(wording.probability, axis.ticks)
+        labels = map(formats.probability, axis.ticks)
         drawn.major_label_overrides = dict(zip(places, labels, strict=True))
 
 
@@ -194,6 +196,25 @@ def add_diagonal(plot: Any, across: ProbabilityAxis, up: ProbabilityAxis) -> Non
     ends = [max(across.low, up.low), min(across.high, up.high)]
     look: dict[str, Any] = {"line_dash": [4, 4], "line_width": 1.4}
     add_line(plot, across.place(ends), up.place(ends), "muted", **look)
+
+
+def add_belt(
+    plot: Any,
+    display: BeltDisplay,
+    across: ProbabilityAxis,
+    up: ProbabilityAxis,
+    role: str = "blue",
+    *,
+    alpha: float = 0.25,
+    **line: Any,
+) -> list[FloatArray]:
+    """Draw a belt with its estimate, and return the places of x and of both bounds."""
+    p, *curves = across.cut(display.grid, display.lower, display.upper, display.estimate)
+    x, (lower, upper, estimate) = across.place(p), map(up.place, curves)
+    area = {"x": x, "y1": lower, "y2": upper}
+    add_glyph(plot, "varea", area, {"fill_color": role}, fill_alpha=alpha)
+    add_line(plot, x, estimate, role, line_width=2, **line)
+    return [x, lower, upper]
 
 
 def add_points(

@@ -9,38 +9,38 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 from bokeh.models import ColumnDataSource, PlainText
 
 from exactregion._typing import FloatArray
-from exactregion.data.reading import numeric
-from exactregion.plotting import BandDisplay, wording
+from exactregion.plotting import BandDisplay, formats, wording
 from exactregion.region import ConfidenceRegion
+from exactregion.region.places import input_frame, model_inputs
 from exactregion.report.figures import add_glyph, add_line, limits_around, new_figure
 from exactregion.report.page import Figure, Key
 
 MOST_INPUTS = 6
-"""Bands are computed along this many inputs at most."""
+"""Bands are computed along this many inputs at most: each is a search and a figure more."""
 
 POINTS = 41, 25
-"""Points of a band along a single input, and along each of several."""
+"""Points of a band along a single input, and along each of several, where the searches add up."""
 
-FEW_LEVELS = 5
-"""A column of numbers with at most this many values is shown at these only."""
-
-MOST_LEVELS = 12
-"""A column of words with more levels than this is shown at the most frequent."""
+FEW_LEVELS, MOST_LEVELS = 5, 12
+"""A column of numbers with at most 5 values is shown at these only. One of words is shown at the 12
+most frequent: more have no room for their names below the axis."""
 
 MOST_HELD = 8
-"""More inputs than this that are held are not all named."""
+"""More inputs than this that are held are not all named: they would fill lines below the figure."""
 
 HEIGHT = 400
-"""Of the figures that stand beside each other."""
+"""Of the figures that stand beside each other, in pixels."""
 
 STEPS = 65_535
-"""Probabilities are stored in the page as whole numbers of this many steps: uint16."""
+"""Probabilities are stored in the page as whole numbers of this many steps: uint16, a quarter of
+the size of floats, and finer than a pixel."""
 
 MOST_ROWS = 2_000
-"""More rows of data than this are not all drawn."""
+"""More rows of data than this are not all drawn: marks would cover each other."""
 
 NOWHERE: dict[str, Any] = {"x": [], "y": []}
 POINTED = {"line_color": "paper", "fill_color": "vermilion"}
@@ -137,18 +137,15 @@ class Column:
         """Write a value, a number to five digits."""
         if self.is_numeric:
             return f"{value:.5g}".replace("-", "−")
-        return wording.shortened(str(value), 24)
+        return formats.shortened(str(value), 24)
 
 
 def _columns_of(region: ConfidenceRegion) -> list[Column]:
     """Return the inputs: those of the formula, or the columns of X; none where X holds objects."""
-    design, inputs = region.fitted_.design, region.fitted_.sample.inputs
-    if design is not None:
-        return [_column(name, design.data[name].to_numpy()) for name in design.columns]
-    if isinstance(inputs.X, tuple):
+    if isinstance(region.fitted_.sample.inputs.X, tuple):
         return []
-    rows = np.asarray(inputs.user_rows).reshape(len(inputs), -1)
-    return [_column(name, values) for name, values in zip(inputs.names, rows.T, strict=True)]
+    frame = input_frame(region.fitted_)
+    return [_column(str(name), values.to_numpy()) for name, values in frame.items()]
 
 
 def _column(name: str, values: npt.NDArray[Any]) -> Column:
@@ -163,7 +160,7 @@ def _column(name: str, values: npt.NDArray[Any]) -> Column:
 def _held_at(columns: list[Column], varied: Column) -> str:
     """Say at which values the other inputs are held."""
     others = [one for one in columns if one is not varied]
-    held = [f"{wording.shortened(one.name)} = {one.text(one.typical)}" for one in others]
+    held = [f"{formats.shortened(one.name)} = {one.text(one.typical)}" for one in others]
     more = len(held) - MOST_HELD
     return ", ".join(held[:MOST_HELD]) + (f" and {more} more" if more > 0 else "")
 
@@ -179,16 +176,8 @@ def _rows_along(
     for one in columns:
         for other, path in zip(varied, paths, strict=True):
             table[one.name] += path if one is other else [one.typical] * len(path)
-    design, inputs = region.fitted_.design, region.fitted_.sample.inputs
-    X: Any
     try:
-        if design is not None:
-            import pandas as pd
-
-            X = design.transform(pd.DataFrame(table))
-        else:
-            X = np.column_stack([np.asarray(values, dtype=np.float64) for values in table.values()])
-            X = X[:, 0] if numeric(inputs.X).ndim == 1 else X
+        X = model_inputs(region.fitted_, pd.DataFrame(table))
         region.model_.probabilities(region.estimate_, X)
     except Exception:  # whatever a function or a formula of the user's may raise
         return None
@@ -225,11 +214,11 @@ def band_figure(
         "No curve of the family fits; the dashed one is the estimate."
         if display.status == "empty"
         else "If the family is right, the whole true curve lies within the band with a probability "
-        f"of at least {wording.percent(display.coverage)}."
+        f"of at least {formats.percent(display.coverage)}."
     )
     return Figure(
         f"band{number}",
-        f"Probability of the outcome along {wording.shortened(display.name)}: the band, the data, "
+        f"Probability of the outcome along {formats.shortened(display.name)}: the band, the data, "
         "and the curve of the parameters that are pointed at.",
         plot,
         keys,
@@ -249,7 +238,7 @@ def _draw_band(plot: Any, display: InputBand) -> list[Key]:
         else:
             area = {"x": display.x, "y1": display.lower, "y2": display.upper}
             add_glyph(plot, "varea", area, roles, fill_alpha=0.25)
-        keys.append(Key("area-blue", f"{wording.percent(display.coverage)} simultaneous band"))
+        keys.append(Key("area-blue", f"{formats.percent(display.coverage)} simultaneous band"))
     keys.append(_draw_data(plot, display))
     if few:
         best = {"x": display.x, "y": display.estimate}

@@ -16,6 +16,8 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from exactregion._version import __version__
+from exactregion.plotting.wording import SURPRISE, answer_of, guarantee_of
+from exactregion.report.facts import code_of, facts_of
 from exactregion.report.figures import THEMES
 
 
@@ -156,6 +158,18 @@ class Page:
     sections: list[Section]
     assumptions: list[str]
     code: str
+
+    @classmethod
+    def of(cls, result: Any, *, verdict: str | None = None, **parts: Any) -> Page:
+        """Make the page of a result: its answer, settings and code, with the other fields given.
+
+        Without a verdict the p-value of the result decides.
+        """
+        if verdict is None:
+            verdict = "against" if result.pvalue <= SURPRISE else "fits"
+        said: dict[str, Any] = {"answer": answer_of(result), "guarantee": guarantee_of(result)}
+        said |= {"verdict": verdict, "facts": facts_of(result), "code": code_of(result)}
+        return cls(**{**said, **parts})
 
     @property
     def explorer(self) -> Explorer | None:

@@ -11,11 +11,10 @@ from bokeh.models import CDSView, ColumnDataSource, IndexFilter
 
 from exactregion._typing import FloatArray
 from exactregion.engine.progress import showing
-from exactregion.plotting import CornerDisplay, PValueDisplay, RankDisplay, wording
+from exactregion.plotting import CornerDisplay, PValueDisplay, RankDisplay, formats, wording
 from exactregion.plotting.canvas import RegionDisplay
 from exactregion.region import ConfidenceRegion, HypothesisTest
 from exactregion.region.summary import zero_tests
-from exactregion.report.facts import code_of, region_facts
 from exactregion.report.figures import (
     add_glyph,
     add_line,
@@ -53,14 +52,12 @@ def page_of_region(region: ConfidenceRegion, title: str | None = None) -> Page:
         explorer = explore(region)
         individual, joint = region.intervals(), region.intervals(joint=True)
         tests = zero_tests(region.fitted_, only_quick=True)
-    level = wording.percent(region.coverage_)
-    return Page(
+    level = formats.percent(region.coverage_)
+    return Page.of(
+        region,
         title=title or "Confidence region",
         question=_question(region),
-        answer=wording.answer_of_region(region),
-        guarantee=wording.guarantee_of_region(region),
         verdict={"empty": "against", "unbounded": "open"}.get(region.status_, "fits"),
-        facts=region_facts(region),
         sections=[
             Section(
                 "Parameters and their curves",
@@ -83,16 +80,15 @@ def page_of_region(region: ConfidenceRegion, title: str | None = None) -> Page:
             "Whether one setting of the parameters is in the region is known exactly. The edge in "
             "the figure was searched; of intervals it says above whether they are proven.",
         ],
-        code=code_of(region),
     )
 
 
 def _question(region: ConfidenceRegion) -> str:
-    names = tuple(wording.shortened(name, 30) for name in region.parameter_names_)
+    names = tuple(formats.shortened(name, 30) for name in region.parameter_names_)
     if len(names) > 4:
         return f"Which values of the {len(names)} parameters fit the outcomes?"
     together = " together" if len(names) > 1 else ""
-    return f"Which values of {wording.listed(names)} fit the outcomes{together}?"
+    return f"Which values of {formats.listed(names)} fit the outcomes{together}?"
 
 
 def _remarks(region: ConfidenceRegion, curves: int) -> list[str]:
@@ -135,9 +131,9 @@ def interval_table(
         width = upper - lower if np.isfinite(upper - lower) else None
         # that there is no end is said in its place
         status = STATUS.get(str(row["status"]), "")
-        numbers = [wording.number(estimate, width), _end(lower, width), _end(upper, width)]
+        numbers = [formats.number(estimate, width), _end(lower, width), _end(upper, width)]
         found = "proven" if row["certified"] else "searched"
-        rows.append([wording.shortened(str(name), 120), *numbers, found + status])
+        rows.append([formats.shortened(str(name), 120), *numbers, found + status])
     names = ["Parameter", "Estimate", "From", "To", "Ends"]
     if any(tests):
         names.insert(4, "p")
@@ -149,11 +145,12 @@ def interval_table(
 def _end(value: float, width: float | None) -> str:
     if np.isnan(value):
         return "none"
-    return "no end" if np.isinf(value) else wording.number(value, width)
+    return "no end" if np.isinf(value) else formats.number(value, width)
 
 
 LINE = 201, 11
-"""A curve of one parameter: values, and levels of the grid of its ends."""
+"""A curve of one parameter: its values, and levels of the grid of its ends, which are then known to
+1/2048 of the width shown."""
 
 PLANES = ((100_000, 61, 8), (1_000_000, 41, 7), (np.inf, 31, 6))
 """Up to this many rows times data sets: points per axis of a plane, and levels of its boundary.
@@ -189,7 +186,7 @@ def explore(region: ConfidenceRegion) -> Explorer:
         ),
         parameters=[
             {
-                "name": wording.shortened(name),
+                "name": formats.shortened(name),
                 "digits": _digits(float(np.ptp(values))),
                 "limits": limits.tolist(),
                 "best": float(best),
@@ -234,7 +231,7 @@ def _line_plane(display: PValueDisplay, m: int) -> Plane:
         spans = {"left": left, "right": right}
         style: dict[str, Any] = {"top": 1.05, "bottom": 0, "fill_alpha": 0.15, "line_color": None}
         add_glyph(plot, "quad", spans, {"fill_color": "blue"}, **style)
-        keys.append(Key("area-blue", f"{wording.percent(display.coverage)} region"))
+        keys.append(Key("area-blue", f"{formats.percent(display.coverage)} region"))
     add_line(plot, values, pvalues, "blue", line_width=2)
     keys.append(Key("line-blue", "p-value"))
     theta = values[:, None]
@@ -276,10 +273,10 @@ def _surface_plane(display: RankDisplay, m: int) -> Plane:
     if lines:
         edge = {"xs": [line[:, 0] for line in lines], "ys": [line[:, 1] for line in lines]}
         add_glyph(plot, "multi_line", edge, {"line_color": "ink"}, line_width=1.6)
-        keys.append(Key("line-ink", f"edge of the {wording.percent(display.coverage)} region"))
+        keys.append(Key("line-ink", f"edge of the {formats.percent(display.coverage)} region"))
     reading = "Every point is one setting of the two parameters; the bluer, the better it fits."
     if display.shear:
-        first, second = (wording.shortened(name) for name in display.names)
+        first, second = (formats.shortened(name) for name in display.names)
         reading += f" The horizontal axis is {names[0]}, since {first} varies with {second}."
     figure = _finished(
         plot,

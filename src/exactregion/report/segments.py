@@ -7,32 +7,28 @@ from typing import Any
 import numpy as np
 from bokeh.models import FixedTicker
 
-from exactregion.plotting import SegmentDisplay, wording
-from exactregion.report.facts import code_of, segment_facts
+from exactregion.plotting import SegmentDisplay, formats
 from exactregion.report.figures import add_glyph, add_line, label_of, limits_around, new_figure
 from exactregion.report.page import Figure, Key, Page, Pointer, Section, Table
 from exactregion.testing.segment_result import SegmentTestResult
 
 SHOWN = 20
-"""Segments in the figure."""
+"""Segments in the figure, which is then about as high as a screen."""
 
 LISTED = 2000
 """Segments in the table: more of them make a page that browsers are slow with."""
 
 LONGEST = 42
-"""Letters of a name beside the figure."""
+"""Letters of a name beside the figure: longer ones would take more than half of a narrow page."""
 
 
 def page_of_segments(result: SegmentTestResult, title: str | None = None) -> Page:
     """Gather the page of a test of segments."""
     display = SegmentDisplay.from_result(result, most=SHOWN, draw=False)
-    return Page(
+    return Page.of(
+        result,
         title=title or "Predictions in segments",
         question="For whom are these predictions off?",
-        answer=wording.answer_of_segments(result),
-        guarantee=wording.guarantee_of_segments(result),
-        verdict="against" if result.pvalue <= wording.SURPRISE else "fits",
-        facts=segment_facts(result),
         sections=[
             Section("The strongest evidence", [_figure(display)]),
             Section("All segments", [_table(result)]),
@@ -42,7 +38,6 @@ def page_of_segments(result: SegmentTestResult, title: str | None = None) -> Pag
             "The predictions were not fitted to these outcomes: the rows were held out.",
             "The segments were not made from the outcomes.",
         ],
-        code=code_of(result),
     )
 
 
@@ -59,7 +54,7 @@ def _figure(display: SegmentDisplay) -> Figure:
     )
     plot.yaxis[0].ticker = FixedTicker(ticks=places.tolist())
     plot.yaxis[0].major_label_overrides = {
-        float(place): label_of(wording.shortened(name, LONGEST, middle=True))
+        float(place): label_of(formats.shortened(name, LONGEST, middle=True))
         for place, name in zip(places, display.names, strict=True)
     }
     plot.ygrid[0].grid_line_color = None
@@ -87,7 +82,7 @@ def _figure(display: SegmentDisplay) -> Figure:
             strict=True,
         )
     ]
-    level = wording.percent(display.confidence_level)
+    level = formats.percent(display.confidence_level)
     return Figure(
         "segments",
         "Observed minus expected share of the segments with the strongest evidence; the table "
@@ -123,7 +118,7 @@ def _table(result: SegmentTestResult) -> Table:
         for row in rows
     ]
     number = len(result.table)
-    level = wording.percent(result.confidence_level)
+    level = formats.percent(result.confidence_level)
     caption = f"The {LISTED:,} with the strongest evidence, of {number:,}"
     caption = caption if number > LISTED else f"All {number:,}"
     heads = ["Segment", "Outcomes", "Observed", "Expected", "Difference", "Lower", "Upper"]

@@ -14,9 +14,8 @@ import pandas as pd
 from bokeh.models import FixedTicker
 
 from exactregion._typing import FloatArray, IntArray
-from exactregion.plotting import NullDisplay, reliability, wording
+from exactregion.plotting import NullDisplay, formats, reliability, wording
 from exactregion.plotting.reliability import ProbabilityAxis, axes_for
-from exactregion.report.facts import code_of, result_facts
 from exactregion.report.figures import (
     add_bars,
     add_diagonal,
@@ -48,19 +47,14 @@ ADJUSTED = (
 
 def page_of_test(result: ExactTestResult, title: str | None = None) -> Page:
     """Gather the page of a test."""
-    question = result.question
-    calibration = question.kind == "calibration"
+    calibration = result.question.kind == "calibration"
     subject = "predictions" if calibration else "probabilities"
-    return Page(
+    return Page.of(
+        result,
         title=title or f"{'Calibration' if calibration else 'Candidate'} test",
         question=f"Can these {subject} be right?",
-        answer=wording.answer_of_test(result),
-        guarantee=wording.guarantee_of_test(result),
-        verdict="against" if result.pvalue <= wording.SURPRISE else "fits",
-        facts=result_facts(result),
         sections=sections_of_test(result),
         assumptions=ASSUMPTIONS,
-        code=code_of(result),
     )
 
 
@@ -84,8 +78,8 @@ def _table(result: ExactTestResult) -> Table:
     rows = [
         ["Exact p-value", f"{result.pvalue:.4g}"],
         ["Rank of the observed outcomes", f"{result.rank:,} of {result.n_resamples + 1:,}"],
-        ["Their statistic", wording.number(result.statistic)],
-        ["Median of the alternatives", wording.number(middle)],
+        ["Their statistic", formats.number(result.statistic)],
+        ["Median of the alternatives", formats.number(middle)],
     ]
     return Table("The test in numbers", ["", "Value"], rows)
 
@@ -113,7 +107,7 @@ def parts_table(parts: Iterable[Part]) -> Table:
 
 
 def _size_table(result: ExactTestResult) -> Table:
-    size, number = result.size, wording.number
+    size, number = result.size, formats.number
     rows = [["Observed less predicted share", number(size.difference)]]
     rows += [
         ["Intercept and slope, most likely", f"{number(size.intercept)} and {number(size.slope)}"]
@@ -137,7 +131,7 @@ def _size_table(result: ExactTestResult) -> Table:
 
 def null_figure(display: NullDisplay, id: str = "null") -> Figure:
     """Draw where the observed statistic lies among those of the alternatives."""
-    number = wording.number
+    number = formats.number
     edges, smaller, larger = display.histogram()
     total = smaller + larger
     place = np.log10 if display.is_long else np.asarray  # figures have plain axes
@@ -247,11 +241,11 @@ def groups_table(groups: pd.DataFrame, level: str = "95%") -> Table:
 
 
 def _share(value: float) -> str:
-    return wording.probability(value)
+    return formats.probability(value)
 
 
 def _between(low: float, high: float) -> str:
-    ends = [wording.probability(end, 3) for end in (low, high)]
+    ends = [formats.probability(end, 3) for end in (low, high)]
     return ends[0] if low == high else "–".join(ends)
 
 
@@ -265,7 +259,7 @@ def section_of_groups(groups: pd.DataFrame) -> Section:
     for key, row in groups.iterrows():
         parts = key if isinstance(key, tuple) else (key,)
         rows.append(
-            [*(wording.shortened(str(part), 60) for part in parts), *wording.group_cells(row)]
+            [*(formats.shortened(str(part), 60) for part in parts), *formats.group_cells(row)]
         )
     off = groups[groups["pvalue_holm"] <= wording.SURPRISE]
     found = (

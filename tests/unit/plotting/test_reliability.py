@@ -7,7 +7,7 @@ from scipy.stats import beta
 
 import exactregion as er
 from exactregion.errors import InvalidValueError
-from exactregion.plotting import BeltsDisplay, NullsDisplay, reliability, wording
+from exactregion.plotting import BeltsDisplay, NullsDisplay, formats, reliability
 from exactregion.plotting.reliability import ProbabilityAxis, axes_for, scale_for
 
 RNG = np.random.default_rng(2)
@@ -77,7 +77,7 @@ def test_ticks_of_a_logit_axis():
 
 def test_probabilities_are_never_written_as_zero_or_one():
     values = [1e-12, 0.0004, 0.004, 0.4, 0.996, 0.99996]
-    written = [wording.probability(value) for value in values]
+    written = [formats.probability(value) for value in values]
     assert written == ["1e-12", "0.0004", "0.004", "0.40", "0.996", "0.99996"]
 
 

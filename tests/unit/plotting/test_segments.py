@@ -53,8 +53,8 @@ def test_a_number_of_segments_is_needed(result, most):
 def test_words_name_segments(result):
     number = len(result.named())
     said = f"off in {number} of 4 segments (p = 0.01): segment = a ("
-    assert said in wording.answer_of_segments(result)
+    assert said in wording.answer_of(result)
     rng = np.random.default_rng(1)
     p = rng.uniform(size=60)
     fine = er.segment_test(rng.uniform(size=60) < p, p, p > 0.5, n_resamples=19, rng=0)
-    assert wording.answer_of_segments(fine).startswith("None of 3 segments is shown to be off (p =")
+    assert wording.answer_of(fine).startswith("None of 3 segments is shown to be off (p =")

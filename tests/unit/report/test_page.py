@@ -108,18 +108,18 @@ def test_answer_and_guarantee_are_those_of_the_wording(pages, read, region, test
     for name, answer, guarantee in (
         (
             "region",
-            wording.answer_of_region(region),
-            wording.guarantee_of_region(region),
+            wording.answer_of(region),
+            wording.guarantee_of(region),
         ),
         (
             "tested",
-            wording.answer_of_test(tested),
-            wording.guarantee_of_test(tested),
+            wording.answer_of(tested),
+            wording.guarantee_of(tested),
         ),
         (
             "belt",
-            f"{wording.answer_of_belt(belt)} {wording.answer_of_deviation(belt)}",
-            wording.guarantee_of_belt(belt),
+            f"{wording.answer_of(belt)} {wording.answer_of_deviation(belt)}",
+            wording.guarantee_of(belt),
         ),
     ):
         reader = read(pages[name])

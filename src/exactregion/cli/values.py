@@ -1,12 +1,13 @@
-"""Inputs that options give in words: ``--at sex=male,dose=1,2,4`` and ``--ed dose=50,90``."""
+"""Values that options give as text: levels, classes, ``--at sex=male,dose=1,2``, ``--ed 50,90``."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from exactregion.cli.data import read_value
 from exactregion.data.table import did_you_mean, shown_names
 from exactregion.errors import InvalidValueError
 from exactregion.region import ConfidenceRegion
@@ -17,6 +18,64 @@ if TYPE_CHECKING:
 
 HALF = "half"
 """What --ed is given for the level half way between the guess and lapse rates."""
+
+
+def read_level(text: str, option: str = "--confidence") -> float:
+    """Read a level: 0.95 and 95% are the same; so is 95, since no confidence is below a half."""
+    number = text.strip().removesuffix("%").strip()
+    try:
+        value = Fraction(number)  # so that 99.99% is 0.9999
+    except (ValueError, ZeroDivisionError):
+        value = Fraction(0)
+    if text.strip().endswith("%") or (option == "--confidence" and 50 <= value < 100):
+        value /= 100
+    if not 0 < value < 1:
+        example = "0.95" if option == "--confidence" else "0.05"
+        raise InvalidValueError(
+            f"{option} must be a share such as {example}, between 0 and 1, or a percentage with "
+            f"its sign. Got {text!r} instead."
+        )
+    return float(value)
+
+
+def check_choice(option: str, value: str, choices: Iterable[str]) -> None:
+    """Check that a name is one of those there are."""
+    if value not in choices:
+        raise InvalidValueError(
+            f"{option} must be one of {', '.join(choices)}. Got {value!r} instead."
+            f"{did_you_mean(value, choices)}"
+        )
+
+
+def refuse_first(*conflicts: tuple[object, str]) -> None:
+    """Raise an error with the first message whose condition is true, or not empty."""
+    for condition, message in conflicts:
+        if condition:
+            raise InvalidValueError(message)
+
+
+def read_value(text: str, column: pd.Series[Any]) -> object:
+    """Read a value of the kind that a column holds; None if the text is of another kind."""
+    if column.dtype.kind == "b":
+        return {"true": True, "1": True, "false": False, "0": False}.get(text.lower())
+    if column.dtype.kind in "iuf":
+        with suppress(ValueError):
+            return float(text)
+        return None
+    return text
+
+
+def labels_in(option: str, classes: str, outcome: pd.Series[Any]) -> list[object]:
+    """Read the names of classes as the kind of values that the outcome has."""
+    texts = [text.strip() for text in classes.split(",")]
+    values = [read_value(text, outcome) for text in texts]
+    wrong = [text for text, value in zip(texts, values, strict=True) if value is None]
+    if wrong:
+        raise InvalidValueError(
+            f"{option} must name classes of the outcome, which are numbers. Got {wrong[0]!r}."
+        )
+    whole = outcome.dtype.kind in "iu"
+    return [int(value) if whole else value for value in values]  # type: ignore[call-overload]
 
 
 def read_places(
