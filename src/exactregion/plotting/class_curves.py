@@ -12,8 +12,7 @@ from exactregion._typing import FloatArray, IntArray
 from exactregion.errors import optional_module
 from exactregion.plotting import canvas
 from exactregion.plotting.bands import _NOTES, _varying_column
-from exactregion.region import ConfidenceRegion
-from exactregion.region.class_bands import ClassBand
+from exactregion.region import ClassBand, ConfidenceRegion
 from exactregion.region.places import read_place
 
 if TYPE_CHECKING:

@@ -139,6 +139,7 @@ class RatiosInWindow:
         z = centre + corners[:, None] * half
         with np.errstate(divide="ignore", invalid="ignore"):
             values = (self.start + z @ self.slope.T) / (start + z @ slope.T)
+        # more than the rounding errors of both sums
         keeps_sign = np.abs(middle) > spread * (1 + 1e-12)
         largest = np.where(keeps_sign, values.max(axis=0), np.inf)
         smallest = np.where(keeps_sign, values.min(axis=0), -np.inf)

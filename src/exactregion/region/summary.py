@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import textwrap
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +11,10 @@ import numpy as np
 
 from exactregion.models import ClassModel, LinearModel, Logistic, ProportionalOdds
 from exactregion.region.fitted import FittedRegion
-from exactregion.region.hypotheses.linear import Hypothesis, HypothesisTest, hypothesis_test
-from exactregion.region.intervals import Interval, parameter_intervals
+from exactregion.region.hypotheses.equations import Hypothesis
+from exactregion.region.hypotheses.linear import HypothesisTest, hypothesis_test
+from exactregion.region.intervals import Interval, number_text, parameter_intervals, status_of
 from exactregion.region.search.outline import MAXIMUM_LIKELIHOOD, estimate_of, joint_far_members
-from exactregion.region.status import status_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Summary", "summarise", "zero_tests"]
 
 WIDTH = 80
+"""Columns of the text, those of a terminal."""
 
 UNUSUAL = {
     "empty": "no value fits, which is evidence against the model.",
@@ -29,10 +31,11 @@ UNUSUAL = {
 """What is said of intervals that are not what they seem."""
 
 SHOWN = 4
-"""Classes whose numbers of rows are listed."""
+"""Classes whose numbers of rows are listed, within half the width of the text."""
 
 QUICK = 2
-"""Parameters up to which p-values are given unasked in the command and in reports."""
+"""Parameters up to which p-values are given unasked in the command and in reports: a hypothesis
+then leaves at most one free, and is tested on a line within a second."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +66,7 @@ class Summary:
 
     def to_dict(self) -> dict[str, Any]:
         """Return settings, parameters and notes as plain values."""
-        rows = {str(name): _plain(row.to_dict()) for name, row in self.table.iterrows()}
+        rows = {str(name): row for name, row in self.table.to_dict("index").items()}
         return {"settings": dict(self.settings), "parameters": rows, "notes": list(self.notes)}
 
     def to_markdown(self) -> str:
@@ -91,8 +94,6 @@ class Summary:
 
     def __str__(self) -> str:
         """Return the text, 80 columns wide."""
-        import textwrap
-
         titles, rows = self._cells()
         widths = [
             max(map(len, column)) for column in zip(titles, *(row[1:] for row in rows), strict=True)
@@ -283,22 +284,10 @@ def _how(certified: dict[str, bool], what: str) -> str:
 
 def _number(value: float, column: str) -> str:
     """Write a number in at most eight characters."""
-    is_pvalue = column == "pvalue"
-    if np.isnan(value):
-        return "" if is_pvalue or column.startswith("odds") else "none"
-    if np.isinf(value):
-        return "∞" if value > 0 else "-∞"
-    if is_pvalue:
-        return f"{value:.4f}"
-    return f"{value:.4g}" if abs(value) < 1e5 else f"{value:.1e}"
+    if np.isnan(value) and column.startswith(("pvalue", "odds")):
+        return ""
+    return f"{value:.4f}" if column == "pvalue" else number_text(value, digits=1)
 
 
 def _shortened(name: str, width: int) -> str:
     return name if len(name) <= width else name[: max(width - 1, 8)] + "…"
-
-
-def _plain(row: dict[Any, Any]) -> dict[str, Any]:
-    return {
-        str(name): value.item() if isinstance(value, np.generic) else value
-        for name, value in row.items()
-    }
