@@ -149,14 +149,13 @@ def predictions_at(fitted: FittedRegion, X: Any, certify: bool | None = None) ->
     index = getattr(X, "index", None)
     index = index if isinstance(index, pd.Index) else pd.RangeIndex(len(inputs))
     outside = outside_data(fitted, X, inputs)
-    first = {}
+    classes = {}
     if isinstance(alone, ClassBand):
-        first = {"class": list(alone.classes) * len(inputs)}
-        C = len(alone.classes)
+        C, classes = len(alone.classes), {"class": list(alone.classes) * len(inputs)}
         index, outside = index.repeat(C), outside.repeat(C)
     return pd.DataFrame(
         {
-            **first,
+            **classes,
             "estimate": fitted.model.probabilities(estimate_of(fitted)[0], inputs).ravel(),
             "lower": alone.lower[row].ravel(),
             "upper": alone.upper[row].ravel(),
@@ -197,9 +196,9 @@ def _band(fitted: FittedRegion, inputs: FloatArray, *, joint: bool, certify: boo
         bounds.evaluations,
         bounds.seconds,
     )
-    return (
-        ClassBand(**vars(found), classes=model.labels) if isinstance(model, ClassModel) else found
-    )
+    if isinstance(model, ClassModel):
+        return ClassBand(**vars(found), classes=model.labels)
+    return found
 
 
 def _bounds(
@@ -220,38 +219,33 @@ def _bounds(
         return Bounds.joined(
             [number_bounds(fitted, numbers[row : row + 1], bool(certify)) for row in rows]
         )
-    is_classes = isinstance(model, ClassModel)
-    per_row = len(model.labels) if isinstance(model, ClassModel) else 1
+    n, C = len(inputs), len(model.labels) if isinstance(model, ClassModel) else 1
     if joint:
         return joint_bounds(
             fitted,
             lambda theta: _logits(model, theta, inputs),
-            len(inputs) * per_row,
-            numbers=None if is_classes else LogitsAt(inputs, len(inputs), LOGIT_END),
+            n * C,
+            numbers=LogitsAt(inputs, n, LOGIT_END) if C == 1 else None,
             certify=certify,
             each=True,
         )
     return Bounds.joined(
-        [
-            _focused(fitted, inputs[row : row + 1], place)
-            for row in range(len(inputs))
-            for place in range(per_row)
-        ]
+        [_focused(fitted, inputs[row : row + 1], c) for row in range(n) for c in range(C)]
     )
 
 
-def _focused(fitted: FittedRegion, one: FloatArray, place: int) -> Bounds:
-    """Bound one logit at one input: that of the class at this place, if there are several."""
+def _focused(fitted: FittedRegion, one: FloatArray, c: int) -> Bounds:
+    """Bound the logit at one input, or that of class number c if there are several."""
     model = fitted.model
 
     def gradient(theta: FloatArray) -> FloatArray:
         if isinstance(model, ClassModel):
-            slope = model.score_of(theta, as_matrix(one), place)[:, 0]
+            slope = model.score_of(theta, as_matrix(one), c)[:, 0]
         else:
             slope = model.logit_gradient(theta, one)[:, 0]
         return np.where(np.isfinite(slope), slope, 0.0)
 
-    return focused_bounds(fitted, lambda theta: _logits(model, theta, one)[:, [place]], gradient)
+    return focused_bounds(fitted, lambda theta: _logits(model, theta, one)[:, [c]], gradient)
 
 
 def _logits(model: Model, theta: FloatArray, inputs: FloatArray) -> FloatArray:

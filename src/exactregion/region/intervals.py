@@ -201,16 +201,12 @@ def _from_natural(natural: FittedRegion, index: int, bounds: Bounds) -> Bounds:
 
 @dataclass(frozen=True)
 class Status:
-    """The kind of a region.
+    """The kind of a region: bounded, unbounded, disconnected, empty or unsettled.
 
-    Attributes
-    ----------
-    kind : {"bounded", "unbounded", "disconnected", "empty", "unsettled"}
-        Disconnected regions are bounded, in several pieces. Unsettled ones look bounded, but a
-        search kept missing members beyond the ends that it had found.
-    certified : bool
-        Whether it is proven that the region is bounded, unbounded or empty. That a bounded region
-        has several pieces is searched; `ConfidenceRegion.paving` proves it.
+    Disconnected regions are bounded, in several pieces. Unsettled ones look bounded, but a search
+    kept missing members beyond the ends that it had found. If `certified`, it is proven that the
+    region is bounded, unbounded or empty. Several pieces are searched; `ConfidenceRegion.paving`
+    proves them.
     """
 
     kind: str

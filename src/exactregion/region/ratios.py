@@ -37,21 +37,11 @@ class OverBoxes(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class LinearRatios:
-    """G numbers (a·θ + c) / (b·θ), or a·θ + c.
+    """G numbers (a·θ + c) / (b·θ), or a·θ + c."""
 
-    Attributes
-    ----------
-    numerator : ndarray of shape (G, d)
-        a of each number.
-    offset : ndarray of shape (G,)
-        c of each.
-    denominator : ndarray of shape (G, d) or None
-        b of each; None where they are linear.
-    """
-
-    numerator: FloatArray
-    offset: FloatArray
-    denominator: FloatArray | None = None
+    numerator: FloatArray  # a (G, d)
+    offset: FloatArray  # c (G,)
+    denominator: FloatArray | None = None  # b (G, d); None where they are linear
 
     @classmethod
     def linear(cls, coefficients: FloatArray) -> LinearRatios:

@@ -23,7 +23,7 @@ from exactregion.errors import (
 )
 from exactregion.models import ClassModel, Model
 from exactregion.ranking import AcceptedRanks, pvalue_of
-from exactregion.region.bands import band_at, predictions_at
+from exactregion.region.bands import Band, band_at, predictions_at
 from exactregion.region.bounds import paving_of
 from exactregion.region.fitted import Evaluation, FittedRegion
 from exactregion.region.fitting import family_for, fitted_to
@@ -52,24 +52,34 @@ __all__ = ["ConfidenceRegion"]
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-def _search(label: str, instead: str | None = None) -> Callable[[Method], Method]:
-    """Show the progress of a method; if there is something to use `instead`, for two classes alone.
-
-    With several classes there is no single P(Y=1|x) that the method could be about.
-    """
+def _with_progress(label: str) -> Callable[[Method], Method]:
+    """Show the label and the number of θ evaluated while a method works."""
 
     def decorate(method: Method) -> Method:
         @wraps(method)
         def shown(self: ConfidenceRegion, *args: Any, **kwargs: Any) -> Any:
-            if instead is not None and isinstance(self.model_, ClassModel):
-                raise InvalidTypeError(
-                    f"{method.__name__}() is for families of two classes. Got "
-                    f"{type(self.model_).__name__} instead: use {instead}."
-                )
             with showing(label, show=self.progress):
                 return method(self, *args, **kwargs)
 
         return cast("Method", shown)
+
+    return decorate
+
+
+def _for_two_classes(*, instead: str) -> Callable[[Method], Method]:
+    """Raise an error where there are several classes, and no single P(Y=1|x)."""
+
+    def decorate(method: Method) -> Method:
+        @wraps(method)
+        def checked(self: ConfidenceRegion, *args: Any, **kwargs: Any) -> Any:
+            if isinstance(self.model_, ClassModel):
+                raise InvalidTypeError(
+                    f"{method.__name__}() is for families of two classes. Got "
+                    f"{type(self.model_).__name__} instead: use {instead}."
+                )
+            return method(self, *args, **kwargs)
+
+        return cast("Method", checked)
 
     return decorate
 
@@ -341,11 +351,11 @@ class ConfidenceRegion:
         """Whether there is no member, which rejects the whole family; proven if `certified_`."""
         return self.outline().status == "empty"
 
-    @_search("region")
+    @_with_progress("region")
     def _status(self) -> Status:
         return status_of(self.fitted_)
 
-    @_search("region")
+    @_with_progress("region")
     def outline(self) -> Outline:
         """Find the region: its most compatible point, and its boundary along rays.
 
@@ -353,7 +363,7 @@ class ConfidenceRegion:
         """
         return outline_of(self.fitted_)
 
-    @_search("grid")
+    @_with_progress("grid")
     def grid(
         self,
         box: Any = None,
@@ -375,7 +385,7 @@ class ConfidenceRegion:
         """
         return grid_of(self.fitted_, box, points=points, levels=levels)
 
-    @_search("paving")
+    @_with_progress("paving")
     def paving(self, *, tolerance: float = 0.05) -> Paving:
         """Cover a region by boxes that are proven to be inside or may hold members.
 
@@ -400,7 +410,7 @@ class ConfidenceRegion:
         """
         return paving_of(self.fitted_, tolerance)
 
-    @_search("intervals")
+    @_with_progress("intervals")
     def intervals(self, *, joint: bool = False, certify: bool | None = None) -> pd.DataFrame:
         """Return an interval for each parameter.
 
@@ -465,7 +475,8 @@ class ConfidenceRegion:
         with showing(name or "functional", show=self.progress):
             return functional_interval(self.fitted_, g, name=name, joint=joint, certify=certify)
 
-    @_search("threshold", instead="band or functional")
+    @_for_two_classes(instead="band or functional")
+    @_with_progress("threshold")
     def threshold(
         self,
         input: str | None = None,
@@ -523,7 +534,8 @@ class ConfidenceRegion:
         )
         return plan.find(joint=joint, certify=certify)
 
-    @_search("thresholds", instead="band or functional")
+    @_for_two_classes(instead="band or functional")
+    @_with_progress("thresholds")
     def thresholds(
         self,
         input: str | None = None,
@@ -552,7 +564,8 @@ class ConfidenceRegion:
         plans = plans_for(self.fitted_, input, probabilities, at)
         return threshold_table(plans, joint=joint, certify=certify)
 
-    @_search("width", instead="band or functional")
+    @_for_two_classes(instead="band or functional")
+    @_with_progress("width")
     def width(
         self,
         input: str | None = None,
@@ -577,8 +590,8 @@ class ConfidenceRegion:
         plan = ThresholdPlan.read(self.fitted_, input, None, at, inner=inner)
         return plan.find(joint=joint, certify=certify)
 
-    @_search("band")
-    def band(self, X: Any, *, joint: bool = True, certify: bool | None = None) -> Any:
+    @_with_progress("band")
+    def band(self, X: Any, *, joint: bool = True, certify: bool | None = None) -> Band:
         """Return bounds of P(Y=1|x) at new inputs, or of P(Y=c|x) for each class of a family.
 
         Parameters
@@ -594,12 +607,12 @@ class ConfidenceRegion:
 
         Returns
         -------
-        Band or ClassBand
-            The second for `Multinomial` and `ProportionalOdds`.
+        Band
+            A `ClassBand`, with one column per class, for `Multinomial` and `ProportionalOdds`.
         """
         return band_at(self.fitted_, X, joint=joint, certify=certify)
 
-    @_search("predictions")
+    @_with_progress("predictions")
     def predict(self, X: Any, *, certify: bool | None = None) -> pd.DataFrame:
         """Return P(Y=1|x) at new inputs, with limits: a frame with the index of X.
 
@@ -637,7 +650,8 @@ class ConfidenceRegion:
         """
         return predictions_at(self.fitted_, X, certify)
 
-    @_search("decisions", instead="predict")
+    @_for_two_classes(instead="predict")
+    @_with_progress("decisions")
     def classify(self, X: Any) -> IntArray:
         """Decide for +1 or -1 where all members agree on the likelier class, else 0.
 
@@ -646,7 +660,8 @@ class ConfidenceRegion:
         """
         return decisions_at(self.fitted_, X)
 
-    @_search("risk", instead="predict")
+    @_for_two_classes(instead="predict")
+    @_with_progress("risk")
     def risk(self, X: Any, classifier: Any = None) -> Risk:
         """Bound the probability of misclassification, at each input and on average over them.
 
@@ -661,7 +676,7 @@ class ConfidenceRegion:
         """
         return risk_at(self.fitted_, X, classifier)
 
-    @_search("summary")
+    @_with_progress("summary")
     def summary(self, *, certify: bool | None = None) -> Summary:
         """Summarise the coefficients: estimates, intervals, exact p-values of "= 0".
 
@@ -685,7 +700,7 @@ class ConfidenceRegion:
         """
         return summarise(self.fitted_, certify=certify)
 
-    @_search("test")
+    @_with_progress("test")
     def test(self, hypothesis: Any, *, certify: bool | None = None) -> HypothesisTest:
         """Test a linear hypothesis about the parameters, at every n with at most the level stated.
 
@@ -718,7 +733,8 @@ class ConfidenceRegion:
         read = read_hypothesis(hypothesis, self.parameter_names_)
         return hypothesis_test(self.fitted_, read, certify)
 
-    @_search("goodness of fit", instead="model_test with the probabilities of one theta")
+    @_for_two_classes(instead="model_test with the probabilities of one theta")
+    @_with_progress("goodness of fit")
     def goodness_of_fit(self, *, statistic: str | Statistic | None = None) -> GoodnessOfFit:
         """Test whether any member of the family is true, at every n with at most the level stated.
 
@@ -749,7 +765,7 @@ class ConfidenceRegion:
         """
         return goodness_of_fit(self.fitted_, statistic)
 
-    @_search("picture")
+    @_with_progress("picture")
     def plot(
         self, kind: str | None = None, **kwargs: Any
     ) -> PValueDisplay | RankDisplay | CornerDisplay | CurveDisplay | ClassBandDisplay:
@@ -773,7 +789,7 @@ class ConfidenceRegion:
             return ClassBandDisplay.from_region(self, **kwargs)
         return display_region(self, kind, **kwargs)
 
-    @_search("report", instead="summary, plot and predict")
+    @_for_two_classes(instead="summary, plot and predict")
     def report(self, path: str | Path, *, title: str | None = None, **more: Any) -> Path:
         """Write one self-contained HTML page: needs Bokeh, ``pip install exactregion[report]``.
 

@@ -29,7 +29,8 @@ from exactregion.region.hypotheses.largest_pvalue import (
     ranks_spent,
     search_largest,
 )
-from exactregion.region.hypotheses.refitted import Refit, largest_on_line
+from exactregion.region.hypotheses.on_line import largest_on_line
+from exactregion.region.hypotheses.refitted import Refit
 from exactregion.region.proofs.inputs import can_enclose, curved_link, has_known_link
 from exactregion.region.search.ends import focused_statistic
 from exactregion.region.window import Window, likely_parameters, window_at

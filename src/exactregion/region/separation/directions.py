@@ -165,17 +165,9 @@ class SignedRows:
 
 @dataclass(frozen=True, eq=False)
 class Separation:
-    """Directions in which the observed outcomes never become impossible: C, or a face of it.
+    """Directions in which the observed outcomes never become impossible: C, or a face of it."""
 
-    Attributes
-    ----------
-    cone : Cone
-        The face, in exact arithmetic and in units of the columns.
-    rows : SignedRows
-        The outcomes.
-    """
-
-    cone: Cone
+    cone: Cone  # in units of the columns
     rows: SignedRows
 
     @cached_property
@@ -223,17 +215,8 @@ def separation_of(
 ) -> Separation | None:
     """Find the directions in which no observed outcome becomes impossible.
 
-    Parameters
-    ----------
-    design : ndarray of shape (n, d)
-        Rows x_j of the linear predictor, with the intercept's ones.
-    successes, trials : array-like of shape (n,)
-        Outcomes; rows without trials say nothing.
-
-    Returns
-    -------
-    Separation or None
-        None if there is no direction but zero: the outcomes overlap, and the design has full rank.
+    Rows of the design (n, d) are those of the linear predictor. None if there is no direction but
+    zero: the outcomes overlap, and the design has full rank.
 
     Examples
     --------

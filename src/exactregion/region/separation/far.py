@@ -67,16 +67,11 @@ WIDE_SCALES, WIDE_POINTS = (0.5, 1.0, 2.0, 4.0, 8.0), 100
 
 @dataclass(frozen=True, eq=False)
 class FarMember:
-    """A member from which the region has no end in any direction of a face.
+    """A member (d,) from which the region has no end in any direction of a face.
 
-    Attributes
-    ----------
-    theta : ndarray of shape (d,)
-        The member, as evaluated: certain rows have a probability of exactly 0 or 1.
-    face : Separation
-        θ plus any direction of this face is a member. For the logistic family this follows from
-        the membership of θ, up to rounding of predictors; for others, whose scores have columns
-        that depend on θ, it was evaluated at a few lengths.
+    Its certain rows have a probability of exactly 0 or 1. That θ plus any direction of the face is
+    a member follows for the logistic family, up to rounding of predictors. For others, whose scores
+    have columns that depend on θ, it was evaluated at a few lengths.
     """
 
     theta: FloatArray
@@ -85,20 +80,10 @@ class FarMember:
 
 @dataclass(frozen=True, eq=False)
 class FarMembers:
-    """Where a region has no end.
+    """Where a region has no end."""
 
-    Attributes
-    ----------
-    separation : Separation or None
-        Directions that the outcomes allow; None if there are none.
-    members : tuple of FarMember
-        One for each of the largest faces on which a far member was found.
-    evaluations : int
-        Number of θ evaluated.
-    """
-
-    separation: Separation | None
-    members: tuple[FarMember, ...]
+    separation: Separation | None  # directions that the outcomes allow, if there are any
+    members: tuple[FarMember, ...]  # one for each of the largest faces that have one
     evaluations: int
     _rows: SignedRows = field(repr=False)
 
@@ -144,16 +129,10 @@ def far_members(fitted: FittedRegion, inside: Membership | None = None) -> FarMe
     That is so for families that are not linear in θ, and where rank m is accepted, which θ have
     that make observed outcomes impossible.
 
-    Faces are searched from the largest down, since whatever a face implies, a larger one implies
-    too. The search uses no random number of the user's: it depends on data and membership alone.
-
-    Parameters
-    ----------
-    fitted : FittedRegion
-        The fit.
-    inside : callable, optional
-        θ (T, d) to numbers (T,) that are positive for members, depths for example; the joint region
-        by default. No θ that makes an observed outcome impossible may be a member.
+    The region is that of the members that `inside` tells, which must make no observed outcome
+    impossible; by default the joint one. Faces are searched from the largest down, since whatever a
+    face implies, a larger one implies too. The search depends on data and membership alone: its
+    random numbers are always the same.
     """
     if inside is None and fitted.accepted.high == fitted.accepted.m:
         return None
@@ -187,26 +166,18 @@ def far_members(fitted: FittedRegion, inside: Membership | None = None) -> FarMe
     return FarMembers(separation, tuple(members), search.evaluations, rows)
 
 
-def _limits(fitted: FittedRegion) -> FloatArray | None:
-    """Return what outcomes of several classes say of directions; None for other families."""
-    if not isinstance(fitted.model, ClassModel):
-        return None
-    inputs = fitted.sample.inputs.original
-    codes = fitted.sample.codes[inputs.order]
-    return fitted.model.limits_on_directions(inputs.matrix, codes)
-
-
 def _rows_and_separation(fitted: FittedRegion) -> tuple[SignedRows, Separation | None] | None:
     """Read what the outcomes say of directions; None for families in which they say nothing."""
-    sample = fitted.sample
-    design = fitted.model.linear_design(sample.inputs.X)
-    if design is not None:
-        rows = SignedRows.of(design, sample.successes, sample.inputs.trials)
-    else:
-        limits = _limits(fitted)
-        if limits is None:
-            return None
-        rows = SignedRows.of(limits, *np.ones((2, len(limits)), dtype=np.int64))
+    model, sample = fitted.model, fitted.sample
+    design = model.linear_design(sample.inputs.X)
+    successes, trials = sample.successes, sample.inputs.trials
+    if isinstance(model, ClassModel):
+        original = sample.inputs.original
+        design = model.limits_on_directions(original.matrix, sample.codes[original.order])
+        successes = trials = np.ones(0 if design is None else len(design), dtype=np.int64)
+    if design is None:
+        return None
+    rows = SignedRows.of(design, successes, trials)
     cone = rows.cone()
     return rows, None if cone is None else Separation(cone, rows)
 
