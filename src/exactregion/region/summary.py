@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import textwrap
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +30,14 @@ UNUSUAL = {
     "unsettled": "the interval may be longer, since a search kept missing members.",
 }
 """What is said of intervals that are not what they seem."""
+
+TITLES = {
+    "pvalue": "p-value",
+    "odds_ratio": "odds ratio",
+    "odds_lower": "lower",
+    "odds_upper": "upper",
+}
+"""Columns that are headed by other words than their names."""
 
 SHOWN = 4
 """Classes whose numbers of rows are listed, within half the width of the text."""
@@ -71,8 +80,8 @@ class Summary:
 
     def to_markdown(self) -> str:
         """Return the table in Markdown."""
-        names, rows = self._cells()
-        lines = [["parameter", *names], ["---", *["---:"] * len(names)], *rows]
+        head, *rows = self._cells()
+        lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
         return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
     def to_latex(self) -> str:
@@ -82,56 +91,44 @@ class Summary:
     def _numbers(self) -> list[str]:
         return [name for name in map(str, self.table) if not name.endswith("certified")]
 
-    def _cells(self) -> tuple[list[str], list[list[str]]]:
-        titles = {"pvalue": "p-value", "odds_ratio": "odds ratio"}
-        titles |= {"odds_lower": "lower", "odds_upper": "upper"}
+    def _cells(self) -> list[list[str]]:
+        """Write the table, titles first."""
         names = self._numbers()
+        titles = ["parameter", *(TITLES.get(name, name) for name in names)]
         rows = [
             [str(name), *(_number(row[column], column) for column in names)]
             for name, row in self.table.iterrows()
         ]
-        return [titles.get(name, name) for name in names], rows
+        return [titles, *rows]
 
     def __str__(self) -> str:
         """Return the text, 80 columns wide."""
-        titles, rows = self._cells()
-        widths = [
-            max(map(len, column)) for column in zip(titles, *(row[1:] for row in rows), strict=True)
-        ]
-        room = WIDTH - sum(width + 2 for width in widths)
-        names = [_shortened(row[0], room) for row in rows]
-        first = max(map(len, [*names, "parameter"]))
         pairs = [f"{name}: {value}" for name, value in self.settings.items()]
-        half = (len(pairs) + 1) // 2
-        left = max(map(len, pairs[:half]))
-        pairs += [""] * (2 * half - len(pairs))
-        head = [
-            f"{a:<{max(left, WIDTH // 2 - 1)}} {b}".rstrip()
-            for a, b in zip(pairs[:half], pairs[half:], strict=True)
-        ]
-
-        def line(cells: list[str]) -> str:
-            numbers = [f"{cell:>{width}}" for cell, width in zip(cells[1:], widths, strict=True)]
-            return "  ".join([f"{cells[0]:<{first}}", *numbers])
-
-        lines = [line(["parameter", *titles])]
-        lines += [line([name, *row[1:]]) for name, row in zip(names, rows, strict=True)]
-        rule = "-" * max(map(len, lines))
+        left, right = pairs[: (len(pairs) + 1) // 2], pairs[(len(pairs) + 1) // 2 :]
+        half = max(WIDTH // 2 - 1, *map(len, left))
+        settings = [f"{a:<{half}} {b}".rstrip() for a, b in zip_longest(left, right, fillvalue="")]
+        titles, *rows = self._cells()
+        widths = [max(map(len, column)) for column in zip(titles, *rows, strict=True)][1:]
+        room = WIDTH - sum(width + 2 for width in widths)
+        rows = [[_shortened(row[0], room), *row[1:]] for row in rows]
+        first = max(len(row[0]) for row in [titles, *rows])
+        head, *lines = (
+            "  ".join([f"{row[0]:<{first}}", *map(str.rjust, row[1:], widths)])
+            for row in [titles, *rows]
+        )
+        rule = "-" * len(head)
         notes = [textwrap.fill(note, WIDTH) for note in self.notes]
-        return "\n".join([*head, rule, lines[0], rule, *lines[1:], rule, *notes])
+        return "\n".join([*settings, rule, head, rule, *lines, rule, *notes])
 
     def _repr_html_(self) -> str:
-        titles, rows = self._cells()
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in ["parameter", *titles])
+        titles, *rows = [[html.escape(cell) for cell in row] for row in self._cells()]
+        head = "".join(f"<th>{title}</th>" for title in titles)
         body = "".join(
-            f"<tr><th>{html.escape(row[0])}</th>"
-            + "".join(f"<td>{html.escape(cell)}</td>" for cell in row[1:])
-            + "</tr>"
-            for row in rows
+            f"<tr><th>{name}</th>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
+            for name, *cells in rows
         )
-        settings = " · ".join(
-            f"{html.escape(name)}: {html.escape(str(value))}"
-            for name, value in self.settings.items()
+        settings = html.escape(
+            " · ".join(f"{name}: {value}" for name, value in self.settings.items())
         )
         notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
         return f"<p>{settings}</p><table><tr>{head}</tr>{body}</table>{notes}"
