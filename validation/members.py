@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 import exactregion as er
-from exactregion.region.intervals import _differences, functional_interval
-from exactregion.region.natural import natural_region
+from exactregion.region.functionals import differences, functional_interval
+from exactregion.region.intervals import natural_region
 from exactregion.region.proofs.inputs import can_enclose
 from exactregion.region.ratios import LinearRatios
 from exactregion.region.search.candidates import draw_probes
@@ -176,7 +176,7 @@ def _of_functional(
         # as for functionals: ratios are ranked by both statistics unless they are to be proven
         inside = _focused(fitted, ed50.gradient, alone=bool(certify) and can_enclose(fitted))
     else:
-        inside = _focused(fitted, lambda theta: _differences(values, theta), alone=False)
+        inside = _focused(fitted, lambda theta: differences(values, theta), alone=False)
     ends = (np.array([end]) for end in (interval.lower, interval.upper, interval.gap))
     return Reported(
         "ED50, joint" if joint else "ED50, focused",

@@ -18,7 +18,7 @@ from scipy.special import expit
 
 import exactregion as er
 from exactregion.region.ratios import LinearRatios
-from exactregion.region.separation.far import separation_of
+from exactregion.region.separation.directions import separation_of
 from validation.members import attacked, reported_by
 from validation.study import Case, generator
 

@@ -13,9 +13,8 @@ from exactregion.data.reading import numeric
 from exactregion.data.sample import Sample
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.plotting import canvas, formats, wording
-from exactregion.region import Band, ConfidenceRegion
+from exactregion.region import Band, ClassBand, ConfidenceRegion
 from exactregion.region.bands import positive_ranges
-from exactregion.region.class_bands import ClassBand
 
 if TYPE_CHECKING:
     import pandas as pd

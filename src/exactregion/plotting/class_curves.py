@@ -11,8 +11,7 @@ import numpy as np
 from exactregion._typing import FloatArray, IntArray
 from exactregion.plotting import canvas
 from exactregion.plotting.bands import NOTES, arrays_of, band_along
-from exactregion.region import ConfidenceRegion
-from exactregion.region.class_bands import ClassBand
+from exactregion.region import ClassBand, ConfidenceRegion
 from exactregion.region.places import read_place
 
 if TYPE_CHECKING:

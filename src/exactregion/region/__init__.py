@@ -1,7 +1,6 @@
 """A confidence region: ranks of any parameter, where the members are, and what they imply."""
 
-from exactregion.region.bands import Band, Risk
-from exactregion.region.class_bands import ClassBand
+from exactregion.region.bands import Band, ClassBand
 from exactregion.region.fitted import Evaluation, FittedRegion
 from exactregion.region.hypotheses.goodness import GoodnessOfFit
 from exactregion.region.hypotheses.linear import HypothesisTest
@@ -9,6 +8,7 @@ from exactregion.region.intervals import Interval
 from exactregion.region.nested import compare_nested
 from exactregion.region.proofs.paving import Paving
 from exactregion.region.region import ConfidenceRegion
+from exactregion.region.risk import Risk
 from exactregion.region.summary import Summary
 from exactregion.region.thresholds import Threshold
 

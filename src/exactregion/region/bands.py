@@ -1,47 +1,41 @@
-"""Bands of P(Y=1|x), decisions and risks, and where along an axis something holds."""
+"""Bands of P(Y=1|x), or of P(Y=c|x) for each class, and predictions with their limits."""
 
 from __future__ import annotations
 
 import hashlib
-import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.special import logsumexp
 
-from exactregion._typing import BoolArray, FloatArray, IntArray
+from exactregion._typing import BoolArray, FloatArray
 from exactregion.data.files import Record
-from exactregion.data.reading import collected, numeric, read_inputs
-from exactregion.errors import InvalidValueError
-from exactregion.models import LinearModel, Model
-from exactregion.models.base import evaluated
-from exactregion.models.fixed import fixed_probabilities, own_copy
+from exactregion.models import ClassModel, LinearModel, Model
+from exactregion.models.base import as_matrix, evaluated
 from exactregion.region.bounds import focused_bounds, joint_bounds, number_bounds
 from exactregion.region.fitted import FittedRegion
-from exactregion.region.natural import natural_region
+from exactregion.region.intervals import natural_region, status_of
+from exactregion.region.places import new_inputs, outside_data
 from exactregion.region.proofs.chart_bounds import LogitsAt
 from exactregion.region.ratios import LinearRatios
 from exactregion.region.search.ends import Bounds
-from exactregion.region.search.extremes import Functionals
 from exactregion.region.search.outline import estimate_of
-from exactregion.region.status import status_of
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from exactregion.plotting import BandDisplay
+    from exactregion.plotting.class_curves import ClassBandDisplay
 
 __all__ = [
-    "LOGIT_END",
     "Band",
-    "Risk",
+    "ClassBand",
     "band_at",
-    "band_of_inputs",
-    "decisions_at",
-    "new_inputs",
     "positive_ranges",
+    "predictions_at",
     "probability_at",
-    "risk_at",
     "runs",
-    "status_with",
 ]
 
 LOGIT_END = 700.0
@@ -102,117 +96,182 @@ class Band(Record):
 
 
 @dataclass(frozen=True, eq=False)
-class Risk(Record):
-    """Bounds of the probability of misclassification.
+class ClassBand(Band):
+    """Bounds of P(Y=c|x) for each of C classes at given inputs.
+
+    It has all that a `Band` has. A joint one covers all classes at all inputs at once, others each
+    class at each input. These bands are searched, never proven.
 
     Attributes
     ----------
-    lower, upper, estimate : float
-        On average over the inputs.
-    pointwise_lower, pointwise_upper, pointwise_estimate : ndarrays of shape (n,)
-        At each input; all hold at once.
-    coverage : float
-        P(all bounds hold), at least.
-    status, gap, certified, evaluations, seconds : str, float, bool, int and float
-        As of a `Band`.
+    lower, upper, estimate : ndarrays of shape (n, C)
+        Bounds, and the value at the estimate.
+    classes : tuple
+        The C classes, in the order of the columns.
     """
 
-    lower: float
-    upper: float
-    estimate: float
-    pointwise_lower: FloatArray = field(repr=False)
-    pointwise_upper: FloatArray = field(repr=False)
-    pointwise_estimate: FloatArray = field(repr=False)
-    coverage: float
-    status: str
-    gap: float = field(repr=False)
-    certified: bool
-    evaluations: int = field(repr=False)
-    seconds: float = field(repr=False)
+    classes: tuple[Any, ...]
+
+    def plot(  # type: ignore[override]
+        self, data: tuple[Any, Any] | None = None, **kwargs: Any
+    ) -> ClassBandDisplay:
+        """Draw the band of each class along one input: needs matplotlib.
+
+        Parameters
+        ----------
+        data : (x, codes), optional
+            Data to draw: one input column, and the number of the class of each row.
+        **kwargs
+            For `ClassBandDisplay.from_band`: ``name``, ``ax`` and others.
+        """
+        from exactregion.plotting.class_curves import ClassBandDisplay
+
+        return ClassBandDisplay.from_band(self, data=data, **kwargs)
 
 
 def band_at(
     fitted: FittedRegion, X: Any, *, joint: bool = True, certify: bool | None = None
 ) -> Band:
-    """Find bounds of P(Y=1|x); see `ConfidenceRegion.band`."""
-    return band_of_inputs(fitted, new_inputs(fitted, X), joint=joint, certify=certify)
+    """Find bounds of probabilities at new inputs; see `ConfidenceRegion.band`."""
+    return _band(fitted, new_inputs(fitted, X), joint=joint, certify=certify)
 
 
-def band_of_inputs(
-    fitted: FittedRegion, inputs: FloatArray, *, joint: bool = True, certify: bool | None = None
-) -> Band:
+def predictions_at(fitted: FittedRegion, X: Any, certify: bool | None = None) -> pd.DataFrame:
+    """Return estimates and limits at new inputs; see `ConfidenceRegion.predict`."""
+    import pandas as pd
+
+    inputs = new_inputs(fitted, X)
+    # equal rows are bounded once
+    distinct, row = np.unique(inputs, axis=0, return_inverse=True)
+    distinct, row = np.ascontiguousarray(distinct), row.reshape(-1)
+    alone = _band(fitted, distinct, joint=False, certify=certify)
+    together = _band(fitted, distinct, joint=True, certify=certify)
+    index = getattr(X, "index", None)
+    index = index if isinstance(index, pd.Index) else pd.RangeIndex(len(inputs))
+    outside = outside_data(fitted, X, inputs)
+    classes = {}
+    if isinstance(alone, ClassBand):
+        C, classes = len(alone.classes), {"class": list(alone.classes) * len(inputs)}
+        index, outside = index.repeat(C), outside.repeat(C)
+    return pd.DataFrame(
+        {
+            **classes,
+            "estimate": fitted.model.probabilities(estimate_of(fitted)[0], inputs).ravel(),
+            "lower": alone.lower[row].ravel(),
+            "upper": alone.upper[row].ravel(),
+            "simultaneous_lower": together.lower[row].ravel(),
+            "simultaneous_upper": together.upper[row].ravel(),
+            "extrapolates": outside,
+            "certified": alone.certified,
+            "simultaneous_certified": together.certified,
+        },
+        index=index,
+    )
+
+
+def _band(fitted: FittedRegion, inputs: FloatArray, *, joint: bool, certify: bool | None) -> Band:
     """Find the band at inputs as the family takes them."""
-    digest = hashlib.sha256(np.ascontiguousarray(inputs).tobytes()).digest()
+    model = fitted.model
+    certify = False if isinstance(model, ClassModel) else certify
     space = natural_region(fitted, certify) or fitted
-    scale = _Scale.of(space, inputs)
+    digest = hashlib.sha256(np.ascontiguousarray(inputs).tobytes()).digest()
     # the bounds are kept, not the band: its arrays belong to the user
     bounds = fitted.cached(
         ("band", joint, certify, inputs.shape, digest),
-        lambda: scale.bounds(space, joint=joint, certify=certify),
-    )
-    return Band(
+        lambda: _bounds(space, inputs, joint=joint, certify=certify),
+    ).mapped(lambda values: _probabilities(space.model, values))
+    estimate = model.probabilities(estimate_of(fitted)[0], inputs)
+    status = status_of(fitted).kind
+    found = Band(
         inputs,
-        scale.probabilities(bounds.lower),
-        scale.probabilities(bounds.upper),
-        fitted.model.probabilities(estimate_of(fitted)[0], inputs),
+        bounds.lower.reshape(estimate.shape),
+        bounds.upper.reshape(estimate.shape),
+        estimate,
         fitted.accepted.coverage,
         joint,
-        status_with(fitted, bounds),
-        float(np.max(scale.gap(bounds), initial=0.0)),
+        status if status == "empty" or bounds.settled.all() else "unsettled",
+        float(bounds.gap.max(initial=0.0)),
         bool(bounds.certified.all()),
         bounds.probes,
         bounds.evaluations,
         bounds.seconds,
     )
+    if isinstance(model, ClassModel):
+        return ClassBand(**vars(found), classes=model.labels)
+    return found
 
 
-def status_with(fitted: FittedRegion, bounds: Bounds) -> str:
-    """Return the status of the region, unless the band itself is unsettled."""
-    status = status_of(fitted).kind
-    return "unsettled" if status != "empty" and not bounds.settled.all() else status
+def _bounds(
+    fitted: FittedRegion, inputs: FloatArray, *, joint: bool, certify: bool | None
+) -> Bounds:
+    """Bound the linear predictors at inputs, or else the logits: of all at once or each alone.
 
-
-def decisions_at(fitted: FittedRegion, X: Any) -> IntArray:
-    """Decide where the region allows one class only; see `ConfidenceRegion.classify`."""
-    band = band_at(fitted, X)
-    return np.where(band.lower > 0.5, 1, np.where(band.upper < 0.5, -1, 0))
-
-
-def risk_at(fitted: FittedRegion, X: Any, classifier: Any = None) -> Risk:
-    """Bound the probability of misclassification; see `ConfidenceRegion.risk`."""
-    started = time.perf_counter()
-    band = band_at(fitted, X)
-    decided = None if classifier is None else _decisions(classifier, X, len(band.X), fitted)
-
-    def error(P: FloatArray) -> FloatArray:
-        if decided is None:
-            return np.minimum(P, 1 - P)
-        return np.where(decided > 0, 1 - P, P)
-
-    def mean_error(theta: FloatArray) -> FloatArray:
-        errors = error(evaluated(fitted.model, theta, band.X))
-        return np.asarray(errors.mean(axis=1, keepdims=True))
-
-    at_ends = np.stack([error(band.lower), error(band.upper)])
-    lowest, highest = at_ends.min(axis=0), at_ends.max(axis=0)
-    if decided is None:
-        highest = np.where((band.lower <= 0.5) & (band.upper >= 0.5), 0.5, highest)
-    mean = joint_bounds(fitted, mean_error, 1)
-    pointwise = error(band.estimate)
-    return Risk(
-        float(np.clip(mean.lower[0], lowest.mean(), 1.0)),
-        float(np.clip(mean.upper[0], 0.0, highest.mean())),
-        float(pointwise.mean()),
-        lowest,
-        highest,
-        pointwise,
-        fitted.accepted.coverage,
-        band.status,
-        max(band.gap, float(mean.gap[0])),
-        band.certified and bool(mean.certified[0]),
-        band.evaluations + mean.evaluations,
-        time.perf_counter() - started,
+    Neither has bounds of its own, so that a search can tell whether there is an end.
+    """
+    model, design = fitted.model, fitted.model.linear_design(inputs)
+    if design is not None:
+        numbers = LinearRatios.linear(design)
+        if joint:
+            return joint_bounds(
+                fitted, numbers, len(design), numbers=numbers, certify=certify, each=True
+            )
+        rows = range(len(design))
+        return Bounds.joined(
+            [number_bounds(fitted, numbers[row : row + 1], bool(certify)) for row in rows]
+        )
+    n, C = len(inputs), len(model.labels) if isinstance(model, ClassModel) else 1
+    if joint:
+        return joint_bounds(
+            fitted,
+            lambda theta: _logits(model, theta, inputs),
+            n * C,
+            numbers=LogitsAt(inputs, n, LOGIT_END) if C == 1 else None,
+            certify=certify,
+            each=True,
+        )
+    return Bounds.joined(
+        [_focused(fitted, inputs[row : row + 1], c) for row in range(n) for c in range(C)]
     )
+
+
+def _focused(fitted: FittedRegion, one: FloatArray, c: int) -> Bounds:
+    """Bound the logit at one input, or that of class number c if there are several."""
+    model = fitted.model
+
+    def gradient(theta: FloatArray) -> FloatArray:
+        if isinstance(model, ClassModel):
+            slope = model.score_of(theta, as_matrix(one), c)[:, 0]
+        else:
+            slope = model.logit_gradient(theta, one)[:, 0]
+        return np.where(np.isfinite(slope), slope, 0.0)
+
+    return focused_bounds(fitted, lambda theta: _logits(model, theta, one)[:, [c]], gradient)
+
+
+def _logits(model: Model, theta: FloatArray, inputs: FloatArray) -> FloatArray:
+    """Compute log P - log(1 - P) for θ (T, d): shape (T, n), or (T, n C) for C classes."""
+    if isinstance(model, ClassModel):
+        with np.errstate(all="ignore"):
+            logs = model.log_probabilities(theta, as_matrix(inputs))
+            # 1 - P is the sum of the others: the difference would lose its digits near one
+            others = [
+                logsumexp(np.delete(logs, c, axis=-1), axis=-1) for c in range(logs.shape[-1])
+            ]
+            values = (logs - np.stack(others, axis=-1)).reshape(len(theta), -1)
+    else:
+        P = evaluated(model, theta, inputs)
+        with np.errstate(divide="ignore"):
+            values = np.log(P) - np.log1p(-P)
+    return np.asarray(np.clip(values, -LOGIT_END, LOGIT_END))
+
+
+def _probabilities(model: Model, values: FloatArray) -> FloatArray:
+    """Turn linear predictors of a linear family into probabilities, and logits of others."""
+    if not isinstance(model, LinearModel):
+        return probability_at(values)
+    P = model.inverse_link(np.clip(values, -LOGIT_END, LOGIT_END))
+    # past the end of doubles they are certain
+    return np.where(values >= LOGIT_END, 1.0, np.where(values <= -LOGIT_END, 0.0, P))
 
 
 def probability_at(logit: FloatArray) -> FloatArray:
@@ -220,108 +279,6 @@ def probability_at(logit: FloatArray) -> FloatArray:
     with np.errstate(over="ignore"):
         P = 1 / (1 + np.exp(-logit))
     return np.where(logit >= LOGIT_END, 1.0, np.where(logit <= -LOGIT_END, 0.0, P))
-
-
-def new_inputs(fitted: FittedRegion, X: Any) -> FloatArray:
-    """Read new inputs; columns of a frame are taken by name, and through the formula."""
-    X, design = collected(X), fitted.design
-    if design is not None and design.takes(X):
-        X = design.transform(X)
-    elif design is not None and design.is_coded and not hasattr(X, "columns"):
-        raise InvalidValueError(
-            f"must be a frame with the columns {list(design.columns)}, since the "
-            f"formula {design.formula!r} does not take them as they are. "
-            f"Got {type(X).__name__} without names instead.",
-            parameter="X",
-        )
-    values, names = read_inputs(X)
-    known = fitted.sample.inputs.names
-    matrix = numeric(values)
-    table = matrix.reshape(len(matrix), -1)
-    if table.shape[1] != len(known):
-        raise InvalidValueError(
-            f"must have the {len(known)} columns that fit was given, "
-            f"{list(known)}. Got {table.shape[1]} instead.",
-            parameter="X",
-        )
-    if hasattr(X, "columns") and names != known and set(names) == set(known):
-        return np.ascontiguousarray(table[:, [names.index(name) for name in known]])
-    given = numeric(fitted.sample.inputs.original.X).ndim
-    return matrix if given == matrix.ndim else table
-
-
-@dataclass(frozen=True, eq=False)
-class _Scale:
-    """The scale on which probabilities at new inputs are bounded.
-
-    The linear predictor of a linear family, else the logit. Both have no bounds of their own, so
-    that a search can tell whether there is an end.
-    """
-
-    model: Model
-    inputs: FloatArray
-    design: FloatArray | None
-
-    @classmethod
-    def of(cls, fitted: FittedRegion, inputs: FloatArray) -> _Scale:
-        return cls(fitted.model, inputs, fitted.model.linear_design(inputs))
-
-    def probabilities(self, values: FloatArray) -> FloatArray:
-        """Turn values of this scale into probabilities."""
-        if self.design is None or not isinstance(self.model, LinearModel):
-            return probability_at(values)
-        P = self.model.inverse_link(np.clip(values, -LOGIT_END, LOGIT_END))
-        # past the end of doubles they are certain
-        return np.where(values >= LOGIT_END, 1.0, np.where(values <= -LOGIT_END, 0.0, P))
-
-    def gap(self, bounds: Bounds) -> FloatArray:
-        """Return the distance of the ends from members as probabilities; 0 without an end."""
-        lower_gap, upper_gap = bounds.gaps
-        upper = self.probabilities(bounds.upper) - self.probabilities(bounds.upper - upper_gap)
-        lower = self.probabilities(bounds.lower + lower_gap) - self.probabilities(bounds.lower)
-        return np.nan_to_num(np.maximum(upper, lower))
-
-    def bounds(self, fitted: FittedRegion, *, joint: bool, certify: bool | None) -> Bounds:
-        """Bound the values at all inputs at once, or at each on its own."""
-        rows = range(len(self.inputs))
-        if joint:
-            numbers: LinearRatios | LogitsAt = LogitsAt(self.inputs, len(rows), LOGIT_END)
-            g: Functionals = self._values
-            if self.design is not None:
-                g = numbers = LinearRatios.linear(self.design)
-            return joint_bounds(fitted, g, len(rows), numbers=numbers, certify=certify, each=True)
-        return Bounds.joined([self._bounds_at(fitted, row, bool(certify)) for row in rows])
-
-    def _bounds_at(self, fitted: FittedRegion, row: int, certify: bool) -> Bounds:
-        if self.design is not None:
-            return number_bounds(fitted, LinearRatios.linear(self.design[[row]]), certify)
-        one = _Scale(self.model, self.inputs[row : row + 1], None)
-
-        def gradient(theta: FloatArray) -> FloatArray:
-            slope = self.model.logit_gradient(theta, one.inputs)[:, 0]
-            return np.where(np.isfinite(slope), slope, 0.0)
-
-        return focused_bounds(fitted, one._values, gradient)
-
-    def _values(self, theta: FloatArray) -> FloatArray:
-        P = evaluated(self.model, theta, self.inputs)
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.clip(np.log(P) - np.log1p(-P), -LOGIT_END, LOGIT_END))
-
-
-def _decisions(classifier: Any, X: Any, n: int, fitted: FittedRegion) -> IntArray:
-    """Return the decisions of labels, a callable or an estimator as -1/+1."""
-    classes = fitted.sample.classes
-    if hasattr(classifier, "predict_proba"):
-        return np.where(fixed_probabilities(classifier, X, n, classes) > 0.5, 1, -1)
-    labels = np.asarray(classifier(own_copy(X)) if callable(classifier) else classifier)
-    positive = labels == (classes[1] if classes is not None else 1)
-    if labels.shape != (n,) or (classes is None and not np.isin(labels, (-1, 0, 1)).all()):
-        raise InvalidValueError(
-            f"must give one class per row, shape ({n},). Got shape {labels.shape} instead.",
-            parameter="classifier",
-        )
-    return np.where(positive, 1, -1)
 
 
 def runs(mask: BoolArray) -> list[tuple[int, int]]:

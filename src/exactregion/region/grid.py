@@ -122,8 +122,9 @@ def _is_whole(number: object, least: int) -> bool:
 def box_around(outline: Outline, margin: float = 0.2) -> FloatArray:
     """Return (low, high) of each parameter around the ends of all rays: shape (d, 2).
 
-    Rays that never left are cut at three times the median length of those that did, and all at
-    thirty times, so that the rest of the region can still be seen.
+    A fifth of the length is left free on each side. Rays that never left are cut at three times the
+    median length of those that did, and all at thirty times, so that the rest of the region can
+    still be seen; where none left, at ten standard errors. Around an empty region there are four.
     """
     window = outline.window
     if outline.rays is None:

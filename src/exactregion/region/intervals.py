@@ -1,35 +1,37 @@
-"""Intervals for parameters and for any functional of them."""
+"""Intervals of the parameters, and from them what kind of set a region is.
+
+A family that is linear in other parameters, its natural ones, has its sets proven there; they are
+then taken back to the parameters of the family.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from exactregion._typing import FloatArray
 from exactregion.data.files import Record
-from exactregion.data.reading import as_real, read_only
-from exactregion.errors import InvalidTypeError, InvalidValueError
-from exactregion.region.bounds import focused_bounds, joint_bounds, number_bounds
+from exactregion.models import ClassModel
+from exactregion.region.bounds import is_charted, is_provable, joint_bounds, number_bounds
 from exactregion.region.fitted import FittedRegion
-from exactregion.region.natural import from_natural, natural_region
 from exactregion.region.ratios import LinearRatios
 from exactregion.region.search.ends import Bounds
-from exactregion.region.search.extremes import Functionals
-from exactregion.region.search.outline import estimate_of, outline_of
+from exactregion.region.search.outline import estimate_of, joint_far_members, outline_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
     "Interval",
-    "functional_bounds",
-    "functional_interval",
+    "Status",
     "interval_of",
     "interval_table",
+    "natural_region",
+    "number_text",
     "parameter_intervals",
+    "status_of",
 ]
 
 
@@ -94,23 +96,18 @@ def parameter_intervals(
 
     def find() -> tuple[Interval, ...]:
         estimate, _ = estimate_of(fitted)
-        each = np.eye(len(estimate))
         natural = natural_region(fitted, certify)
         space = natural or fitted
-        together = None
-        if joint:
-            numbers = LinearRatios.linear(each)
-            together = joint_bounds(
-                space, lambda theta: theta, len(estimate), numbers=numbers, certify=certify
-            )
+        numbers = LinearRatios.linear(np.eye(len(estimate)))
+        together = _joint_bounds_of_parameters(space, certify) if joint else None
         found = []
         for index, name in enumerate(fitted.model.parameter_names):
-            number = LinearRatios.linear(each[[index]])
-            bounds = (
-                number_bounds(space, number, certify) if together is None else together.of(index)
-            )
+            if together is None:
+                bounds = number_bounds(space, numbers[index : index + 1], certify)
+            else:
+                bounds = together.of(index)
             if natural is not None:
-                bounds = from_natural(natural, index, bounds)
+                bounds = _from_natural(natural, index, bounds)
             limits = fitted.model.bounds[index]
             found.append(interval_of(fitted, name, estimate[index], bounds, limits))
         return tuple(found)
@@ -118,100 +115,9 @@ def parameter_intervals(
     return fitted.cached(("intervals", joint, certify), find)
 
 
-def functional_interval(
-    fitted: FittedRegion,
-    g: Any,
-    *,
-    name: str | None = None,
-    joint: bool = False,
-    certify: bool | None = None,
-) -> Interval:
-    """Find the interval of a functional; see `ConfidenceRegion.functional`."""
-    number = g if isinstance(g, LinearRatios) else None
-    if number is None and not callable(g):
-        number = _number(g, fitted.n_parameters)
-    values = _vectorised(g) if number is None else number
-    outline = outline_of(fitted)
-    at_estimate = values(estimate_of(fitted)[0][None])[0, 0]
-    at_members = values(outline.window.theta(outline.members()))
-    if len(at_members) and np.isnan(at_members).all():
-        raise InvalidValueError(
-            "must give a number for members of the region. "
-            f"Got NaN for all {len(at_members)} that were tried instead.",
-            parameter="g",
-        )
-    bounds = functional_bounds(fitted, values, number, joint=joint, certify=certify)
-    name = name or str(getattr(g, "__name__", "functional"))
-    return interval_of(fitted, name, at_estimate, bounds)
-
-
-def functional_bounds(
-    fitted: FittedRegion,
-    values: Functionals,
-    number: LinearRatios | None,
-    *,
-    joint: bool,
-    certify: bool | None,
-) -> Bounds:
-    """Bound one functional, θ (T, d) to (T, 1); `number` is the same, if linear or a ratio."""
-    if joint:
-        return joint_bounds(fitted, values, 1, numbers=number, certify=certify)
-    if number is not None and (number.denominator is None or certify):
-        return number_bounds(fitted, number, certify)
-    if number is not None:
-        # ranked by both statistics, which leaves fewer ratios without an end, but proves nothing
-        return focused_bounds(fitted, number, number.gradient)
-    return focused_bounds(fitted, values, lambda theta: _differences(values, theta))
-
-
-def _number(coefficients: Any, d: int) -> LinearRatios:
-    """Read coefficients (d,), or (2, d) of a ratio."""
-    try:
-        values = as_real(coefficients)
-    except (TypeError, ValueError):
-        values = np.empty(0)
-    if values.shape not in ((d,), (2, d)) or not np.isfinite(values).all():
-        raise InvalidTypeError(
-            f"must be callable, a number for each theta ({d},), or finite coefficients of shape "
-            f"({d},) or (2, {d}). Got {type(coefficients).__name__} of shape "
-            f"{np.shape(coefficients)} instead.",
-            parameter="g",
-        )
-    if values.ndim == 1:
-        return LinearRatios.linear(values[None])
-    return LinearRatios(values[:1], np.zeros(1), values[1:])
-
-
-def _vectorised(g: Callable[[FloatArray], Any]) -> Functionals:
-    """Return a function of many θ, which checks that g returns one number each."""
-
-    def values(theta: FloatArray) -> FloatArray:
-        results = [g(one) for one in read_only(theta)]
-        try:
-            return as_real(results).reshape(len(theta), 1)
-        except (TypeError, ValueError) as error:
-            shape = np.shape(results[0])
-            got = f"shape {shape}" if shape else type(results[0]).__name__
-            raise InvalidValueError(
-                f"must give one number for a theta of shape (d,). Got {got} instead.",
-                parameter="g",
-            ) from error
-
-    return values
-
-
-def _differences(values: Functionals, theta: FloatArray) -> FloatArray:
-    """Return central differences of one functional: shape (T, d)."""
-    columns = []
-    for index in range(theta.shape[1]):
-        # near the cube root of the precision of doubles, which minimises the error of differences
-        step = 1e-6 * np.maximum(1e-3, np.abs(theta[:, index]))
-        shift = np.zeros_like(theta)
-        shift[:, index] = step
-        with np.errstate(all="ignore"):
-            rise = values(theta + shift)[:, 0] - values(theta - shift)[:, 0]
-        columns.append(rise / (2 * step))
-    return np.nan_to_num(np.stack(columns, axis=-1), nan=0.0, posinf=0.0, neginf=0.0)
+def _joint_bounds_of_parameters(fitted: FittedRegion, certify: bool | None) -> Bounds:
+    numbers = LinearRatios.linear(np.eye(fitted.n_parameters))
+    return joint_bounds(fitted, lambda theta: theta, len(numbers), numbers=numbers, certify=certify)
 
 
 def interval_of(
@@ -229,7 +135,7 @@ def interval_of(
         float(estimate),
         lower,
         upper,
-        _status(*ends) if bounds.settled[0] or not np.isfinite(ends).all() else "unsettled",
+        _kind(*ends) if bounds.settled[0] or not np.isfinite(ends).all() else "unsettled",
         fitted.accepted.coverage,
         float(bounds.gap[0]),
         bool(bounds.certified[0]),
@@ -239,10 +145,107 @@ def interval_of(
     )
 
 
-def _status(lower: float, upper: float) -> str:
+def _kind(lower: float, upper: float) -> str:
     if np.isnan(lower):
         return "empty"
     below, above = np.isinf(lower), np.isinf(upper)
     if below and above:
         return "unbounded"
     return "unbounded below" if below else "unbounded above" if above else "bounded"
+
+
+def number_text(value: float, *, digits: int = 3) -> str:
+    """Write a number with four digits; `digits` are those of large ones, after the point."""
+    if np.isnan(value):
+        return "none"
+    if np.isinf(value):
+        return "∞" if value > 0 else "-∞"
+    value += 0.0  # no negative zero
+    return f"{value:.4g}" if abs(value) < 1e5 else f"{value:.{digits}e}"
+
+
+def natural_region(fitted: FittedRegion, certify: bool | None) -> FittedRegion | None:
+    """Return the region of the natural parameters, if sets can be proven there; else None.
+
+    It has the same data and draws, and its members are those of the region, if they are proven to
+    lie within the bounds of the natural parameters: the score does not depend on how a family is
+    parametrised, but for the rounding of its columns, which `proofs.enclosure` allows for.
+    """
+    return fitted.cached(("natural", certify), lambda: _find_natural(fitted, certify))
+
+
+def _find_natural(fitted: FittedRegion, certify: bool | None) -> FittedRegion | None:
+    model: Any = fitted.model.natural()
+    if model is None or certify is False:
+        return None
+    natural = replace(fitted, model=model)
+    if not is_provable(natural, certify):
+        return None
+    found = _joint_bounds_of_parameters(natural, certify)
+    low, high = np.array(model.natural_bounds).T
+    within = found.certified & (found.lower > low) & (found.upper < high)
+    return natural if within.all() else None
+
+
+def _from_natural(natural: FittedRegion, index: int, bounds: Bounds) -> Bounds:
+    """Turn the bounds of natural parameter `index` into those of the family's own."""
+    model: Any = natural.model
+
+    def of_family(values: FloatArray) -> FloatArray:
+        theta = np.ones((len(values), len(model.parameter_names)))
+        theta[:, index] = values
+        return np.asarray(model.from_natural(theta)[:, index])
+
+    return bounds.mapped(of_family)
+
+
+@dataclass(frozen=True)
+class Status:
+    """The kind of a region: bounded, unbounded, disconnected, empty or unsettled.
+
+    Disconnected regions are bounded, in several pieces. Unsettled ones look bounded, but a search
+    kept missing members beyond the ends that it had found. If `certified`, it is proven that the
+    region is bounded, unbounded or empty. Several pieces are searched; `ConfidenceRegion.paving`
+    proves them.
+    """
+
+    kind: str
+    certified: bool
+
+
+def status_of(fitted: FittedRegion) -> Status:
+    """Find out what kind of set a region is, once per fit; of several classes by search alone."""
+
+    def find() -> Status:
+        found = _find_status(fitted)
+        return replace(found, certified=False) if isinstance(fitted.model, ClassModel) else found
+
+    return fitted.cached("status", find)
+
+
+def _find_status(fitted: FittedRegion) -> Status:
+    outline, far = outline_of(fitted), joint_far_members(fitted)
+    if outline.status == "empty":
+        intervals = parameter_intervals(fitted, joint=True)
+        is_proven = all(each.certified and each.status == "empty" for each in intervals)
+        return Status("empty", is_proven)
+    if far is not None and (far.members or far.status == "bounded"):
+        return Status(outline.status, certified=True)
+    if natural_region(fitted, None) is not None or _has_proven_ends(fitted):
+        is_split = outline.status == "disconnected"
+        return Status("disconnected" if is_split else "bounded", certified=True)
+    if far is not None or outline.status == "unbounded":
+        return Status(outline.status, certified=False)
+    # a search is audited: its rays alone would miss members far away
+    statuses = {each.status for each in parameter_intervals(fitted, joint=True)}
+    if any(status.startswith("unbounded") for status in statuses):
+        return Status("unbounded", certified=False)
+    return Status("unsettled" if "unsettled" in statuses else outline.status, certified=False)
+
+
+def _has_proven_ends(fitted: FittedRegion) -> bool:
+    """Return whether all parameters have ends that are proven in charts."""
+    if not is_charted(fitted, None):
+        return False
+    intervals = parameter_intervals(fitted, joint=True)
+    return all(each.certified and each.status == "bounded" for each in intervals)

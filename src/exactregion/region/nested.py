@@ -11,13 +11,15 @@ from exactregion._typing import FloatArray
 from exactregion.data.design import Design
 from exactregion.errors import InvalidValueError
 from exactregion.models import LinearModel, Model
-from exactregion.region.hypotheses.linear import Hypothesis, HypothesisTest, hypothesis_test
+from exactregion.region.hypotheses.equations import Hypothesis
+from exactregion.region.hypotheses.linear import HypothesisTest, hypothesis_test
 from exactregion.region.region import ConfidenceRegion
 
 __all__ = ["compare_nested"]
 
 EXPLAINED = 1e-9
-"""Share of a column that its combination of others may miss, by rounding."""
+"""Share of a column that its combination of others may miss. Rounding errors are 1e-16 times the
+condition of the columns, which may thus be 1e7; a column that is not explained misses far more."""
 
 
 def compare_nested(
@@ -94,7 +96,7 @@ def _columns(design: Design) -> dict[str, FloatArray]:
 
 
 def _left_out(small: dict[str, FloatArray], large: dict[str, FloatArray]) -> FloatArray | None:
-    """Return A such that A θ = 0 just if the predictor of `large` is one of `small`."""
+    """Return A such that A θ = 0 if and only if the predictor of `large` is one of `small`."""
     same = [name in large and np.array_equal(small[name], large[name]) for name in small]
     if all(same):
         extra = [index for index, name in enumerate(large) if name not in small]

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from exactregion.data.reading import numeric
+from exactregion._typing import BoolArray, FloatArray
+from exactregion.data.frames import as_pandas
+from exactregion.data.reading import collected, numeric, read_inputs
 from exactregion.data.table import did_you_mean, shown_names
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.region.fitted import FittedRegion
@@ -22,6 +24,8 @@ __all__ = [
     "is_number",
     "levels_of",
     "model_inputs",
+    "new_inputs",
+    "outside_data",
     "read_at",
     "read_input",
     "read_place",
@@ -53,6 +57,50 @@ def model_inputs(fitted: FittedRegion, frame: pd.DataFrame) -> Any:
         return fitted.design.transform(frame)
     matrix = frame.to_numpy(dtype=np.float64)
     return matrix[:, 0] if numeric(fitted.sample.inputs.original.X).ndim == 1 else matrix
+
+
+def new_inputs(fitted: FittedRegion, X: Any) -> FloatArray:
+    """Read new inputs; columns of a frame are taken by name, and through the formula."""
+    X, design = collected(X), fitted.design
+    if design is not None and design.takes(X):
+        X = design.transform(X)
+    elif design is not None and design.is_coded and not hasattr(X, "columns"):
+        raise InvalidValueError(
+            f"must be a frame with the columns {list(design.columns)}, since the "
+            f"formula {design.formula!r} does not take them as they are. "
+            f"Got {type(X).__name__} without names instead.",
+            parameter="X",
+        )
+    values, names = read_inputs(X)
+    known = fitted.sample.inputs.names
+    matrix = numeric(values)
+    table = matrix.reshape(len(matrix), -1)
+    if table.shape[1] != len(known):
+        raise InvalidValueError(
+            f"must have the {len(known)} columns that fit was given, "
+            f"{list(known)}. Got {table.shape[1]} instead.",
+            parameter="X",
+        )
+    if hasattr(X, "columns") and names != known and set(names) == set(known):
+        return np.ascontiguousarray(table[:, [names.index(name) for name in known]])
+    given = numeric(fitted.sample.inputs.original.X).ndim
+    return matrix if given == matrix.ndim else table
+
+
+def outside_data(fitted: FittedRegion, X: Any, inputs: FloatArray) -> BoolArray:
+    """Return which rows have a number below or above all data; `inputs` are X as the family's."""
+    design = fitted.design
+    outside = np.zeros(len(inputs), dtype=np.bool_)
+    if design is not None and design.takes(X):
+        new = as_pandas(X, "X")
+        names = [name for name in design.columns if is_number(design.data[name])]
+        pairs = [(new[name].to_numpy(), design.data[name].to_numpy()) for name in names]
+    else:
+        columns = fitted.sample.inputs.original.matrix.T
+        pairs = list(zip(inputs.reshape(len(inputs), -1).T, columns, strict=True))
+    for values, data in pairs:
+        outside |= (values < data.min()) | (values > data.max())
+    return outside
 
 
 def is_number(column: pd.Series[Any]) -> bool:

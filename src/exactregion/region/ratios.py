@@ -37,21 +37,11 @@ class OverBoxes(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class LinearRatios:
-    """G numbers (a·θ + c) / (b·θ), or a·θ + c.
+    """G numbers (a·θ + c) / (b·θ), or a·θ + c."""
 
-    Attributes
-    ----------
-    numerator : ndarray of shape (G, d)
-        a of each number.
-    offset : ndarray of shape (G,)
-        c of each.
-    denominator : ndarray of shape (G, d) or None
-        b of each; None where they are linear.
-    """
-
-    numerator: FloatArray
-    offset: FloatArray
-    denominator: FloatArray | None = None
+    numerator: FloatArray  # a (G, d)
+    offset: FloatArray  # c (G,)
+    denominator: FloatArray | None = None  # b (G, d); None where they are linear
 
     @classmethod
     def linear(cls, coefficients: FloatArray) -> LinearRatios:
@@ -139,6 +129,7 @@ class RatiosInWindow:
         z = centre + corners[:, None] * half
         with np.errstate(divide="ignore", invalid="ignore"):
             values = (self.start + z @ self.slope.T) / (start + z @ slope.T)
+        # more than the rounding errors of both sums
         keeps_sign = np.abs(middle) > spread * (1 + 1e-12)
         largest = np.where(keeps_sign, values.max(axis=0), np.inf)
         smallest = np.where(keeps_sign, values.min(axis=0), -np.inf)

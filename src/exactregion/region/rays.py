@@ -66,6 +66,8 @@ class Depth:
     def _table(self) -> FloatArray:
         m = self.accepted.m
         ranks = np.arange(m + 1)
+        # the middle of the share of data sets that have a rank; rank 0, which there is not, is kept
+        # above zero
         share = np.clip((ranks - 0.5) / m, 0.25 / m, None)
         boundary = gammaincinv(self.d / 2, self._level)
         depth = 1 - np.sqrt(gammaincinv(self.d / 2, share) / boundary)

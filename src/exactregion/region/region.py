@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
-from dataclasses import replace
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast
 
 import numpy.typing as npt
 
 from exactregion._typing import FloatArray, IntArray
-from exactregion.data.classes import read_classes
 from exactregion.data.design import Design
-from exactregion.data.digest import seed_of_sample
-from exactregion.data.outcomes import read_outcomes
-from exactregion.data.sample import Sample
 from exactregion.data.sources import Rows, rows_in_memory
 from exactregion.engine import DEFAULT_BATCH
 from exactregion.engine.progress import showing
@@ -26,31 +21,24 @@ from exactregion.errors import (
     NotFittedError,
     with_named_seed,
 )
-from exactregion.models import (
-    ClassModel,
-    Function,
-    LinearModel,
-    Model,
-    Multinomial,
-    Psychometric,
-    as_model,
-)
+from exactregion.models import ClassModel, Model
 from exactregion.ranking import AcceptedRanks, pvalue_of
-from exactregion.region.bands import Risk, band_at, decisions_at, risk_at
+from exactregion.region.bands import Band, band_at, predictions_at
 from exactregion.region.bounds import paving_of
-from exactregion.region.class_bands import class_band_at, class_predictions_at
 from exactregion.region.fitted import Evaluation, FittedRegion
+from exactregion.region.fitting import family_for, fitted_to
+from exactregion.region.functionals import functional_interval
 from exactregion.region.grid import Grid, grid_of
+from exactregion.region.hypotheses.equations import read_hypothesis
 from exactregion.region.hypotheses.goodness import GoodnessOfFit, goodness_of_fit
-from exactregion.region.hypotheses.linear import HypothesisTest, hypothesis_test, read_hypothesis
-from exactregion.region.intervals import Interval, functional_interval, interval_table
-from exactregion.region.predictions import predictions_at
+from exactregion.region.hypotheses.linear import HypothesisTest, hypothesis_test
+from exactregion.region.intervals import Interval, Status, interval_table, status_of
 from exactregion.region.proofs.paving import Paving
+from exactregion.region.risk import Risk, decisions_at, risk_at
 from exactregion.region.search.outline import Outline, estimate_of, likelihood_estimate, outline_of
-from exactregion.region.status import Status, status_of
 from exactregion.region.summary import Summary, summarise
 from exactregion.region.thresholds import Threshold, ThresholdPlan, plans_for, threshold_table
-from exactregion.resampling import RNGLike, fresh_entropy, seeded
+from exactregion.resampling import RNGLike
 from exactregion.statistics import Statistic
 
 if TYPE_CHECKING:
@@ -59,7 +47,41 @@ if TYPE_CHECKING:
     from exactregion.plotting import CornerDisplay, CurveDisplay, PValueDisplay, RankDisplay
     from exactregion.plotting.class_curves import ClassBandDisplay
 
-__all__ = ["ConfidenceRegion", "model_of"]
+__all__ = ["ConfidenceRegion"]
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def _with_progress(label: str) -> Callable[[Method], Method]:
+    """Show the label and the number of θ evaluated while a method works."""
+
+    def decorate(method: Method) -> Method:
+        @wraps(method)
+        def shown(self: ConfidenceRegion, *args: Any, **kwargs: Any) -> Any:
+            with showing(label, show=self.progress):
+                return method(self, *args, **kwargs)
+
+        return cast("Method", shown)
+
+    return decorate
+
+
+def _for_two_classes(*, instead: str) -> Callable[[Method], Method]:
+    """Raise an error where there are several classes, and no single P(Y=1|x)."""
+
+    def decorate(method: Method) -> Method:
+        @wraps(method)
+        def checked(self: ConfidenceRegion, *args: Any, **kwargs: Any) -> Any:
+            if isinstance(self.model_, ClassModel):
+                raise InvalidTypeError(
+                    f"{method.__name__}() is for families of two classes. Got "
+                    f"{type(self.model_).__name__} instead: use {instead}."
+                )
+            return method(self, *args, **kwargs)
+
+        return cast("Method", checked)
+
+    return decorate
 
 
 class ConfidenceRegion:
@@ -157,7 +179,12 @@ class ConfidenceRegion:
             For these two, all classes in order, as for the model itself.
         """
         rows = rows_in_memory(Rows(X, y, None), data, Rows("X", "y", None))
-        return self._fit(rows.X, rows.y, levels=levels)
+        self._fitted = fitted_to(rows.X, rows.y, self._settings, levels=levels)
+        return self
+
+    @property
+    def _settings(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if not name.startswith("_")}
 
     @classmethod
     def from_fitted(cls, fitted: FittedRegion) -> Self:
@@ -211,16 +238,10 @@ class ConfidenceRegion:
         cls, design: Design, *, model: Model | str = "logistic", **settings: Any
     ) -> Self:
         """Fit a region to the design of a formula; the rest is as for `from_formula`."""
-        if not design.names:
-            raise InvalidValueError(
-                f"must have a term besides the intercept. Got {design.formula!r} instead.",
-                parameter="formula",
-            )
-        region = cls(model_of(as_model(model), design), **settings)
-        # checked here too, so that messages name the outcomes as the formula does
-        if not isinstance(region.model, ClassModel):
-            read_outcomes(design.outcomes, region.pos_label, design.outcome)
-        return region._fit(design.matrix, design.outcomes, design)
+        region = cls(family_for(design, model), **settings)
+        found = fitted_to(design.matrix, design.outcomes, region._settings, design=design)
+        region._fitted = found
+        return region
 
     def rank(self, theta: npt.ArrayLike) -> Any:
         """Rank of the observed outcomes among the alternatives of θ, from 1 to m.
@@ -330,18 +351,19 @@ class ConfidenceRegion:
         """Whether there is no member, which rejects the whole family; proven if `certified_`."""
         return self.outline().status == "empty"
 
+    @_with_progress("region")
     def _status(self) -> Status:
-        with self._progress("region"):
-            return status_of(self.fitted_)
+        return status_of(self.fitted_)
 
+    @_with_progress("region")
     def outline(self) -> Outline:
         """Find the region: its most compatible point, and its boundary along rays.
 
         Found at first use and kept until the next fit.
         """
-        with self._progress("region"):
-            return outline_of(self.fitted_)
+        return outline_of(self.fitted_)
 
+    @_with_progress("grid")
     def grid(
         self,
         box: Any = None,
@@ -361,9 +383,9 @@ class ConfidenceRegion:
         levels : int, optional
             The refined grid has 2^levels + 1 points per axis; 8 for two parameters, 12 for one.
         """
-        with self._progress("grid"):
-            return grid_of(self.fitted_, box, points=points, levels=levels)
+        return grid_of(self.fitted_, box, points=points, levels=levels)
 
+    @_with_progress("paving")
     def paving(self, *, tolerance: float = 0.05) -> Paving:
         """Cover a region by boxes that are proven to be inside or may hold members.
 
@@ -386,9 +408,9 @@ class ConfidenceRegion:
         >>> paving.pieces >= 1 and 0.8 * largest <= smallest <= largest
         True
         """
-        with self._progress("paving"):
-            return paving_of(self.fitted_, tolerance)
+        return paving_of(self.fitted_, tolerance)
 
+    @_with_progress("intervals")
     def intervals(self, *, joint: bool = False, certify: bool | None = None) -> pd.DataFrame:
         """Return an interval for each parameter.
 
@@ -413,8 +435,7 @@ class ConfidenceRegion:
             One row per parameter: estimate, lower, upper, status, gap, certified, probes,
             evaluations, seconds.
         """
-        with self._progress("intervals"):
-            return interval_table(self.fitted_, joint=joint, certify=certify)
+        return interval_table(self.fitted_, joint=joint, certify=certify)
 
     def functional(
         self,
@@ -451,9 +472,11 @@ class ConfidenceRegion:
         >>> even.lower < alone.lower < alone.upper < even.upper, alone.certified
         (True, False)
         """
-        with self._progress(name or "functional"):
+        with showing(name or "functional", show=self.progress):
             return functional_interval(self.fitted_, g, name=name, joint=joint, certify=certify)
 
+    @_for_two_classes(instead="band or functional")
+    @_with_progress("threshold")
     def threshold(
         self,
         input: str | None = None,
@@ -506,13 +529,13 @@ class ConfidenceRegion:
         >>> potency.name, round(potency.estimate, 2)
         ('dose at P = 0.5, female / male', 2.05)
         """
-        self._refuse_classes("threshold", "band or functional")
-        with self._progress("threshold"):
-            plan = ThresholdPlan.read(
-                self.fitted_, input, probability, at, relative_to=relative_to, compare=compare
-            )
-            return plan.find(joint=joint, certify=certify)
+        plan = ThresholdPlan.read(
+            self.fitted_, input, probability, at, relative_to=relative_to, compare=compare
+        )
+        return plan.find(joint=joint, certify=certify)
 
+    @_for_two_classes(instead="band or functional")
+    @_with_progress("thresholds")
     def thresholds(
         self,
         input: str | None = None,
@@ -538,11 +561,11 @@ class ConfidenceRegion:
             The other inputs; probability, estimate, lower, upper, status, gap, certified; and
             whether the estimate lies outside the data (extrapolates).
         """
-        self._refuse_classes("thresholds", "band or functional")
-        with self._progress("thresholds"):
-            plans = plans_for(self.fitted_, input, probabilities, at)
-            return threshold_table(plans, joint=joint, certify=certify)
+        plans = plans_for(self.fitted_, input, probabilities, at)
+        return threshold_table(plans, joint=joint, certify=certify)
 
+    @_for_two_classes(instead="band or functional")
+    @_with_progress("width")
     def width(
         self,
         input: str | None = None,
@@ -564,12 +587,11 @@ class ConfidenceRegion:
         inner : float
             The share of the rise.
         """
-        self._refuse_classes("width", "band or functional")
-        with self._progress("width"):
-            plan = ThresholdPlan.read(self.fitted_, input, None, at, inner=inner)
-            return plan.find(joint=joint, certify=certify)
+        plan = ThresholdPlan.read(self.fitted_, input, None, at, inner=inner)
+        return plan.find(joint=joint, certify=certify)
 
-    def band(self, X: Any, *, joint: bool = True, certify: bool | None = None) -> Any:
+    @_with_progress("band")
+    def band(self, X: Any, *, joint: bool = True, certify: bool | None = None) -> Band:
         """Return bounds of P(Y=1|x) at new inputs, or of P(Y=c|x) for each class of a family.
 
         Parameters
@@ -585,14 +607,12 @@ class ConfidenceRegion:
 
         Returns
         -------
-        Band or ClassBand
-            The second for `Multinomial` and `ProportionalOdds`.
+        Band
+            A `ClassBand`, with one column per class, for `Multinomial` and `ProportionalOdds`.
         """
-        with self._progress("band"):
-            if isinstance(self.model_, ClassModel):
-                return class_band_at(self.fitted_, X, joint=joint)
-            return band_at(self.fitted_, X, joint=joint, certify=certify)
+        return band_at(self.fitted_, X, joint=joint, certify=certify)
 
+    @_with_progress("predictions")
     def predict(self, X: Any, *, certify: bool | None = None) -> pd.DataFrame:
         """Return P(Y=1|x) at new inputs, with limits: a frame with the index of X.
 
@@ -628,21 +648,20 @@ class ConfidenceRegion:
         >>> table["estimate"].round(3).tolist(), table["extrapolates"].tolist()
         ([1.0, 0.488], [True, False])
         """
-        with self._progress("predictions"):
-            if isinstance(self.model_, ClassModel):
-                return class_predictions_at(self.fitted_, X)
-            return predictions_at(self.fitted_, X, certify)
+        return predictions_at(self.fitted_, X, certify)
 
+    @_for_two_classes(instead="predict")
+    @_with_progress("decisions")
     def classify(self, X: Any) -> IntArray:
         """Decide for +1 or -1 where all members agree on the likelier class, else 0.
 
         All decisions other than 0 agree with the Bayes classifier of the truth with probability at
         least `coverage_`. X is as for `band`.
         """
-        self._refuse_classes("classify", "predict")
-        with self._progress("decisions"):
-            return decisions_at(self.fitted_, X)
+        return decisions_at(self.fitted_, X)
 
+    @_for_two_classes(instead="predict")
+    @_with_progress("risk")
     def risk(self, X: Any, classifier: Any = None) -> Risk:
         """Bound the probability of misclassification, at each input and on average over them.
 
@@ -655,10 +674,9 @@ class ConfidenceRegion:
         classifier : array-like of shape (n,), callable or fitted classifier, optional
             Whose errors; by default the Bayes classifier, sign of f_θ, of each member θ.
         """
-        self._refuse_classes("risk", "predict")
-        with self._progress("risk"):
-            return risk_at(self.fitted_, X, classifier)
+        return risk_at(self.fitted_, X, classifier)
 
+    @_with_progress("summary")
     def summary(self, *, certify: bool | None = None) -> Summary:
         """Summarise the coefficients: estimates, intervals, exact p-values of "= 0".
 
@@ -680,9 +698,9 @@ class ConfidenceRegion:
         >>> summary.to_frame().loc["temp", "estimate"].round(4)
         np.float64(-0.2322)
         """
-        with self._progress("summary"):
-            return summarise(self.fitted_, certify=certify)
+        return summarise(self.fitted_, certify=certify)
 
+    @_with_progress("test")
     def test(self, hypothesis: Any, *, certify: bool | None = None) -> HypothesisTest:
         """Test a linear hypothesis about the parameters, at every n with at most the level stated.
 
@@ -713,9 +731,10 @@ class ConfidenceRegion:
         True
         """
         read = read_hypothesis(hypothesis, self.parameter_names_)
-        with self._progress("test"):
-            return hypothesis_test(self.fitted_, read, certify)
+        return hypothesis_test(self.fitted_, read, certify)
 
+    @_for_two_classes(instead="model_test with the probabilities of one theta")
+    @_with_progress("goodness of fit")
     def goodness_of_fit(self, *, statistic: str | Statistic | None = None) -> GoodnessOfFit:
         """Test whether any member of the family is true, at every n with at most the level stated.
 
@@ -744,10 +763,9 @@ class ConfidenceRegion:
         >>> parabola.fit(np.column_stack([x, x**2]), y).goodness_of_fit().pvalue > 0.05
         True
         """
-        self._refuse_classes("goodness_of_fit", "model_test with the probabilities of one theta")
-        with self._progress("goodness of fit"):
-            return goodness_of_fit(self.fitted_, statistic)
+        return goodness_of_fit(self.fitted_, statistic)
 
+    @_with_progress("picture")
     def plot(
         self, kind: str | None = None, **kwargs: Any
     ) -> PValueDisplay | RankDisplay | CornerDisplay | CurveDisplay | ClassBandDisplay:
@@ -767,11 +785,11 @@ class ConfidenceRegion:
         from exactregion.plotting import display_region
         from exactregion.plotting.class_curves import ClassBandDisplay
 
-        with self._progress("picture"):
-            if isinstance(self.model_, ClassModel) and kind in (None, "curve"):
-                return ClassBandDisplay.from_region(self, **kwargs)
-            return display_region(self, kind, **kwargs)
+        if isinstance(self.model_, ClassModel) and kind in (None, "curve"):
+            return ClassBandDisplay.from_region(self, **kwargs)
+        return display_region(self, kind, **kwargs)
 
+    @_for_two_classes(instead="summary, plot and predict")
     def report(self, path: str | Path, *, title: str | None = None, **more: Any) -> Path:
         """Write one self-contained HTML page: needs Bokeh, ``pip install exactregion[report]``.
 
@@ -786,7 +804,6 @@ class ConfidenceRegion:
         """
         from exactregion.report import write_report
 
-        self._refuse_classes("report", "summary, plot and predict")
         return write_report(self, path, title=title, **more)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
@@ -806,65 +823,6 @@ class ConfidenceRegion:
 
         return save(self, path)
 
-    def _fit(self, X: Any, y: Any, design: Design | None = None, *, levels: Any = None) -> Self:
-        settings = {name: value for name, value in vars(self).items() if not name.startswith("_")}
-        model = as_model(self.model)
-        if isinstance(model, ClassModel):
-            sample = self._classes(X, y, model if levels is None else model.with_levels(levels))
-        elif levels is not None:
-            raise InvalidValueError(
-                f"must be left out for {type(model).__name__}, which has two classes. Got "
-                f"{levels!r} instead: name the positive one by 'pos_label'.",
-                parameter="levels",
-            )
-        else:
-            sample = Sample.from_data(X, y, pos_label=self.pos_label)
-        settings["rng"] = seeded(self.rng, lambda: seed_of_sample(sample))
-        self._fitted = FittedRegion.fit(settings, sample, fresh_entropy(settings["rng"]), design)
-        return self
-
-    def _classes(self, X: Any, y: Any, model: ClassModel) -> Sample:
-        """Read outcomes of several classes."""
-        if self.pos_label is not None:
-            raise InvalidValueError(
-                f"must be left out for {type(model).__name__}, whose classes are all alike. "
-                f"Got {self.pos_label!r} instead.",
-                parameter="pos_label",
-            )
-        codes, classes = read_classes(y, model.levels, ordered=model.is_ordered)
-        return Sample.of_classes(X, codes, classes)
-
-    def _refuse_classes(self, name: str, instead: str) -> None:
-        """Raise an error where there is no single P(Y=1|x)."""
-        if isinstance(self.model_, ClassModel):
-            raise InvalidTypeError(
-                f"{name}() is for families of two classes. Got {type(self.model_).__name__} "
-                f"instead: use {instead}."
-            )
-
     def _ranks(self, theta: npt.ArrayLike) -> tuple[IntArray, bool]:
         batch, single = self.fitted_.as_batch(theta)
         return self.fitted_.ranks(batch)[0], single
-
-    def _progress(self, label: str) -> AbstractContextManager[None]:
-        return showing(label, show=self.progress)
-
-
-def model_of(model: Model, design: Design) -> Model:
-    """Return the family with an intercept just if the formula has one."""
-    if isinstance(model, Psychometric):
-        return replace(model, core=model_of(model.core, design))
-    if isinstance(model, LinearModel | Multinomial):
-        if design.intercept and not model.intercept:
-            raise InvalidValueError(
-                "The 'model' and 'formula' parameters must agree on the intercept. Got a model "
-                f"without one and {design.formula!r} instead: write - 1 in the formula."
-            )
-        return replace(model, intercept=design.intercept)
-    if not design.intercept and not isinstance(model, Function):
-        raise InvalidValueError(
-            "must keep its intercept for "
-            f"{type(model).__name__}, which has none to leave out. Got {design.formula!r} instead.",
-            parameter="formula",
-        )
-    return model

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import html
+import textwrap
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from exactregion.models import ClassModel, LinearModel, Logistic, ProportionalOdds
 from exactregion.region.fitted import FittedRegion
-from exactregion.region.hypotheses.linear import Hypothesis, HypothesisTest, hypothesis_test
-from exactregion.region.intervals import Interval, parameter_intervals
+from exactregion.region.hypotheses.equations import Hypothesis
+from exactregion.region.hypotheses.linear import HypothesisTest, hypothesis_test
+from exactregion.region.intervals import Interval, number_text, parameter_intervals, status_of
 from exactregion.region.search.outline import MAXIMUM_LIKELIHOOD, estimate_of, joint_far_members
-from exactregion.region.status import status_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Summary", "summarise", "zero_tests"]
 
 WIDTH = 80
+"""Columns of the text, those of a terminal."""
 
 UNUSUAL = {
     "empty": "no value fits, which is evidence against the model.",
@@ -28,11 +31,20 @@ UNUSUAL = {
 }
 """What is said of intervals that are not what they seem."""
 
+TITLES = {
+    "pvalue": "p-value",
+    "odds_ratio": "odds ratio",
+    "odds_lower": "lower",
+    "odds_upper": "upper",
+}
+"""Columns that are headed by other words than their names."""
+
 SHOWN = 4
-"""Classes whose numbers of rows are listed."""
+"""Classes whose numbers of rows are listed, within half the width of the text."""
 
 QUICK = 2
-"""Parameters up to which p-values are given unasked in the command and in reports."""
+"""Parameters up to which p-values are given unasked in the command and in reports: a hypothesis
+then leaves at most one free, and is tested on a line within a second."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,13 +75,13 @@ class Summary:
 
     def to_dict(self) -> dict[str, Any]:
         """Return settings, parameters and notes as plain values."""
-        rows = {str(name): _plain(row.to_dict()) for name, row in self.table.iterrows()}
+        rows = {str(name): row for name, row in self.table.to_dict("index").items()}
         return {"settings": dict(self.settings), "parameters": rows, "notes": list(self.notes)}
 
     def to_markdown(self) -> str:
         """Return the table in Markdown."""
-        names, rows = self._cells()
-        lines = [["parameter", *names], ["---", *["---:"] * len(names)], *rows]
+        head, *rows = self._cells()
+        lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
         return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
     def to_latex(self) -> str:
@@ -79,58 +91,44 @@ class Summary:
     def _numbers(self) -> list[str]:
         return [name for name in map(str, self.table) if not name.endswith("certified")]
 
-    def _cells(self) -> tuple[list[str], list[list[str]]]:
-        titles = {"pvalue": "p-value", "odds_ratio": "odds ratio"}
-        titles |= {"odds_lower": "lower", "odds_upper": "upper"}
+    def _cells(self) -> list[list[str]]:
+        """Write the table, titles first."""
         names = self._numbers()
+        titles = ["parameter", *(TITLES.get(name, name) for name in names)]
         rows = [
             [str(name), *(_number(row[column], column) for column in names)]
             for name, row in self.table.iterrows()
         ]
-        return [titles.get(name, name) for name in names], rows
+        return [titles, *rows]
 
     def __str__(self) -> str:
         """Return the text, 80 columns wide."""
-        import textwrap
-
-        titles, rows = self._cells()
-        widths = [
-            max(map(len, column)) for column in zip(titles, *(row[1:] for row in rows), strict=True)
-        ]
-        room = WIDTH - sum(width + 2 for width in widths)
-        names = [_shortened(row[0], room) for row in rows]
-        first = max(map(len, [*names, "parameter"]))
         pairs = [f"{name}: {value}" for name, value in self.settings.items()]
-        half = (len(pairs) + 1) // 2
-        left = max(map(len, pairs[:half]))
-        pairs += [""] * (2 * half - len(pairs))
-        head = [
-            f"{a:<{max(left, WIDTH // 2 - 1)}} {b}".rstrip()
-            for a, b in zip(pairs[:half], pairs[half:], strict=True)
-        ]
-
-        def line(cells: list[str]) -> str:
-            numbers = [f"{cell:>{width}}" for cell, width in zip(cells[1:], widths, strict=True)]
-            return "  ".join([f"{cells[0]:<{first}}", *numbers])
-
-        lines = [line(["parameter", *titles])]
-        lines += [line([name, *row[1:]]) for name, row in zip(names, rows, strict=True)]
-        rule = "-" * max(map(len, lines))
+        left, right = pairs[: (len(pairs) + 1) // 2], pairs[(len(pairs) + 1) // 2 :]
+        half = max(WIDTH // 2 - 1, *map(len, left))
+        settings = [f"{a:<{half}} {b}".rstrip() for a, b in zip_longest(left, right, fillvalue="")]
+        titles, *rows = self._cells()
+        widths = [max(map(len, column)) for column in zip(titles, *rows, strict=True)][1:]
+        room = WIDTH - sum(width + 2 for width in widths)
+        rows = [[_shortened(row[0], room), *row[1:]] for row in rows]
+        first = max(len(row[0]) for row in [titles, *rows])
+        head, *lines = (
+            "  ".join([f"{row[0]:<{first}}", *map(str.rjust, row[1:], widths)])
+            for row in [titles, *rows]
+        )
+        rule = "-" * len(head)
         notes = [textwrap.fill(note, WIDTH) for note in self.notes]
-        return "\n".join([*head, rule, lines[0], rule, *lines[1:], rule, *notes])
+        return "\n".join([*settings, rule, head, rule, *lines, rule, *notes])
 
     def _repr_html_(self) -> str:
-        titles, rows = self._cells()
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in ["parameter", *titles])
+        titles, *rows = [[html.escape(cell) for cell in row] for row in self._cells()]
+        head = "".join(f"<th>{title}</th>" for title in titles)
         body = "".join(
-            f"<tr><th>{html.escape(row[0])}</th>"
-            + "".join(f"<td>{html.escape(cell)}</td>" for cell in row[1:])
-            + "</tr>"
-            for row in rows
+            f"<tr><th>{name}</th>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
+            for name, *cells in rows
         )
-        settings = " · ".join(
-            f"{html.escape(name)}: {html.escape(str(value))}"
-            for name, value in self.settings.items()
+        settings = html.escape(
+            " · ".join(f"{name}: {value}" for name, value in self.settings.items())
         )
         notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
         return f"<p>{settings}</p><table><tr>{head}</tr>{body}</table>{notes}"
@@ -283,22 +281,10 @@ def _how(certified: dict[str, bool], what: str) -> str:
 
 def _number(value: float, column: str) -> str:
     """Write a number in at most eight characters."""
-    is_pvalue = column == "pvalue"
-    if np.isnan(value):
-        return "" if is_pvalue or column.startswith("odds") else "none"
-    if np.isinf(value):
-        return "∞" if value > 0 else "-∞"
-    if is_pvalue:
-        return f"{value:.4f}"
-    return f"{value:.4g}" if abs(value) < 1e5 else f"{value:.1e}"
+    if np.isnan(value) and column.startswith(("pvalue", "odds")):
+        return ""
+    return f"{value:.4f}" if column == "pvalue" else number_text(value, digits=1)
 
 
 def _shortened(name: str, width: int) -> str:
     return name if len(name) <= width else name[: max(width - 1, 8)] + "…"
-
-
-def _plain(row: dict[Any, Any]) -> dict[str, Any]:
-    return {
-        str(name): value.item() if isinstance(value, np.generic) else value
-        for name, value in row.items()
-    }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,10 +13,11 @@ import numpy as np
 
 from exactregion.errors import InvalidValueError
 from exactregion.models import Psychometric
-from exactregion.region.crossings import Crossing, Path
+from exactregion.region.crossings import Crossing
+from exactregion.region.curves import Curves
 from exactregion.region.fitted import FittedRegion
-from exactregion.region.intervals import Interval, functional_bounds, interval_of
-from exactregion.region.natural import natural_region
+from exactregion.region.functionals import functional_bounds
+from exactregion.region.intervals import Interval, interval_of, natural_region, number_text
 from exactregion.region.places import (
     input_frame,
     is_number,
@@ -36,7 +37,8 @@ __all__ = ["Threshold", "ThresholdPlan", "plans_for", "threshold_table"]
 Comparison = Literal["ratio", "difference"]
 
 MOST_ROWS = 60
-"""Most thresholds of one table: each is searched on its own, for a second or more."""
+"""Most thresholds of one table: each is searched on its own, for a second or more, so that a table
+takes a minute or two at most."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -80,16 +82,15 @@ class Threshold(Interval):
 
     def to_dict(self) -> dict[str, Any]:
         """Return all fields as plain values."""
-        found = {one.name: getattr(self, one.name) for one in fields(self)}
-        found |= {"extrapolates": self.extrapolates, "assumed": list(self.assumed)}
-        return found | {"data_range": list(self.data_range)}
+        changed = {"assumed": list(self.assumed), "data_range": list(self.data_range)}
+        return vars(self) | changed | {"extrapolates": self.extrapolates}
 
     def __repr__(self) -> str:
         """Say what it is, the estimate, the interval, and how that was found."""
-        lines = [self.name, f"  estimate  {_number(self.estimate)}{self._warning()}"]
+        lines = [self.name, f"  estimate  {number_text(self.estimate)}{self._warning()}"]
         level = f"{100 * self.coverage:.4g}%"
         how = "proven" if self.certified else "searched"
-        text = f"[{_number(self.lower)}, {_number(self.upper)}]"
+        text = f"[{number_text(self.lower)}, {number_text(self.upper)}]"
         if self.status == "empty":
             text = "empty: no member of the family fits"
         elif self.status != "bounded":
@@ -106,7 +107,7 @@ class Threshold(Interval):
         if not self.extrapolates:
             return ""
         low, high = self.data_range
-        return f", outside the data, which go from {_number(low)} to {_number(high)}"
+        return f", outside the data, which go from {number_text(low)} to {number_text(high)}"
 
 
 def threshold_table(
@@ -189,11 +190,12 @@ class ThresholdPlan:
         if probability is None and not isinstance(fitted.model, Psychometric):
             probability = 0.5
         base, how = None, None
-        # a check of the input, on the region itself
-        path = Path.along(fitted, inputs, name, held)
+        # checks the input, on the region itself
+        curves = Curves.along(fitted, inputs, name, held)
+        scale = curves.scale
         if relative_to is not None:
             base = {**held, **read_at(others, relative_to, "relative_to")}
-            how = _read_compare(compare, logarithmic=path.scale.is_logarithm)
+            how = _read_compare(compare, logarithmic=scale.is_logarithm)
             if base == held:
                 raise InvalidValueError(
                     f"must differ from 'at'. Got {dict(relative_to)!r} for both instead.",
@@ -205,18 +207,26 @@ class ThresholdPlan:
                 parameter="compare",
             )
         if inner is not None:
-            how = "ratio" if path.scale.is_logarithm else "difference"
-            if path.scale.name not in ("identity", "log"):
+            how = "ratio" if scale.is_logarithm else "difference"
+            if scale.name not in ("identity", "log"):
                 raise InvalidValueError(
                     "must be an input that the family takes as it is or by its logarithm. "
-                    f"{name!r} enters by its {path.scale.name}.",
+                    f"{name!r} enters by its {scale.name}.",
                     parameter="input",
                 )
         else:
-            path.crossing(probability)
-        is_logarithmic = path.scale.is_logarithm
+            curves.crossing(probability)
         return cls(
-            *(fitted, inputs, name, probability, given, held, base, how, inner, is_logarithmic)
+            fitted,
+            inputs,
+            name,
+            probability,
+            given,
+            held,
+            base,
+            how,
+            inner,
+            scale.is_logarithm,
         )
 
     @property
@@ -248,10 +258,9 @@ class ThresholdPlan:
         with np.errstate(over="ignore"):
             ends = bounds.mapped(crossing.scale.inverse)
         column = self.inputs[self.input]
-        values = {one.name: getattr(found, one.name) for one in fields(Interval)}
-        values |= {key: float(getattr(ends, key)[0]) for key in ("lower", "upper", "gap")}
+        in_units = {key: float(getattr(ends, key)[0]) for key in ("lower", "upper", "gap")}
         return Threshold(
-            **values,
+            **vars(found) | in_units,
             input=self.input,
             probability=self.probability,
             at=dict(self.held),
@@ -268,30 +277,30 @@ class ThresholdPlan:
 
     def _crossing(self, certify: bool | None) -> tuple[FittedRegion, Crossing]:
         """Return the number to bound, and the region whose parameters it is of."""
-        space, path = self._path(self.held, certify)
+        space, curves = self._curves(self.held, certify)
         if self.inner is not None:
-            width = path.width(self.inner)
+            width = curves.width(self.inner)
             is_falling = width.values(estimate_of(space)[0][None])[0, 0] < 0
             return space, width.negative() if is_falling else width
-        crossing = path.crossing(self.probability)
+        crossing = curves.crossing(self.probability)
         if self.relative_to is None:
             return space, crossing
-        second = self._path(self.relative_to, certify)[1].crossing(self.probability)
+        second = self._curves(self.relative_to, certify)[1].crossing(self.probability)
         is_ratio = self.compare == "ratio"
         return space, crossing.over(second) if is_ratio else crossing.minus(second)
 
-    def _path(self, held: dict[str, Any], certify: bool | None) -> tuple[FittedRegion, Path]:
-        """Return the region whose parameters the numbers are of, and the curves along the input.
+    def _curves(self, held: dict[str, Any], certify: bool | None) -> tuple[FittedRegion, Curves]:
+        """Return the curves along the input, and the region whose parameters they are of.
 
-        Families that are linear in other parameters are taken by these, where the input is linear.
+        That is the natural one, if there is one in which the input is linear.
         """
         natural = natural_region(self.fitted, certify)
         if natural is not None:
             try:
-                return natural, Path.along(natural, self.inputs, self.input, held)
+                return natural, Curves.along(natural, self.inputs, self.input, held)
             except InvalidValueError:
                 pass
-        return self.fitted, Path.along(self.fitted, self.inputs, self.input, held)
+        return self.fitted, Curves.along(self.fitted, self.inputs, self.input, held)
 
 
 def _check_share(share: Any, parameter: str) -> None:
@@ -328,12 +337,3 @@ def _level_text(probability: float | None) -> str:
     if probability is None:
         return "at 50% of the rise"
     return f"at P = {probability:g}"
-
-
-def _number(value: float) -> str:
-    if np.isnan(value):
-        return "none"
-    if np.isinf(value):
-        return "∞" if value > 0 else "-∞"
-    value += 0.0  # no negative zero
-    return f"{value:.4g}" if abs(value) < 1e5 else f"{value:.3e}"

@@ -63,7 +63,13 @@ CERTAIN = 2.0**-53
 that are certain would have no likelihood at all otherwise."""
 
 RANDOM_STARTS = 8
-"""Further starting points for families with bounds, whose likelihood may have several maxima."""
+"""Further starting points for families with bounds, whose likelihood may have several maxima. Each
+costs one maximisation; where all miss the highest, a search starts at a lower one."""
+
+FIRST_DAMPING, DAMPING_FACTOR, LAST_DAMPING = 1e-3, 5.0, 1e8
+"""Levenberg's damping, as a share of the information: at first little, so that well-behaved data
+take the steps of Fisher scoring; divided by the factor after a step up, and multiplied after one
+that would lead down; steps damped by the last are too short to change θ."""
 
 
 @dataclass
@@ -280,11 +286,12 @@ def _maximise(
             total = float((seen + pseudo).sum())
         return total if np.isfinite(total) else -np.inf
 
-    highest, damping = log_likelihood(theta), 1e-3
+    highest, damping = log_likelihood(theta), FIRST_DAMPING
     for _ in range(MAX_STEPS):
         candidates = rows.at(theta)
         gradient, information = _gradient_and_information(candidates, units)
         score = gradient @ (successes - trials * candidates.probabilities[0])
+        # positive where there is no information, so that the damped matrix can be inverted
         size = np.diag(information) + 1e-12 * max(float(np.diag(information).max()), 1e-12)
         # at a bound that the score points past, a parameter stays: its share of the step is cut
         held = ((theta <= low) & (score < 0)) | ((theta >= high) & (score > 0))
@@ -295,11 +302,12 @@ def _maximise(
         proposal = np.clip(theta + units * step, low, high)
         value = log_likelihood(proposal)
         if value > highest:
-            gain, theta, highest, damping = value - highest, proposal, value, damping / 5
+            gain, theta, highest = value - highest, proposal, value
+            damping /= DAMPING_FACTOR
             if gain < least_gain:
                 break
         else:
-            damping *= 5
-            if damping > 1e8:  # steps are now too short to change θ
+            damping *= DAMPING_FACTOR
+            if damping > LAST_DAMPING:
                 break
     return highest, theta

@@ -49,8 +49,14 @@ FORMAT = 1
 """Number of the format that is written, and the highest that is read."""
 
 KIND = "exactregion.ConfidenceRegion"
+"""What a header says that the file holds."""
+
 PLAIN_SETTINGS = ("confidence_level", "n_resamples", "accepted_ranks", "pos_label")
+"""Settings that are numbers or text. Those that change no result (batch, n_jobs, progress) are not
+saved."""
+
 CHECK_THETA, CHECK_P, CHECK_Z = "known.theta", "known.probabilities", "known.Z"
+"""Names of the arrays by which a model or statistic that is passed again is compared."""
 
 
 def save(region: ConfidenceRegion, path: str | os.PathLike[str]) -> Path:

@@ -32,7 +32,8 @@ smaller, but power is the same within a few per cent where the rank hardly depen
 p-value can be less."""
 
 PROPOSALS_PER_PARAMETER = 4
-"""Random steps per round of each ascent."""
+"""Random steps per round of each ascent: eight with two parameters, and more with more of them,
+where fewer steps point along the slope."""
 
 FIRST_STEP, SHRINK = 0.5, 0.7
 """Size of steps in standard errors, and its factor after a round without progress. Ranks jump with
@@ -71,10 +72,11 @@ def ranks_spent(m: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class LargestPValue:
-    """The θ of a hypothesis with the largest p-value, its rank, and the cost of the search.
+    """The θ of a hypothesis with the largest p-value, its rank, and what it took to find it.
 
     θ and rank are None if no θ of the hypothesis was found in the joint region at level
-    1 - `spent` / m.
+    1 - `spent` / m. A rank that `is_proven` is the lowest, or lower by up to `gap` ranks than that
+    of any member of the joint region: the rank of θ itself is higher by this much.
     """
 
     theta: FloatArray | None
@@ -83,6 +85,8 @@ class LargestPValue:
     m: int
     probed: int
     evaluations: int
+    is_proven: bool = False
+    gap: int = 0
 
     @property
     def pvalue(self) -> float:
@@ -101,24 +105,10 @@ def search_largest(
     is_allowed: Callable[[FloatArray], BoolArray] | None = None,
     effort: Effort = USUAL,
 ) -> LargestPValue:
-    """Look for the θ of a window with the largest p-value by a statistic.
+    """Look for the θ of the joint region with the largest p-value by a statistic.
 
-    Parameters
-    ----------
-    fitted : FittedRegion
-        Data, draws and the joint region.
-    statistic : Statistic
-        What data sets are ranked by.
-    window : Window
-        Where θ are drawn: all of the family, or a line or plane in it.
-    starts : ndarray of shape (k, d)
-        θ to begin with.
-    spent : int
-        Ranks of m that are spent on the joint region: β m.
-    is_allowed : callable, optional
-        θ (T, d) to whether they belong to the hypothesis.
-    effort : Effort
-        How long to search.
+    θ are drawn in a window, which may be a line or plane of the family, and begin with `starts`
+    (k, d). Those that `is_allowed` refuses, of θ (T, d), do not belong to the hypothesis.
     """
     m, d = fitted.accepted.m, window.axes.shape[1]
     joint, ranks = fitted.rank_function(), fitted.rank_function(statistic)
@@ -128,22 +118,13 @@ def search_largest(
         search.add(starts)
         search.add(window.theta(_probes(d, spent / m, effort, rng)))
         search.ascend(effort.rounds, rng)
-    best = search.best
-    return LargestPValue(
-        theta=None if best is None else _frozen(best.theta),
-        rank=None if best is None else best.rank,
-        spent=spent,
-        m=m,
-        probed=ranks.evaluations,
-        evaluations=joint.evaluations + ranks.evaluations,
-    )
-
-
-def _frozen(theta: FloatArray) -> FloatArray:
-    """Return a copy that cannot be changed: the result is kept, and shared by all its users."""
-    copy = theta.copy()
-    copy.setflags(write=False)
-    return copy
+    theta, rank = None, None
+    if search.members:
+        best = min(search.members)
+        theta, rank = best.theta.copy(), best.rank
+        theta.setflags(write=False)  # the result is kept, and shared by all its users
+    evaluations = joint.evaluations + ranks.evaluations
+    return LargestPValue(theta, rank, spent, m, ranks.evaluations, evaluations)
 
 
 def _probes(d: int, outside: float, effort: Effort, rng: np.random.Generator) -> FloatArray:
@@ -158,17 +139,13 @@ def _probes(d: int, outside: float, effort: Effort, rng: np.random.Generator) ->
     return np.asarray(radius * share[:, None] * directions)
 
 
-class _Member(NamedTuple):
-    """A θ of the joint region, with its rank and the original's Z over the mean."""
+@dataclass(frozen=True, order=True)
+class _Member:
+    """A θ of the joint region: the best has the lowest rank, then the lowest Z over the mean."""
 
     rank: int
     Z: float
-    theta: FloatArray
-
-    @property
-    def order(self) -> tuple[int, float]:
-        """The lowest is the best."""
-        return self.rank, self.Z
+    theta: FloatArray = field(compare=False)
 
 
 @dataclass(eq=False)
@@ -200,7 +177,7 @@ class _Search:
     def add(self, theta: FloatArray) -> None:
         """Keep the best of the members known and those among θ (T, d)."""
         members = [*self.members, *self.members_of(theta).values()]
-        self.members = sorted(members, key=lambda member: member.order)[: self.ascents]
+        self.members = sorted(members)[: self.ascents]
 
     def ascend(self, rounds: int, rng: np.random.Generator) -> None:
         """Take random steps from each of the best members, shorter after a round in vain."""
@@ -214,11 +191,6 @@ class _Search:
             found = self.members_of(np.clip(theta, *self.window.bounds.T))
             for index, member in enumerate(self.members):
                 proposed = [new for place, new in found.items() if place // proposals == index]
-                best = min([member, *proposed], key=lambda one: one.order)
+                best = min([member, *proposed])
                 scale[index] *= SHRINK if best is member else 1.0
                 self.members[index] = best
-
-    @property
-    def best(self) -> _Member | None:
-        """The member with the largest p-value; None if no member was found."""
-        return min(self.members, key=lambda member: member.order, default=None)

@@ -11,79 +11,50 @@ is what power comes from. For a two-by-two table it is the pooled chi-squared st
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.special import expit
 
-from exactregion._typing import FloatArray, IntArray
+from exactregion._typing import FloatArray
 from exactregion.models import LinearModel
-from exactregion.ranking import AcceptedRanks
-from exactregion.region.fitted import FittedRegion
-from exactregion.region.proofs.enclosure import Enclosure
-from exactregion.region.proofs.inputs import ProofInputs, certain_predictors
-from exactregion.region.proofs.paving import Domain, domain_along, proven_ends
-from exactregion.region.ratios import RatiosInWindow
-from exactregion.region.window import Window
+from exactregion.region.proofs.inputs import certain_predictors
 
-__all__ = ["LineSearch", "Refit", "largest_on_line"]
+__all__ = ["NUMBERS", "TIE", "Refit"]
 
 STEPS, LONGEST, SHORTEST = 60, 2.0, 1e-8
 """Most Newton steps of a refit, the largest change of a predictor in one, and the change at which
-it has converged."""
+it has converged. Logits are certain at 40: 20 of the longest steps lead there, 60 from one end to
+the other and back. Newton's error is squared in each step, so that after one of 1e-8 it is at the
+precision of doubles."""
 
-DIGITS = 30
-"""Bits of T that are kept, so that data sets with the same T tie whatever rounding does."""
-
-TIE = 2.0**-28
-"""Difference of T, as a share, up to which it is the same but for its rounding."""
+DIGITS, TIE = 30, 2.0**-28
+"""Bits of T that are kept, so that data sets with the same T tie whatever rounding does, and the
+difference, as a share, up to which it is the same but for that: numbers that are next to each other
+after rounding differ by at most 2⁻²⁹."""
 
 RIDGE = 1e-10
-"""Added to the information at a unit diagonal, where directions have none."""
+"""Added to the information at a unit diagonal, where directions have none. Where all have some, it
+changes T by less than the bits that are kept."""
 
 NUMBERS = 2**21
 """Predictors that are worked on at once: 16 megabytes."""
-
-REFIT_WORK = 10
-"""What a row of a refit takes, in the comparisons of labels that budgets count."""
-
-LINE_GAP = 0.05
-"""How far the ends of the line may lie outside the joint region, as a share of its length."""
-
-TRIED = 200
-"""Places with the largest counts at which membership in the joint region is computed."""
-
-LINK_ERROR = 1e-9
-"""Error of the predictor at which a label changes, relative to one plus its size."""
-
-HALVINGS = 80
-"""Halvings that find the predictor of a probability, from a width of 80, to the last bit."""
 
 
 @dataclass(frozen=True, eq=False)
 class Refit:
     """T of any data set, for a family with a linear predictor.
 
-    Parameters
-    ----------
-    link : LinearModel or None
-        The family; None if the predictor is the logit.
-    design, trials : ndarrays of shape (n, d) and (n,)
-        Rows of the predictor, and their trials.
-    matrix : ndarray of shape (r, d)
-        A of the hypothesis.
-    origin, axes : ndarrays of shape (d,) and (d, k)
-        The θ that satisfy it are origin + axes · φ. They must not depend on outcomes.
+    The θ that satisfy the hypothesis are origin + axes · φ, which must not depend on outcomes.
     """
 
-    link: LinearModel | None
-    design: FloatArray
-    trials: FloatArray
-    matrix: FloatArray
-    origin: FloatArray
-    axes: FloatArray
+    link: LinearModel | None  # the family; None if the predictor is the logit
+    design: FloatArray  # (n, d)
+    trials: FloatArray  # (n,)
+    matrix: FloatArray  # A (r, d)
+    origin: FloatArray  # (d,)
+    axes: FloatArray  # (d, k)
 
     def __call__(self, successes: FloatArray) -> FloatArray:
         """Compute T of data sets (M, n): shape (M,)."""
@@ -144,163 +115,3 @@ class Refit:
             return expit(eta), np.ones(1)
         eta = np.clip(eta, *certain_predictors(self.link))
         return expit(self.link.logit_of(eta)), self.link.logit_slope(eta)
-
-
-@dataclass(frozen=True)
-class LineSearch:
-    """The largest number of data sets with T at least that of the original, over a line.
-
-    `theta` is where, None if the line holds no member of the joint region. `gap` is by how many
-    more they are than at the best known member.
-    """
-
-    count: int
-    theta: FloatArray | None
-    gap: int
-    evaluations: int
-
-
-def largest_on_line(
-    fitted: FittedRegion, window: Window, refit: Refit, joint: AcceptedRanks, budget: float
-) -> LineSearch | None:
-    """Find the φ of a line at which most alternatives have T at least that of the original.
-
-    T changes only where a label does, so that all its values on a line are known. The ends of the
-    line are proven to lie outside the joint region. None if that fails or takes too long.
-    """
-    domain = _ends(fitted, window, joint, budget)
-    if domain is None:
-        return None
-    if not domain.half[0] >= 0:
-        return LineSearch(0, None, 0, 0)
-    inputs = ProofInputs(fitted, window)
-    low, high = domain.centre[0] - domain.half[0], domain.centre[0] + domain.half[0]
-    changes = _Changes.between(inputs, low, high)
-    refits = len(changes.place) + len(changes.initial)
-    if REFIT_WORK * refits * len(inputs.trials) > budget:
-        return None
-    original = refit(inputs.successes[None])[0]
-    wins_ties = inputs.draws.wins_ties
-    begins, ends, n_states = [], [], 0
-    for i, which, T in changes.statistics(refit):
-        n_states += len(T)
-        is_tie = np.abs(T - original) <= TIE * original
-        above = np.where(is_tie, not wins_ties[i], original < T)
-        # a change may happen a rounding error earlier or later: data sets count as above in between
-        step = np.diff(np.concatenate([[False], above, [False]]).astype(np.int8))
-        edges = np.concatenate([[-np.inf], changes.place[which], [np.inf]])
-        error = np.concatenate([[0.0], changes.error[which], [0.0]])
-        begins.append((edges - error)[step == 1])
-        ends.append((edges + error)[step == -1])
-    place = np.concatenate([*begins, *ends])
-    change = np.repeat([1, -1], [sum(map(len, begins)), sum(map(len, ends))])
-    # of those at the same place, what begins comes first
-    order = np.lexsort((-change, place))
-    place, count = np.clip(place[order], low, high), np.cumsum(change[order])
-    if not len(count):
-        return LineSearch(0, window.theta(domain.centre[None])[0], 0, n_states)
-    best = np.argsort(-count, kind="stable")
-    following = np.append(place[1:], high)
-    middle = (place + following) / 2
-    tried = best[:TRIED]
-    theta = window.theta(middle[tried, None])
-    is_member = joint.holds(fitted.ranks(theta)[0])
-    most = int(count[best[0]])
-    if not is_member.any():
-        return LineSearch(most, theta[0], most, n_states)
-    first = int(np.flatnonzero(is_member)[0])
-    return LineSearch(most, theta[first], most - int(count[tried[first]]), n_states)
-
-
-def _ends(
-    fitted: FittedRegion, window: Window, joint: AcceptedRanks, budget: float
-) -> Domain | None:
-    """Bound φ over the members of the joint region; a negative width where there are none."""
-    domain = domain_along(fitted, window)
-    if domain is None:
-        return None
-    ends = proven_ends(
-        [Enclosure(fitted, window, joint)],
-        domain,
-        RatiosInWindow(np.zeros(1), np.eye(1), None),
-        np.full(2, -np.inf),
-        tolerance=LINE_GAP,
-        budget=budget,
-    )
-    if ends.is_empty:
-        return Domain(window, np.zeros(1), np.full(1, -1.0))
-    high, low = ends.bound
-    return Domain(window, np.array([(high - low) / 2]), np.array([(high + low) / 2]))
-
-
-@dataclass(frozen=True, eq=False)
-class _Changes:
-    """Where the labels of the alternatives change on a line, sorted by alternative and place.
-
-    `initial` are the successes of each alternative at the lower end (M, n); a change adds `sign` to
-    those of a row.
-    """
-
-    initial: FloatArray
-    alternative: IntArray
-    row: IntArray
-    place: FloatArray
-    error: FloatArray
-    sign: FloatArray
-
-    @classmethod
-    def between(cls, inputs: ProofInputs, low: float, high: float) -> _Changes:
-        """Find the changes between two coordinates z of the line."""
-        row, n = inputs.row, len(inputs.trials)
-        slope = inputs.x[row, 0]
-        eta = _predictors_of(inputs, inputs.draws.uniforms)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            place = (eta - inputs.eta[row]) / slope
-        labels = eta < inputs.eta[row] + slope * low
-        counts = [np.bincount(row, weights=each, minlength=n) for each in labels]
-        initial = np.array(counts, dtype=np.float64)
-        which, label = np.nonzero((place > low) & (place < high))
-        found = place[which, label]
-        order = np.lexsort((found, which))
-        which, label = which[order], label[order]
-        error = LINK_ERROR * (1 + np.abs(inputs.eta[row[label]])) / np.abs(slope[label])
-        return cls(initial, which, row[label], found[order], error, np.sign(slope[label]))
-
-    def statistics(self, refit: Refit) -> Iterator[tuple[int, slice, FloatArray]]:
-        """Go through the alternatives: number, its changes, and T before and after each."""
-        n = self.initial.shape[1]
-        starts = np.searchsorted(self.alternative, np.arange(len(self.initial) + 1))
-        first = 0
-        while first < len(self.initial):
-            # as many alternatives as fit
-            room = starts[first] + NUMBERS // n
-            last = max(first + 1, int(np.searchsorted(starts, room, side="right")) - 1)
-            changes = slice(starts[first], starts[last])
-            of_each = np.diff(starts[first : last + 1]) + 1
-            begin = np.concatenate([[0], np.cumsum(of_each)[:-1]])
-            states = np.zeros((int(of_each.sum()), n))
-            at = np.arange(starts[last] - starts[first]) + self.alternative[changes] - first + 1
-            states[at, self.row[changes]] = self.sign[changes]
-            states[begin] = self.initial[first:last]
-            total = np.cumsum(states, axis=0)
-            before = np.concatenate([np.zeros((1, n)), total])[begin]
-            T = refit(total - np.repeat(before, of_each, axis=0))
-            for index in range(first, last):
-                begin_of, number = begin[index - first], of_each[index - first]
-                changed = slice(starts[index], starts[index + 1])
-                yield index, changed, T[begin_of : begin_of + number]
-            first = last
-
-
-def _predictors_of(inputs: ProofInputs, probabilities: FloatArray) -> FloatArray:
-    """Return the predictors at which rows have these probabilities."""
-    with np.errstate(divide="ignore"):
-        logits = np.log(probabilities) - np.log1p(-probabilities)
-    if inputs.link is None:
-        return np.asarray(logits)
-    low, high = np.full(logits.shape, -40.0), np.full(logits.shape, 40.0)
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        is_low = inputs.link.logit_of(middle) < logits
-        low, high = np.where(is_low, middle, low), np.where(is_low, high, middle)
-    return np.asarray((low + high) / 2)

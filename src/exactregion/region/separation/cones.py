@@ -29,15 +29,8 @@ Integers: TypeAlias = npt.NDArray[np.object_]
 class Cone:
     """A cone {u : A u ≥ 0} other than {0}, or a face of it.
 
-    Attributes
-    ----------
-    rows : ndarray of integers, shape (r, d)
-        The rows of A.
-    positive : ndarray of bool, shape (r,)
-        Rows with a·u > 0 at every u in the relative interior. The others are zero on all of the
-        cone.
-    interior : ndarray of integers, shape (d,)
-        One such u.
+    Rows of A (r, d) that are `positive` have a·u > 0 at every u in the relative interior, of which
+    `interior` is one; the others are zero on all of the cone.
 
     Examples
     --------

@@ -16,14 +16,13 @@ a subsequence, are those outside the J₀ of some face: there is a member as abo
 follows that a·θ has no upper end over the region if and only if a·u > 0 for some u of a face with a
 far member.
 
-C and its faces are computed in exact arithmetic (`separation.cones`, `separation.signed_rows`).
+C and its faces are computed in exact arithmetic (`separation.directions`).
 With several classes there is a row for each class that an outcome is not, and the same conclusions:
 along u that class becomes impossible where the row is positive. Far members are only searched then.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -37,18 +36,14 @@ from exactregion.models.base import Model
 from exactregion.models.restricted import Restricted
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.rays import Depth
-from exactregion.region.separation.cones import Cone
-from exactregion.region.separation.signed_rows import SignedRows
+from exactregion.region.separation.directions import Separation, SignedRows
 from exactregion.region.window import Membership, Window, likely_parameters, window_at
 
-__all__ = ["FarMember", "FarMembers", "Separation", "far_members", "separation_of"]
+__all__ = ["FarMember", "FarMembers", "far_members"]
 
 FACES = 40
 """Most faces on which far members are looked for. With one slope there are three at most. More than
 the first are needed where the outcomes fit badly or, with probability 1 - q/m, by the seat."""
-
-TRIES = 200
-"""Most rows per face that are tried for facets, nearest first: one takes about a millisecond."""
 
 FIRST_PREDICTOR, DOUBLINGS = 40.0, 40
 """First linear predictor at which rows are expected to be certain, and how often it is doubled
@@ -71,101 +66,12 @@ WIDE_SCALES, WIDE_POINTS = (0.5, 1.0, 2.0, 4.0, 8.0), 100
 
 
 @dataclass(frozen=True, eq=False)
-class Separation:
-    """Directions in which the observed outcomes never become impossible: C, or a face of it.
-
-    Attributes
-    ----------
-    cone : Cone
-        The face, in exact arithmetic and units of its own.
-    """
-
-    cone: Cone
-    _rows: SignedRows
-
-    @cached_property
-    def certain(self) -> BoolArray:
-        """Rows that become certain along directions of the relative interior: shape (n,)."""
-        return self._rows.used & self.cone.positive[self._rows.place]
-
-    @cached_property
-    def undecided(self) -> BoolArray:
-        """The other rows with trials, J₀, whose probabilities no direction changes: shape (n,)."""
-        return self._rows.used & ~self.certain
-
-    @cached_property
-    def direction(self) -> FloatArray:
-        """A u in the relative interior, rounded to doubles: shape (d,).
-
-        The smallest |x_j·u| of the rows that become certain is about one.
-        """
-        pairs = zip(self.cone.centred().interior, self._rows.columns, strict=True)
-        entries = [entry / column.unit for entry, column in pairs]
-        largest = max(map(abs, entries))
-        u = np.array([float(entry / largest) for entry in entries])
-        margins = self.margins(u[None])
-        return np.asarray(u / margins[margins > 0].min(initial=np.inf)) if margins.any() else u
-
-    def margins(self, theta: FloatArray) -> FloatArray:
-        """Return the predictors of θ (T, d) in certain rows, towards the outcome: (T, rows)."""
-        signed = self._rows.sign[:, None] * self._rows.design
-        return np.asarray(theta @ signed[self.certain].T)
-
-    def opens(self, functionals: npt.ArrayLike) -> BoolArray:
-        """Return for which a (F, d) there is a direction u with a·u > 0: shape (F,)."""
-        rows = np.atleast_2d(np.asarray(functionals, dtype=np.float64))
-        rising = [self.cone.rises(self._rows.functional(a)) for a in rows]
-        return np.array(rising, dtype=np.bool_)
-
-    def facets(self) -> Iterator[Separation]:
-        """Go through the faces of one dimension less, other than {0}."""
-        for cone in self.cone.facets(TRIES):
-            yield Separation(cone, self._rows)
-
-
-def separation_of(
-    design: FloatArray, successes: npt.ArrayLike, trials: npt.ArrayLike
-) -> Separation | None:
-    """Find the directions in which no observed outcome becomes impossible.
-
-    Parameters
-    ----------
-    design : ndarray of shape (n, d)
-        Rows x_j of the linear predictor, with the intercept's ones.
-    successes, trials : array-like of shape (n,)
-        Outcomes; rows without trials say nothing.
-
-    Returns
-    -------
-    Separation or None
-        None if there is no direction but zero: the outcomes overlap, and the design has full rank.
-
-    Examples
-    --------
-    >>> x = np.array([1.0, 2.0, 2.0, 3.0])
-    >>> found = separation_of(np.column_stack([np.ones(4), x]), [0, 0, 1, 1], np.ones(4))
-    >>> found.direction, found.certain
-    (array([-2.,  1.]), array([ True, False, False,  True]))
-    >>> separation_of(np.column_stack([np.ones(4), x]), [1, 0, 1, 1], np.ones(4)) is None
-    True
-    """
-    rows = SignedRows.of(design, np.asarray(successes), np.asarray(trials))
-    cone = rows.cone()
-    return None if cone is None else Separation(cone, rows)
-
-
-@dataclass(frozen=True, eq=False)
 class FarMember:
-    """A member from which the region has no end in any direction of a face.
+    """A member (d,) from which the region has no end in any direction of a face.
 
-    Attributes
-    ----------
-    theta : ndarray of shape (d,)
-        The member, as evaluated: certain rows have a probability of exactly 0 or 1.
-    face : Separation
-        θ plus any direction of this face is a member. For the logistic family this follows from
-        the membership of θ, up to rounding of predictors; for others, whose scores have columns
-        that depend on θ, it was evaluated at a few lengths.
+    Its certain rows have a probability of exactly 0 or 1. That θ plus any direction of the face is
+    a member follows for the logistic family, up to rounding of predictors. For others, whose scores
+    have columns that depend on θ, it was evaluated at a few lengths.
     """
 
     theta: FloatArray
@@ -174,20 +80,10 @@ class FarMember:
 
 @dataclass(frozen=True, eq=False)
 class FarMembers:
-    """Where a region has no end.
+    """Where a region has no end."""
 
-    Attributes
-    ----------
-    separation : Separation or None
-        Directions that the outcomes allow; None if there are none.
-    members : tuple of FarMember
-        One for each of the largest faces on which a far member was found.
-    evaluations : int
-        Number of θ evaluated.
-    """
-
-    separation: Separation | None
-    members: tuple[FarMember, ...]
+    separation: Separation | None  # directions that the outcomes allow, if there are any
+    members: tuple[FarMember, ...]  # one for each of the largest faces that have one
     evaluations: int
     _rows: SignedRows = field(repr=False)
 
@@ -233,32 +129,25 @@ def far_members(fitted: FittedRegion, inside: Membership | None = None) -> FarMe
     That is so for families that are not linear in θ, and where rank m is accepted, which θ have
     that make observed outcomes impossible.
 
-    Faces are searched from the largest down, since whatever a face implies, a larger one implies
-    too. The search uses no random number of the user's: it depends on data and membership alone.
-
-    Parameters
-    ----------
-    fitted : FittedRegion
-        The fit.
-    inside : callable, optional
-        θ (T, d) to numbers (T,) that are positive for members, depths for example; the joint region
-        by default. No θ that makes an observed outcome impossible may be a member.
+    The region is that of the members that `inside` tells, which must make no observed outcome
+    impossible; by default the joint one. Faces are searched from the largest down, since whatever a
+    face implies, a larger one implies too. The search depends on data and membership alone: its
+    random numbers are always the same.
     """
-    sample = fitted.sample
-    design, classes = fitted.model.linear_design(sample.inputs.X), _limits(fitted)
-    known = design is not None or classes is not None
-    if not known or (inside is None and fitted.accepted.high == fitted.accepted.m):
+    if inside is None and fitted.accepted.high == fitted.accepted.m:
         return None
-    rows, cone = fitted.cached("separation", lambda: _rows_and_cone(design, classes, sample))
-    if cone is None:
+    read = fitted.cached("separation", lambda: _rows_and_separation(fitted))
+    if read is None:
+        return None
+    rows, separation = read
+    if separation is None:
         return FarMembers(None, (), 0, rows)
-    separation = Separation(cone, rows)
     found = inside or _membership(fitted)
-    search: _Search | _ClassSearch = _Search(fitted.model, sample, found)
-    if classes is not None:
-        search = _ClassSearch(fitted.start, found)
+    search: _LinearSearch | _ClassSearch = _LinearSearch(found, fitted.model, fitted.sample)
+    if isinstance(fitted.model, ClassModel):
+        search = _ClassSearch(found, fitted.start)
     members: list[FarMember] = []
-    faces, seen = [separation], {cone.positive.tobytes()}
+    faces, seen = [separation], {separation.cone.positive.tobytes()}
     for _ in range(FACES):
         if not faces:
             break
@@ -277,24 +166,20 @@ def far_members(fitted: FittedRegion, inside: Membership | None = None) -> FarMe
     return FarMembers(separation, tuple(members), search.evaluations, rows)
 
 
-def _limits(fitted: FittedRegion) -> FloatArray | None:
-    """Return what outcomes of several classes say of directions; None for other families."""
-    if not isinstance(fitted.model, ClassModel):
+def _rows_and_separation(fitted: FittedRegion) -> tuple[SignedRows, Separation | None] | None:
+    """Read what the outcomes say of directions; None for families in which they say nothing."""
+    model, sample = fitted.model, fitted.sample
+    design = model.linear_design(sample.inputs.X)
+    successes, trials = sample.successes, sample.inputs.trials
+    if isinstance(model, ClassModel):
+        original = sample.inputs.original
+        design = model.limits_on_directions(original.matrix, sample.codes[original.order])
+        successes = trials = np.ones(0 if design is None else len(design), dtype=np.int64)
+    if design is None:
         return None
-    inputs = fitted.sample.inputs.original
-    codes = fitted.sample.codes[inputs.order]
-    return fitted.model.limits_on_directions(inputs.matrix, codes)
-
-
-def _rows_and_cone(
-    design: FloatArray | None, classes: FloatArray | None, sample: Sample
-) -> tuple[SignedRows, Cone | None]:
-    if classes is not None:
-        rows = SignedRows.of(classes, *np.ones((2, len(classes)), dtype=np.int64))
-    else:
-        assert design is not None
-        rows = SignedRows.of(design, sample.successes, sample.inputs.trials)
-    return rows, rows.cone()
+    rows = SignedRows.of(design, successes, trials)
+    cone = rows.cone()
+    return rows, None if cone is None else Separation(cone, rows)
 
 
 def _membership(fitted: FittedRegion) -> Membership:
@@ -303,41 +188,47 @@ def _membership(fitted: FittedRegion) -> Membership:
     return lambda theta: depth(ranks(theta)[0])
 
 
-class _ClassSearch:
-    """Looks for far members of a family of several classes, around its likely parameters."""
+@dataclass(eq=False)
+class _FaceSearch:
+    """Looks for far members on faces, and counts the θ evaluated."""
 
-    def __init__(self, window: Window, inside: Membership) -> None:
-        self.window, self.inside = window, inside
-        self.evaluations = 0
+    inside: Membership
+    evaluations: int = field(default=0, init=False)
+
+    def depths(self, theta: FloatArray) -> FloatArray:
+        self.evaluations += len(theta)
+        return np.asarray(self.inside(theta), dtype=np.float64)
+
+
+@dataclass(eq=False)
+class _ClassSearch(_FaceSearch):
+    """The search in a family of several classes, around its likely parameters."""
+
+    window: Window
 
     def on(self, face: Separation) -> FloatArray | None:
         """Return a far member (d,) on a face, from which multiples of its direction lead on."""
         u, d = face.direction, len(self.window.origin)
-        slope = face.margins(u[None])[0]
-        if (slope <= 0).any():  # positive before it was rounded
-            return None
         steps = np.random.default_rng(0).standard_normal((WIDE_POINTS, d))
         for start in (np.zeros((1, d)), 0.5 * steps, 2.0 * steps):
             near = self.window.theta(start)
-            s = (FIRST_PREDICTOR - face.margins(near)) / slope
-            far = near + s.max(axis=1, initial=FIRST_PREDICTOR)[:, None] * u
-            for member in far[self._are_members(far)]:
+            s = _lengths(face, near)
+            if s is None:
+                return None
+            far = near + s[:, None] * u
+            for member in far[self.depths(far) > 0]:
                 farther = member + (FIRST_PREDICTOR * FARTHER)[:, None] * u
-                if self._are_members(farther).all():
+                if (self.depths(farther) > 0).all():
                     return np.asarray(member)
         return None
 
-    def _are_members(self, theta: FloatArray) -> BoolArray:
-        self.evaluations += len(theta)
-        return np.asarray(self.inside(theta) > 0)
 
+@dataclass(eq=False)
+class _LinearSearch(_FaceSearch):
+    """The search in a family with a linear predictor."""
 
-class _Search:
-    """Looks for far members on faces, and counts the θ evaluated."""
-
-    def __init__(self, model: Model, sample: Sample, inside: Membership) -> None:
-        self.model, self.sample, self.inside = model, sample, inside
-        self.evaluations = 0
+    model: Model
+    sample: Sample
 
     def on(self, face: Separation) -> FloatArray | None:
         """Return a far member (d,) on a face.
@@ -401,20 +292,15 @@ class _Search:
         depths[first] = -np.inf
         return None, depths
 
-    def depths(self, theta: FloatArray) -> FloatArray:
-        self.evaluations += len(theta)
-        return np.asarray(self.inside(theta), dtype=np.float64)
-
     def far_out(self, face: Separation, start: FloatArray) -> FloatArray:
         """Return s (T,) at which rows are certain at θ₀ + s·u; NaN where there is none."""
-        u = face.direction
-        slope, value = face.margins(u[None])[0], face.margins(start)
-        if (slope <= 0).any():  # positive before it was rounded
+        s = _lengths(face, start)
+        if s is None:
             return np.full(len(start), np.nan)
-        s = ((FIRST_PREDICTOR - value) / slope).max(axis=1, initial=FIRST_PREDICTOR)
         outcome = self.sample.successes[face.certain] > 0
         for _ in range(DOUBLINGS):
-            P = self.model.evaluate(start + s[:, None] * u, self.sample.inputs.X)
+            far = start + s[:, None] * face.direction
+            P = self.model.evaluate(far, self.sample.inputs.X)
             short = (P[:, face.certain] != outcome).any(axis=1)
             if not short.any():
                 break
@@ -425,3 +311,15 @@ class _Search:
         """Return whether probabilities in J₀ are far out as they are at θ₀ (d,)."""
         near, *others = self.model.evaluate(np.vstack([start, far]), self.sample.inputs.X)
         return bool((np.abs(near - others)[:, face.undecided] <= DRIFT).all())
+
+
+def _lengths(face: Separation, start: FloatArray) -> FloatArray | None:
+    """Return s (T,) at which certain rows of θ₀ + s·u have a predictor of `FIRST_PREDICTOR`.
+
+    None if u was rounded to a direction in which some of them do not become certain.
+    """
+    slope = face.margins(face.direction[None])[0]
+    if (slope <= 0).any():
+        return None
+    s = (FIRST_PREDICTOR - face.margins(start)) / slope
+    return np.asarray(s.max(axis=1, initial=FIRST_PREDICTOR))

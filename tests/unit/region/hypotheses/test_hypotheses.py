@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 import exactregion as er
-from exactregion.region.hypotheses.linear import read_hypothesis
+from exactregion.region.hypotheses.equations import read_hypothesis
 
 NAMES = ("intercept", "dose", "dose:sex", "sex[T.male]", "np.log2(x + 1)")
 

@@ -5,7 +5,8 @@ import pytest
 
 import exactregion as er
 from exactregion.models import CLogLog, Logistic, Probit
-from exactregion.region.separation.far import far_members, separation_of
+from exactregion.region.separation.directions import separation_of
+from exactregion.region.separation.far import far_members
 
 GROUPS = np.array([[13, 8], [0, 8], [15, 5]])  # successes and failures
 

@@ -1,23 +1,29 @@
-"""Observed outcomes as inequalities for directions, read from doubles as they were meant.
+"""Directions in which no observed outcome becomes impossible.
 
 A direction u keeps all observed outcomes possible however far one goes along it if x_j·u ≥ 0 in
-rows with successes and x_j·u ≤ 0 in rows with failures (`region.separation`). Columns such as 0.1,
-0.2, 0.3 are read as decimals here: their doubles are others, and points that were meant to lie on a
-line would lie beside it, by less than shows at any θ that doubles can evaluate.
+rows with successes and x_j·u ≤ 0 in rows with failures. The directions are a cone, computed in
+exact arithmetic (`separation.cones`).
+
+Columns such as 0.1, 0.2, 0.3 are read as decimals: the doubles next to them are other numbers, by
+which points that were meant to lie on a line would lie beside it. Members of the region cannot tell
+the two apart.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.region.separation.cones import Cone, Integers, farkas, integer_rows
 
-__all__ = ["SignedRows"]
+__all__ = ["Separation", "SignedRows", "separation_of"]
 
 DIGITS, ROUNDED = 14, 0.1
 """Decimals are read with this many digits of the largest entry of a column, if what is cut off is
@@ -32,6 +38,10 @@ reach 10¹² times a logit along it, and whether they end there, doubles cannot 
 FEW_ROWS = 500
 """If this many rows leave no direction, all rows leave none: that is usual where there are many,
 and exact arithmetic on all of them takes a second per 100,000."""
+
+
+TRIES = 200
+"""Most rows per face that are tried for facets, nearest first: one takes about a millisecond."""
 
 
 @dataclass(frozen=True)
@@ -151,3 +161,72 @@ class SignedRows:
             return farkas(integer_rows(np.vstack([relaxed, box])), above) is not None
 
         return found(self.few_rows()) and (len(self.rows) <= FEW_ROWS or found(self.rows))
+
+
+@dataclass(frozen=True, eq=False)
+class Separation:
+    """Directions in which the observed outcomes never become impossible: C, or a face of it."""
+
+    cone: Cone  # in units of the columns
+    rows: SignedRows
+
+    @cached_property
+    def certain(self) -> BoolArray:
+        """Rows that become certain along directions of the relative interior: shape (n,)."""
+        return self.rows.used & self.cone.positive[self.rows.place]
+
+    @cached_property
+    def undecided(self) -> BoolArray:
+        """The other rows with trials, J₀, whose probabilities no direction changes: shape (n,)."""
+        return self.rows.used & ~self.certain
+
+    @cached_property
+    def direction(self) -> FloatArray:
+        """A u in the relative interior, rounded to doubles: shape (d,).
+
+        The smallest |x_j·u| of the rows that become certain is about one.
+        """
+        pairs = zip(self.cone.centred().interior, self.rows.columns, strict=True)
+        entries = [entry / column.unit for entry, column in pairs]
+        largest = max(map(abs, entries))
+        u = np.array([float(entry / largest) for entry in entries])
+        margins = self.margins(u[None])
+        return np.asarray(u / margins[margins > 0].min(initial=np.inf)) if margins.any() else u
+
+    def margins(self, theta: FloatArray) -> FloatArray:
+        """Return the predictors of θ (T, d) in certain rows, towards the outcome: (T, rows)."""
+        signed = self.rows.sign[:, None] * self.rows.design
+        return np.asarray(theta @ signed[self.certain].T)
+
+    def opens(self, functionals: npt.ArrayLike) -> BoolArray:
+        """Return for which a (F, d) there is a direction u with a·u > 0: shape (F,)."""
+        rows = np.atleast_2d(np.asarray(functionals, dtype=np.float64))
+        rising = [self.cone.rises(self.rows.functional(a)) for a in rows]
+        return np.array(rising, dtype=np.bool_)
+
+    def facets(self) -> Iterator[Separation]:
+        """Go through the faces of one dimension less, other than {0}."""
+        for cone in self.cone.facets(TRIES):
+            yield Separation(cone, self.rows)
+
+
+def separation_of(
+    design: FloatArray, successes: npt.ArrayLike, trials: npt.ArrayLike
+) -> Separation | None:
+    """Find the directions in which no observed outcome becomes impossible.
+
+    Rows of the design (n, d) are those of the linear predictor. None if there is no direction but
+    zero: the outcomes overlap, and the design has full rank.
+
+    Examples
+    --------
+    >>> x = np.array([1.0, 2.0, 2.0, 3.0])
+    >>> found = separation_of(np.column_stack([np.ones(4), x]), [0, 0, 1, 1], np.ones(4))
+    >>> found.direction, found.certain
+    (array([-2.,  1.]), array([ True, False, False,  True]))
+    >>> separation_of(np.column_stack([np.ones(4), x]), [1, 0, 1, 1], np.ones(4)) is None
+    True
+    """
+    rows = SignedRows.of(design, np.asarray(successes), np.asarray(trials))
+    cone = rows.cone()
+    return None if cone is None else Separation(cone, rows)
