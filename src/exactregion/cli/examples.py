@@ -23,7 +23,7 @@ Examples:
 PAPER_EXAMPLES = "\nExample:\n  exactregion paper --out figures"
 DEMO_EXAMPLES = "\nExample:\n  exactregion demo --out oring-story"
 
-FOLDER = "Folder for the files; made if need be."
+FOLDER = "Folder for the files; created if needed."
 FORCE = opt.flag("--force", "Replace files that exist.")
 QUIET = opt.flag("--quiet", "No progress and no notes on stderr.")
 
@@ -87,7 +87,7 @@ def _list_datasets(*, json: bool) -> None:
 @opt.with_options
 def paper(
     out: Path = opt.option("FOLDER", FOLDER, Path("exactregion-paper")),
-    seed: int = opt.option("NUMBER", "Of data and draws.", 0),
+    seed: int = opt.option("NUMBER", "Seed of data and draws.", 0),
     force: bool = FORCE,
     quiet: bool = QUIET,
 ) -> None:

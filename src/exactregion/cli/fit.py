@@ -65,7 +65,7 @@ class Requests:
     ed: list[str] | None = opt.option(
         "LEVELS",
         "Where the probability is 50 %, 90 %: 50,90, or dose=50,90 where there are several inputs, "
-        "or dose=50,sex=male. Of psychometric also half: the threshold, with the width.",
+        "or dose=50,sex=male. With psychometric also half: the threshold, with the width.",
     )
     relative_to: str | None = opt.option(
         "INPUT=VALUE", "Compare what --ed finds with that at sex=female, for example."
@@ -98,7 +98,7 @@ def fit(
     search: opt.Search,
     requests: Requests,
     levels: str | None = opt.option(
-        "A,B,C", "Of multinomial and proportional-odds: all classes, in order.", panel=opt.FAMILY
+        "A,B,C", "With multinomial and proportional-odds: all classes, in order.", panel=opt.FAMILY
     ),
     save: Path | None = opt.option(
         "FILE", "Save the region for exactregion show, or for Python: .npz.", panel=opt.RESULTS

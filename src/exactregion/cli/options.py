@@ -81,9 +81,9 @@ MORE = argument(
     "FILE…", "More Parquet files that belong to the same data, however large they are.", None
 )
 CLUSTER = option(
-    "ADDRESS", "Of a Dask scheduler whose workers see the Parquet files.", panel=METHOD
+    "ADDRESS", "Dask scheduler whose workers can read the Parquet files.", panel=METHOD
 )
-JOBS = option("NUMBER", "Threads; the answer is the same with any number.", panel=METHOD)
+JOBS = option("NUMBER", "Number of threads; the answer is the same with any.", panel=METHOD)
 
 
 @dataclass(frozen=True)
@@ -146,10 +146,10 @@ class Family:
         "logistic",
         offer(MODELS),
     )
-    guess: str | None = option("RATE", "Of psychometric: guess rate, or free. 0.5 by default.")
-    lapse: str | None = option("RATE", "Of psychometric: lapse rate, or free, the default.")
+    guess: str | None = option("RATE", "With psychometric: guess rate, or free. 0.5 by default.")
+    lapse: str | None = option("RATE", "With psychometric: lapse rate, or free, the default.")
     locations: str | None = option(
-        "A,B", "Of laplace and gaussian: centres of the positive and the negative class."
+        "A,B", "With laplace and gaussian: centres of the positive and the negative class."
     )
 
     def to_model(self) -> Model:
@@ -189,8 +189,8 @@ class Draws:
     resamples: int = option("NUMBER", "Number of data sets drawn.", 999)
     seed: int | None = option(
         "NUMBER",
-        "Of the draws. By default it is made from the data: the same data give the same answer, "
-        "and fresh data have fresh draws.",
+        "Seed of the draws. By default it is computed from the data: the same data give the same "
+        "answer, and new data have new draws.",
     )
 
     def __post_init__(self) -> None:

@@ -42,13 +42,17 @@ class SegmentedPredictions(opt.Predictions):
 def segments(
     *,
     predictions: SegmentedPredictions,
-    depth: int = opt.option("NUMBER", "Most columns that are combined.", 2, panel=opt.METHOD),
+    depth: int = opt.option(
+        "NUMBER", "Largest number of columns that are combined.", 2, panel=opt.METHOD
+    ),
     min_rows: int | None = opt.option(
         "NUMBER",
-        "Fewest outcomes of a segment: 20, or 0.1% of all if that is more.",
+        "Smallest number of outcomes in a segment: 20, or 0.1% of all if that is more.",
         panel=opt.METHOD,
     ),
-    bins: int = opt.option("NUMBER", "Ranges into which numbers are cut.", 4, panel=opt.METHOD),
+    bins: int = opt.option(
+        "NUMBER", "Number of ranges into which a column of numbers is cut.", 4, panel=opt.METHOD
+    ),
     draws: opt.SegmentSearch,
     output: opt.Output,
     reading: opt.Reading,

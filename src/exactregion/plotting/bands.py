@@ -48,25 +48,17 @@ class BandDisplay(canvas.Display):
         Values of the input, in ascending order.
     lower, upper, estimate : ndarrays of shape (k,)
         Bounds, and the value at the estimate.
-    coverage : float
-        P(the true curve is within the bounds), at least.
-    joint : bool
-        Whether the band holds at all inputs at once.
-    status : {"bounded", "unbounded", "disconnected", "empty"}
-        What kind of set the region is.
-    data_x : ndarray of shape (n,), optional
-        Inputs of the data.
-    successes, trials : ndarrays of shape (n,), optional
-        Outcomes at these; trials are all 1 for labels.
+    coverage, joint, status
+        As of a `Band`.
+    data_x, successes, trials : ndarrays of shape (n,), optional
+        Inputs and outcomes of the data; trials are all 1 for labels.
     name : str
         Name of the input.
 
     Attributes
     ----------
-    band_ : matplotlib PolyCollection
-        The band.
-    line_ : matplotlib Line2D
-        The estimate.
+    band_, line_ : matplotlib PolyCollection and Line2D
+        The band and the estimate.
 
     Examples
     --------

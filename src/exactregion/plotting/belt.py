@@ -53,35 +53,19 @@ class BeltDisplay(ProbabilityDisplay):
 
     Parameters
     ----------
-    grid : ndarray of shape (k,)
-        Predicted probabilities, in ascending order.
-    lower, upper, estimate : ndarrays of shape (k,)
-        Bounds of the calibration curve, and the estimate.
-    coverage : float
-        P(the whole true curve is within the bounds), at least.
-    pvalue : float
-        Exact p-value of calibration.
-    y_prob : ndarray of shape (n,)
-        Predictions.
-    successes, trials : ndarrays of shape (n,)
-        Outcomes.
-    departures : tuple of Departure
-        Where the diagonal is outside the belt.
-    status : {"bounded", "unbounded", "disconnected", "empty"}
-        That of the region of recalibrations.
-    largest_deviation : Deviation, optional
-        Limits of how far the curve is from the diagonal, marked where it can be farthest.
-    degree : {1, 2, 3}
-        Highest power of the logit in the curves of the belt.
+    grid, lower, upper, estimate : ndarrays of shape (k,)
+        Predicted probabilities in ascending order, bounds of the calibration curve, the estimate.
+    y_prob, successes, trials : ndarrays of shape (n,)
+        Predictions and outcomes.
+    coverage, pvalue, departures, status, largest_deviation, degree
+        As of a `CalibrationBelt`.
 
     Attributes
     ----------
     histogram_ax_ : matplotlib Axes or None
         The axes with the predictions; None if the belt was drawn on axes that were given.
-    band_ : matplotlib PolyCollection
-        The belt.
-    line_ : matplotlib Line2D
-        The estimate.
+    band_, line_ : matplotlib PolyCollection and Line2D
+        The belt and the estimate.
 
     Examples
     --------

@@ -39,10 +39,8 @@ class ClassBandDisplay(canvas.Display):
         Bounds, and the values at the estimate.
     classes : tuple
         The classes.
-    coverage, joint : float and bool
-        P(the true probabilities are within the bounds), at least, and whether all are at once.
-    status : str
-        What kind of set the region is.
+    coverage, joint, status
+        As of a `ClassBand`.
     data_x, codes : ndarrays of shape (n,), optional
         Inputs of the data, and the number of the class of each.
     name : str

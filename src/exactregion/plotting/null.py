@@ -40,14 +40,8 @@ class NullDisplay(canvas.Display):
 
     Parameters
     ----------
-    null_distribution : ndarray of shape (n_resamples,)
-        Statistics of the alternatives.
-    statistic : float
-        Statistic of the original.
-    pvalue : float
-        (m - rank + 1) / m.
-    rank : int
-        Rank of the original among all m.
+    null_distribution, statistic, pvalue, rank
+        As of an `ExactTestResult`.
 
     Examples
     --------

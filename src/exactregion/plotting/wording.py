@@ -112,11 +112,9 @@ def answer_of_several(adjusted: Mapping[Any, float], *, calibration: bool) -> st
     against = _evidence(calibration=calibration)
     found = [shortened(name) for name, pvalue in adjusted.items() if pvalue <= SURPRISE]
     if not found:
-        smallest = min(adjusted.values())
-        return (
-            f"No {against} of any of the {len(adjusted)} models: the smallest adjusted p-value is "
-            f"{smallest:.4g}."
-        )
+        models = "either model" if len(adjusted) == 2 else f"any of the {len(adjusted)} models"
+        smallest = f"the smallest adjusted p-value is {min(adjusted.values()):.4g}"
+        return f"There is no {against} of {models}: {smallest}."
     others = len(adjusted) - len(found)
     rest = f", none of the other {others}" if others > 1 else ", none of the other" * others
     return (
