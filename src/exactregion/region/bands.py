@@ -204,10 +204,8 @@ def _band(fitted: FittedRegion, inputs: FloatArray, *, joint: bool, certify: boo
 def _bounds(
     fitted: FittedRegion, inputs: FloatArray, *, joint: bool, certify: bool | None
 ) -> Bounds:
-    """Bound the linear predictors at inputs, or else the logits: of all at once or each alone.
-
-    Neither has bounds of its own, so that a search can tell whether there is an end.
-    """
+    """Bound the linear predictors at inputs, or else the logits: of all at once or each alone."""
+    # neither has bounds of its own, so that a search can tell whether there is an end
     model, design = fitted.model, fitted.model.linear_design(inputs)
     if design is not None:
         numbers = LinearRatios.linear(design)

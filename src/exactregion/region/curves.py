@@ -192,11 +192,7 @@ class Curves:
         return np.pad(coefficients, (0, d - len(coefficients)))[None]
 
     def _interpolated(self, theta: FloatArray, height: _Height) -> FloatArray:
-        """Interpolate where the cores of curves have a height: shape (T, 1).
-
-        Of several places it is that nearest to the middle of the data. It is infinite where a curve
-        would cross beyond the grid, and NaN where it never does.
-        """
+        """Interpolate where the cores of curves have a height, NaN where they never do: (T, 1)."""
         model, target = self.model, height.of(theta)
         core = model.split(theta)[0] if isinstance(model, Psychometric) else theta
         found = np.full(len(theta), np.nan)
@@ -209,7 +205,7 @@ class Curves:
             share = apart[:, :-1] / (apart[:, :-1] - apart[:, 1:])
         row, step = np.nonzero(between & np.isfinite(share))
         places = self.x[step] + share[row, step] * np.diff(self.x)[step]
-        # the nearest is written last
+        # of several places it is that nearest to the middle of the data, which is written last
         order = np.argsort(-np.abs(places - self.middle), kind="stable")
         found[row[order]] = places[order]
         for index in np.flatnonzero(np.isnan(found) & np.isfinite(target)):

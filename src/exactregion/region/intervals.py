@@ -95,22 +95,19 @@ def parameter_intervals(
     """Find the interval of each parameter, cut at the parameter's bounds; once per fit."""
 
     def find() -> tuple[Interval, ...]:
-        estimate, _ = estimate_of(fitted)
+        model, estimate = fitted.model, estimate_of(fitted)[0]
         natural = natural_region(fitted, certify)
         space = natural or fitted
-        numbers = LinearRatios.linear(np.eye(len(estimate)))
-        together = _joint_bounds_of_parameters(space, certify) if joint else None
-        found = []
-        for index, name in enumerate(fitted.model.parameter_names):
-            if together is None:
-                bounds = number_bounds(space, numbers[index : index + 1], certify)
-            else:
-                bounds = together.of(index)
-            if natural is not None:
-                bounds = _from_natural(natural, index, bounds)
-            limits = fitted.model.bounds[index]
-            found.append(interval_of(fitted, name, estimate[index], bounds, limits))
-        return tuple(found)
+        if joint:
+            together = _joint_bounds_of_parameters(space, certify)
+            bounds = [together.of(index) for index in range(len(estimate))]
+        else:
+            numbers = map(LinearRatios.linear, np.eye(len(estimate))[:, None])
+            bounds = [number_bounds(space, number, certify) for number in numbers]
+        if natural is not None:
+            bounds = [_from_natural(natural, index, one) for index, one in enumerate(bounds)]
+        rows = zip(model.parameter_names, estimate, bounds, model.bounds, strict=True)
+        return tuple(interval_of(fitted, *row) for row in rows)
 
     return fitted.cached(("intervals", joint, certify), find)
 

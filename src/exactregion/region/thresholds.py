@@ -290,13 +290,10 @@ class ThresholdPlan:
         return space, crossing.over(second) if is_ratio else crossing.minus(second)
 
     def _curves(self, held: dict[str, Any], certify: bool | None) -> tuple[FittedRegion, Curves]:
-        """Return the curves along the input, and the region whose parameters they are of.
-
-        That is the natural one, if there is one in which the input is linear.
-        """
+        """Return the curves along the input, and the region whose parameters they are of."""
         natural = natural_region(self.fitted, certify)
         if natural is not None:
-            try:
+            try:  # ends can be proven there, if the input enters the predictor linearly
                 return natural, Curves.along(natural, self.inputs, self.input, held)
             except InvalidValueError:
                 pass

@@ -258,13 +258,11 @@ def _gradient_and_information(
 def _maximise(
     rows: _Rows, theta: FloatArray, *, added: int, least_gain: float = MIN_GAIN
 ) -> tuple[float, FloatArray]:
-    """Maximise by Fisher scoring with Levenberg's damping: log-likelihood and θ.
-
-    `added` trials are spread over the rows, in equal shares for all classes.
-    """
+    """Maximise by Fisher scoring with Levenberg's damping: log-likelihood and θ."""
     sample, units = rows.sample, rows.units
     inputs, levels = sample.inputs, sample.inputs.levels
     low, high = np.array(rows.model.bounds).T
+    # added trials are spread over the rows, in equal shares for all classes
     extra = inputs.trials * (added * levels / inputs.total)
     # how many of them have at least level k
     shares = np.tile(np.arange(levels, 0, -1) / (levels + 1), len(inputs) // levels)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -63,12 +64,8 @@ def save(region: ConfidenceRegion, path: str | os.PathLike[str]) -> Path:
     """Write a fitted region to a file; see `ConfidenceRegion.save`."""
     target = _as_path(path)
     content = pack(*_describe(region.fitted_))
-    try:
+    with _access_to(target, "that can be written"):
         return write_whole(target, lambda file: file.write(content))
-    except FileAccessError:
-        raise
-    except (OSError, ValueError) as error:
-        raise _access_error("that can be written", target, error) from error
 
 
 def load(
@@ -105,12 +102,8 @@ def load(
     True
     """
     source = _as_path(path)
-    try:
+    with _access_to(source, "that region.save wrote"):
         file = regular_file(source).open("rb")
-    except FileAccessError:
-        raise
-    except (OSError, ValueError) as error:
-        raise _access_error("that region.save wrote", source, error) from error
     try:
         with file:
             header, arrays = unpack(file, _check_header)
@@ -135,11 +128,19 @@ def _as_path(path: object) -> Path:
     return Path(path)
 
 
-def _access_error(requirement: str, path: Path, error: OSError | ValueError) -> FileAccessError:
-    reason = getattr(error, "strerror", None) or str(error)
-    return FileAccessError(
-        f"The 'path' parameter must be a file {requirement}. Got {str(path)!r} instead: {reason}."
-    )
+@contextmanager
+def _access_to(path: Path, requirement: str) -> Iterator[None]:
+    """Turn errors of the operating system into those of the library."""
+    try:
+        yield
+    except FileAccessError:
+        raise
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise FileAccessError(
+            f"The 'path' parameter must be a file {requirement}. "
+            f"Got {str(path)!r} instead: {reason}."
+        ) from error
 
 
 def _describe(fitted: FittedRegion) -> tuple[dict[str, Any], Arrays]:

@@ -166,6 +166,8 @@ def test_members_lie_within_intervals_and_bands(region):
     assert region.status_ == "bounded"
     assert not region.certified_
     table, band = region.intervals(joint=True), region.band([-1.0, 0.5])
+    assert isinstance(band, er.Band)  # one mechanism for two classes and for several
+    assert band.lower.shape == band.estimate.shape == (2, len(band.classes))
     assert not table["certified"].any()
     assert (table["status"] == "bounded").all()
     outline = region.outline()

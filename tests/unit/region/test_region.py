@@ -1,5 +1,7 @@
 """ConfidenceRegion: membership, ranks and p-values that agree, and a fit that is all or nothing."""
 
+import inspect
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -359,3 +361,12 @@ def test_a_callable_statistic_must_give_a_number_a_row(function):
     fitted = region(statistic=function).fit(X, Y)
     with pytest.raises(InvalidValueError, match=r"callable statistic.*shape \(40,\), without NaN"):
         fitted.rank([0, 0, 0])
+
+
+@pytest.mark.parametrize("name", ["band", "threshold", "risk", "goodness_of_fit", "report"])
+def test_methods_that_show_progress_keep_name_signature_and_documentation(name):
+    method = getattr(er.ConfidenceRegion, name)
+    assert method.__name__ == name
+    assert method.__doc__
+    assert list(inspect.signature(method).parameters)[:1] == ["self"]
+    assert "args" not in inspect.signature(method).parameters

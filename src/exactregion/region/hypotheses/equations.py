@@ -124,11 +124,10 @@ def _equation(text: str, names: Sequence[str]) -> FloatArray:
 
 def _linear(node: ast.expr, places: Sequence[str], names: Sequence[str]) -> FloatArray:
     """Return the coefficients of a linear expression, the constant last: shape (d + 1,)."""
-    d = len(names)
-    found = np.zeros(d + 1)
+    found = np.zeros(len(names) + 1)
     match node:
         case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
-            found[d] = value
+            found[-1] = value
         case ast.Name(id=name) if re.fullmatch(r"p\d+", name) and int(name[1:]) < len(places):
             found[list(names).index(places[int(name[1:])])] = 1.0
         case ast.Name(id=name):
@@ -138,20 +137,27 @@ def _linear(node: ast.expr, places: Sequence[str], names: Sequence[str]) -> Floa
         case ast.UnaryOp(op=ast.UAdd(), operand=operand):
             found += _linear(operand, places, names)
         case ast.BinOp(left=left, op=operator, right=right):
-            first, second = _linear(left, places, names), _linear(right, places, names)
-            if isinstance(operator, ast.Mult) and first[:d].any():
-                first, second = second, first
-            is_product = isinstance(operator, ast.Mult) and not first[:d].any()
-            is_ratio = isinstance(operator, ast.Div) and not second[:d].any() and second[d]
-            if isinstance(operator, ast.Add | ast.Sub):
-                found += first + (second if isinstance(operator, ast.Add) else -second)
-            elif is_product or is_ratio:
-                found += first[d] * second if is_product else first / float(second[d])
-            else:
-                raise ValueError("it is not linear")
+            sides = (_linear(side, places, names) for side in (left, right))
+            found += _combined(operator, *sides)
         case _:
             raise ValueError("it is not linear")
     return found
+
+
+def _combined(operator: ast.operator, first: FloatArray, second: FloatArray) -> Any:
+    """Return the coefficients of a sum, difference, product or ratio of two linear expressions."""
+    match operator:
+        case ast.Add():
+            return first + second
+        case ast.Sub():
+            return first - second
+        case ast.Mult() if not first[:-1].any():
+            return first[-1] * second
+        case ast.Mult() if not second[:-1].any():
+            return second[-1] * first
+        case ast.Div() if not second[:-1].any() and second[-1]:
+            return first / second[-1]
+    raise ValueError("it is not linear")
 
 
 def _combination(row: FloatArray, names: Sequence[str]) -> str:

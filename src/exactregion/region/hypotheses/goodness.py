@@ -109,10 +109,7 @@ def _test(fitted: FittedRegion, statistic: Orthogonal) -> GoodnessOfFit:
 
 
 def _starts(fitted: FittedRegion) -> FloatArray:
-    """Return the most likely θ, the most compatible one, and the members known at the boundary.
-
-    Those may lie very far out, where the region is unbounded.
-    """
+    """Return the most likely θ, the most compatible one, and the members known at the boundary."""
     outline = outline_of(fitted)
     likely = likely_parameters(fitted.model, fitted.sample)
     return np.vstack([likely, outline.estimate, outline.window.theta(outline.members())])

@@ -233,12 +233,10 @@ def _leaving(column: Integers, values: Integers, basic: npt.NDArray[np.int64]) -
 
 
 def _interior(rows: Integers) -> tuple[Integers, BoolArray]:
-    """Return a u in the relative interior of {u : rows · u ≥ 0}, and which rows are positive there.
-
-    Unless a sum of all rows that are still zero, with weights of at least one, is the zero vector,
-    there is a v at which some of them are positive (Stiemke). In the end there is none, which
-    proves that the rows left are zero at every u of the cone.
-    """
+    """Return a u in the relative interior of the cone, and which rows are positive there."""
+    # Unless a sum of all rows that are still zero, with weights of at least one, is the zero
+    # vector, there is a v at which some of them are positive (Stiemke). In the end there is none,
+    # which proves that the rows left are zero at every u of the cone.
     u: Any = np.array([0] * rows.shape[1], dtype=object)
     positive = np.zeros(len(rows), dtype=np.bool_)
     while not positive.all():

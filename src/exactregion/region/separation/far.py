@@ -314,12 +314,9 @@ class _LinearSearch(_FaceSearch):
 
 
 def _lengths(face: Separation, start: FloatArray) -> FloatArray | None:
-    """Return s (T,) at which certain rows of θ₀ + s·u have a predictor of `FIRST_PREDICTOR`.
-
-    None if u was rounded to a direction in which some of them do not become certain.
-    """
+    """Return s (T,) at which certain rows of θ₀ + s·u have a predictor of `FIRST_PREDICTOR`."""
     slope = face.margins(face.direction[None])[0]
-    if (slope <= 0).any():
+    if (slope <= 0).any():  # u was rounded to a direction in which they do not become certain
         return None
     s = (FIRST_PREDICTOR - face.margins(start)) / slope
     return np.asarray(s.max(axis=1, initial=FIRST_PREDICTOR))
