@@ -194,7 +194,7 @@ class ArraySource(Source):
         """Slice the arrays."""
         for start in range(0, self.n_rows, CHUNK_ROWS):
             yield self.rows[start : start + CHUNK_ROWS]
-            self.rows.map(_release)
+            self.rows.map(release)
 
 
 def length_of(values: Any, name: str) -> int:
@@ -220,7 +220,7 @@ def same_length(lengths: Mapping[str, int], names: Rows) -> int:
     return lengths["y"]
 
 
-def _release(values: Any) -> None:
+def release(values: Any) -> None:
     """Release the pages of a memory map that were read: they would count as memory in use."""
     pages = getattr(values, "_mmap", None)
     if pages is not None and getattr(values, "mode", "") == "r" and hasattr(mmap, "MADV_DONTNEED"):

@@ -16,11 +16,16 @@ __all__ = [
     "draw_classes",
     "draw_known",
     "draw_labels",
+    "flip_free",
     "room_for",
     "sorted_by_row",
     "state_of",
     "thresholds_of",
 ]
+
+
+FEW = 40
+"""So many numbers are sorted by insertion: quicker than a general sort."""
 
 
 def thresholds_of(p: Any) -> Any:
@@ -210,7 +215,57 @@ def sorted_by_row(b: int, row: Any, uniform: Any, owner: Any) -> Any:
         uniforms[end[row[k]]], owners[end[row[k]]] = uniform[k], owner[k]
         end[row[k]] += 1
     for j in range(b):
-        here = slice(first[j], first[j + 1])
-        order = np.argsort(uniforms[here])
-        uniforms[here], owners[here] = uniforms[here][order], owners[here][order]
+        start, stop = first[j], first[j + 1]
+        if stop - start > FEW:
+            order = np.argsort(uniforms[start:stop])
+            uniforms[start:stop] = uniforms[start:stop][order]
+            owners[start:stop] = owners[start:stop][order]
+            continue
+        for k in range(start + 1, stop):
+            u, i, place = uniforms[k], owners[k], k
+            while place > start and uniforms[place - 1] > u:
+                uniforms[place], owners[place] = uniforms[place - 1], owners[place - 1]
+                place -= 1
+            uniforms[place], owners[place] = u, i
     return first, uniforms, owners
+
+
+@compiled
+def flip_free(
+    P: Any, counts: Any, uniforms: Any, owner: Any, features: Any, steps: Any
+) -> None:
+    """Add to steps (T, m, r) what the free labels of a block change from each θ to the next.
+
+    The first step is from where no free label is a success.
+
+    Parameters
+    ----------
+    P : ndarray of shape (T, b)
+        Probabilities, within the window.
+    counts : ndarray of shape (b,)
+        Free labels of each row.
+    uniforms, owner : ndarrays of shape (F,)
+        Their uniforms, in ascending order within a row, and their data sets.
+    features : ndarray of shape (b, r)
+        What a success adds.
+    steps : ndarray of shape (T, m, r)
+        Where it goes.
+    """
+    r = features.shape[1]
+    start = 0
+    for j in range(len(counts)):
+        stop = start + counts[j]
+        place = start
+        for t in range(len(P)):
+            p = P[t, j]
+            while place < stop and uniforms[place] < p:
+                i = owner[place]
+                for a in range(r):
+                    steps[t, i, a] += features[j, a]
+                place += 1
+            while place > start and uniforms[place - 1] >= p:
+                place -= 1
+                i = owner[place]
+                for a in range(r):
+                    steps[t, i, a] -= features[j, a]
+        start = stop
