@@ -134,6 +134,7 @@ def draw_known(
     state: Any,
     columns: Any,
     low: Any,
+    middle: Any,
     high: Any,
     observed: Any,
     first: int,
@@ -145,8 +146,9 @@ def draw_known(
 ) -> int:
     """Fill the known successes K (q, b) of data sets first, first + 1, …, and list free labels.
 
-    A uniform below the limits [low, high) of a column is a success, one within them is free: all
-    that it decides is left out of K. Returns the number of free labels.
+    A uniform below the limits [low, high) of a column is a success, one within them is free. Of a
+    row with one column it counts as a success if it is below the middle; what other free uniforms
+    decide is left out of K. Returns the number of free labels.
 
     Parameters
     ----------
@@ -154,8 +156,8 @@ def draw_known(
         State of SFC64; it is advanced, as by `draw_labels`.
     columns : ndarray of shape (b + 1,)
         Where the columns of each row begin.
-    low, high : ndarrays
-        Limits of these columns, as `thresholds_of` gives them.
+    low, middle, high : ndarrays
+        Limits of these columns, and thresholds between them, as `thresholds_of` gives them.
     observed : ndarray of shape (b,)
         Successes of the original, which is data set `seat`.
     K : ndarray of shape (q, b)
@@ -176,7 +178,7 @@ def draw_known(
         _draw(state, numbers)
         if labels:
             for j in range(b):
-                K[i, j] = numbers[j] < low[j]
+                K[i, j] = numbers[j] < middle[j]
             for j in range(b):
                 is_free[j] = (numbers[j] >= low[j]) & (numbers[j] < high[j])
         else:
@@ -231,17 +233,13 @@ def sorted_by_row(b: int, row: Any, uniform: Any, owner: Any) -> Any:
 
 
 @compiled
-def flip_free(
-    P: Any, counts: Any, uniforms: Any, owner: Any, features: Any, steps: Any
-) -> None:
+def flip_free(P: Any, counts: Any, uniforms: Any, owner: Any, features: Any, steps: Any) -> None:
     """Add to steps (T, m, r) what the free labels of a block change from each θ to the next.
-
-    The first step is from where no free label is a success.
 
     Parameters
     ----------
-    P : ndarray of shape (T, b)
-        Probabilities, within the window.
+    P : ndarray of shape (1 + T, b)
+        Probabilities of the θ that the first step is from, and of T others.
     counts : ndarray of shape (b,)
         Free labels of each row.
     uniforms, owner : ndarrays of shape (F,)
@@ -256,8 +254,10 @@ def flip_free(
     for j in range(len(counts)):
         stop = start + counts[j]
         place = start
-        for t in range(len(P)):
-            p = P[t, j]
+        while place < stop and uniforms[place] < P[0, j]:
+            place += 1
+        for t in range(len(steps)):
+            p = P[t + 1, j]
             while place < stop and uniforms[place] < p:
                 i = owner[place]
                 for a in range(r):

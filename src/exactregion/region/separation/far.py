@@ -37,6 +37,7 @@ from exactregion.models.base import Model
 from exactregion.models.restricted import Restricted
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.rays import Depth
+from exactregion.region.scoring import few_rows
 from exactregion.region.separation.cones import Cone
 from exactregion.region.separation.signed_rows import SignedRows
 from exactregion.region.window import Membership, Window, likely_parameters, window_at
@@ -244,12 +245,11 @@ def far_members(fitted: FittedRegion, inside: Membership | None = None) -> FarMe
         θ (T, d) to numbers (T,) that are positive for members, depths for example; the joint region
         by default. No θ that makes an observed outcome impossible may be a member.
     """
-    sample = fitted.sample
-    design, classes = fitted.model.linear_design(sample.inputs.X), _limits(fitted)
-    known = design is not None or classes is not None
+    sample, classes = fitted.sample, _limits(fitted)
+    known = classes is not None or fitted.is_linear
     if not known or (inside is None and fitted.accepted.high == fitted.accepted.m):
         return None
-    rows, cone = fitted.cached("separation", lambda: _rows_and_cone(design, classes, sample))
+    rows, cone = fitted.cached("separation", lambda: _rows_and_cone(fitted, classes))
     if cone is None:
         return FarMembers(None, (), 0, rows)
     separation = Separation(cone, rows)
@@ -287,14 +287,21 @@ def _limits(fitted: FittedRegion) -> FloatArray | None:
 
 
 def _rows_and_cone(
-    design: FloatArray | None, classes: FloatArray | None, sample: Sample
+    fitted: FittedRegion, classes: FloatArray | None
 ) -> tuple[SignedRows, Cone | None]:
     if classes is not None:
         rows = SignedRows.of(classes, *np.ones((2, len(classes)), dtype=np.int64))
-    else:
+        return rows, rows.cone()
+    # where some rows overlap, all do
+    samples = [fitted.sample] if fitted.many_rows is None else [few_rows(fitted.sample), fitted.sample]
+    for sample in samples:
+        design = fitted.model.linear_design(sample.inputs.X)
         assert design is not None
         rows = SignedRows.of(design, sample.successes, sample.inputs.trials)
-    return rows, rows.cone()
+        cone = rows.cone()
+        if cone is None:
+            break
+    return rows, cone
 
 
 def _membership(fitted: FittedRegion) -> Membership:
