@@ -191,9 +191,14 @@ class ManyRows:
         parts = [np.abs(self._design(rows)).max(axis=0) for _, rows in self._blocks()]
         return np.max(parts, axis=0)
 
+    def _inputs(self, rows: slice) -> FloatArray:
+        """Return the inputs of some rows, without what a memory map adds to an array."""
+        X: Any = self.resampling.sample.inputs.X
+        return np.asarray(X[rows])
+
     def _design(self, rows: slice) -> FloatArray:
         """Return the rows of the linear predictor, which are the gradient of the logit."""
-        return np.asarray(self.model.linear_design(self.resampling.sample.inputs.X[rows]))
+        return np.asarray(self.model.linear_design(self._inputs(rows)))
 
     def _blocks(self) -> Iterator[tuple[int, slice]]:
         """Go through all blocks of rows, with the number of their chunk."""
@@ -206,7 +211,7 @@ class ManyRows:
 
     def _features(self, plan: ChunkPlan, rows: slice, design: FloatArray) -> list[FloatArray]:
         """Compute the columns of each term on the grid: shape (b, r) each."""
-        X, found = _matrix(self.resampling.sample.inputs.X[rows]), []
+        X, found = _matrix(self._inputs(rows)), []
         for term, unit in zip(flat(plan.terms), plan.units, strict=True):
             if isinstance(term.columns, Landmarks):
                 found.append(term.columns.on_grid(X, unit, plan.precision))
@@ -216,7 +221,7 @@ class ManyRows:
 
     def _probabilities(self, theta: FloatArray, rows: slice) -> FloatArray:
         """Evaluate the family at θ (T, d) on some rows."""
-        on_rows: Any = self.model.on_rows(self.resampling.sample.inputs.X[rows])
+        on_rows: Any = self.model.on_rows(self._inputs(rows))
         found: FloatArray = on_rows(theta)
         return found
 
@@ -364,7 +369,7 @@ class ManyRows:
                     else squared_lengths(part)
                     for term, part, scale in zip(terms, parts, plan.scales, strict=True)
                 ]
-                evaluate: Any = self.model.on_rows(inputs.X[rows])
+                evaluate: Any = self.model.on_rows(self._inputs(rows))
                 added: list[list[Any]] = [[] for _ in terms]
                 P = np.empty((1 + T, rows.stop - rows.start))
                 P[:1] = evaluate(labels.window.origin[None])
@@ -451,9 +456,9 @@ class ManyRows:
             index, rows = numbered
             chunk = Chunk(
                 index,
-                _matrix(inputs.X[rows]),
+                _matrix(self._inputs(rows)),
                 inputs.trials[rows],
-                sample.successes[rows],
+                np.asarray(sample.successes[rows]),
                 self._probabilities(theta[None], rows)[0],
             )
             release(inputs.X)

@@ -17,7 +17,7 @@ from exactregion.data.design import Design
 from exactregion.data.digest import seed_of_sample
 from exactregion.data.reading import read_outcomes
 from exactregion.data.sample import Sample
-from exactregion.data.sources import Rows, rows_in_memory
+from exactregion.data.sources import Rows, open_rows, rows_in_memory
 from exactregion.engine import DEFAULT_BATCH
 from exactregion.engine.progress import showing
 from exactregion.errors import (
@@ -48,6 +48,7 @@ from exactregion.region.predictions import predictions_at
 from exactregion.region.proofs.paving import Paving
 from exactregion.region.search.outline import Outline, estimate_of, likelihood_estimate, outline_of
 from exactregion.region.status import Status, status_of
+from exactregion.region.stored import as_source, stored_sample
 from exactregion.region.summary import Summary, summarise
 from exactregion.region.thresholds import Threshold, ThresholdPlan, plans_for, threshold_table
 from exactregion.resampling import RNGLike, fresh_entropy, seeded
@@ -151,13 +152,27 @@ class ConfidenceRegion:
             Labels (-1/+1, 0/1, booleans, or two classes with `pos_label`), or successes and
             failures. For `Multinomial` and `ProportionalOdds` labels of any number of classes.
         data : frame, path, pattern, list of paths, or pyarrow data set, optional
-            A table. X and y are then names of its columns, or lists of names. Files are Parquet;
-            their columns are read into memory, as are memory maps and Dask collections.
+            A table. X and y are then names of its columns, or lists of names. Files are Parquet.
+            More than 65,536 rows, from files, memory maps, Dask collections or arrays, are read in
+            chunks and kept in a temporary file.
         levels : sequence, optional
             For these two, all classes in order, as for the model itself.
         """
-        rows = rows_in_memory(Rows(X, y, None), data, Rows("X", "y", None))
+        names = Rows("X", "y", None)
+        source = None
+        if not isinstance(as_model(self.model), ClassModel):
+            source = as_source(open_rows(Rows(X, y, None), data, names), names)
+        if source is not None and levels is None:
+            return self.fit_sample(stored_sample(source, self.pos_label))
+        rows = rows_in_memory(Rows(X, y, None), data, names)
         return self._fit(rows.X, rows.y, levels=levels)
+
+    def fit_sample(self, sample: Sample, design: Design | None = None) -> Self:
+        """Fit a sample that was read before."""
+        settings = {name: value for name, value in vars(self).items() if not name.startswith("_")}
+        settings["rng"] = seeded(self.rng, lambda: seed_of_sample(sample))
+        self._fitted = FittedRegion.fit(settings, sample, fresh_entropy(settings["rng"]), design)
+        return self
 
     @classmethod
     def from_fitted(cls, fitted: FittedRegion) -> Self:
@@ -807,7 +822,6 @@ class ConfidenceRegion:
         return save(self, path)
 
     def _fit(self, X: Any, y: Any, design: Design | None = None, *, levels: Any = None) -> Self:
-        settings = {name: value for name, value in vars(self).items() if not name.startswith("_")}
         model = as_model(self.model)
         if isinstance(model, ClassModel):
             sample = self._classes(X, y, model if levels is None else model.with_levels(levels))
@@ -819,9 +833,7 @@ class ConfidenceRegion:
             )
         else:
             sample = Sample.from_data(X, y, pos_label=self.pos_label)
-        settings["rng"] = seeded(self.rng, lambda: seed_of_sample(sample))
-        self._fitted = FittedRegion.fit(settings, sample, fresh_entropy(settings["rng"]), design)
-        return self
+        return self.fit_sample(sample, design)
 
     def _classes(self, X: Any, y: Any, model: ClassModel) -> Sample:
         """Read outcomes of several classes."""

@@ -52,13 +52,13 @@ def score_and_information(
     information: Any = 0.0
     for start in range(0, len(inputs), CHUNK_ROWS):
         rows = slice(start, start + CHUNK_ROWS)
-        X: Any = inputs.X[rows]
+        X = np.asarray(inputs.X[rows])
         trials = inputs.trials[rows]
         on_rows: Any = model.on_rows(X)
         P = on_rows(theta[None])
         gradient = model.logit_gradient(theta, X) * units
         gradient = np.ascontiguousarray(np.where(np.isfinite(gradient), gradient, 0.0).T)
-        residual = sample.successes[rows] - trials * P[0] + share * trials * (0.5 - P[0])
+        residual = np.asarray(sample.successes[rows]) - trials * P[0] + share * trials * (0.5 - P[0])
         score = score + gradient @ residual
         information = information + information_of_block(gradient[None], P, trials)[0]
         release(inputs.X)
