@@ -17,10 +17,12 @@ __all__ = [
     "draw_known",
     "draw_labels",
     "flip_free",
+    "places_of",
     "room_for",
     "sorted_by_row",
     "state_of",
     "thresholds_of",
+    "weigh",
 ]
 
 
@@ -233,13 +235,31 @@ def sorted_by_row(b: int, row: Any, uniform: Any, owner: Any) -> Any:
 
 
 @compiled
-def flip_free(P: Any, counts: Any, uniforms: Any, owner: Any, features: Any, steps: Any) -> None:
+def places_of(p: Any, counts: Any, uniforms: Any) -> Any:
+    """Find where the free labels of each row of a block end that are successes at p (b,)."""
+    places = np.empty(len(counts), dtype=np.int64)
+    start = 0
+    for j in range(len(counts)):
+        stop = start + counts[j]
+        place = start
+        while place < stop and uniforms[place] < p[j]:
+            place += 1
+        places[j], start = place, stop
+    return places
+
+
+@compiled
+def flip_free(
+    P: Any, places: Any, counts: Any, uniforms: Any, owner: Any, features: Any, steps: Any
+) -> None:
     """Add to steps (T, m, r) what the free labels of a block change from each θ to the next.
 
     Parameters
     ----------
-    P : ndarray of shape (1 + T, b)
-        Probabilities of the θ that the first step is from, and of T others.
+    P : ndarray of shape (b, T)
+        Probabilities.
+    places : ndarray of shape (b,)
+        As `places_of` gives them for the θ before; they are moved to the last one.
     counts : ndarray of shape (b,)
         Free labels of each row.
     uniforms, owner : ndarrays of shape (F,)
@@ -253,11 +273,9 @@ def flip_free(P: Any, counts: Any, uniforms: Any, owner: Any, features: Any, ste
     start = 0
     for j in range(len(counts)):
         stop = start + counts[j]
-        place = start
-        while place < stop and uniforms[place] < P[0, j]:
-            place += 1
-        for t in range(len(steps)):
-            p = P[t + 1, j]
+        place = places[j]
+        for t in range(P.shape[1]):
+            p = P[j, t]
             while place < stop and uniforms[place] < p:
                 i = owner[place]
                 for a in range(r):
@@ -268,4 +286,36 @@ def flip_free(P: Any, counts: Any, uniforms: Any, owner: Any, features: Any, ste
                 i = owner[place]
                 for a in range(r):
                     steps[t, i, a] -= features[j, a]
-        start = stop
+        places[j], start = place, stop
+
+
+@compiled
+def weigh(
+    P: Any, trials: Any, precision: float, left: Any, right: Any, mass: Any, products: Any
+) -> None:
+    """Fill in what is summed over a block of rows at T candidates, apart from labels.
+
+    Parameters
+    ----------
+    P : ndarray of shape (T, b)
+        Probabilities.
+    trials : ndarray of shape (b,)
+        Trials as floating-point numbers.
+    precision : float
+        Expected successes are rounded to 1 / precision, as by `grid.expected_successes`.
+    left, right : ndarrays of shape (K, b)
+        Factors of what is weighted.
+    mass : ndarray of shape (T, b)
+        Where the expected successes t p go.
+    products : ndarray of shape (T, K, b)
+        Where t p (1 - p) times left times right goes, multiplied in this order.
+    """
+    weight = np.empty(P.shape[1])
+    for t in range(P.shape[0]):
+        for j in range(P.shape[1]):
+            expected = trials[j] * P[t, j]
+            weight[j] = expected * (1 - P[t, j])
+            mass[t, j] = np.rint(expected * precision) / precision
+        for k in range(left.shape[0]):
+            for j in range(P.shape[1]):
+                products[t, k, j] = (weight[j] * left[k, j]) * right[k, j]

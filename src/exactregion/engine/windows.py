@@ -22,12 +22,11 @@ from scipy.special import expit
 
 from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.data.sample import BLOCK_ROWS, CHUNK_ROWS, blocks, number_of_block
-from exactregion.data.sources import map_in_order, number_of_workers, release
+from exactregion.data.sources import map_in_order, number_of_workers, release, scratch
 from exactregion.engine.blocks import IMPOSSIBLE, check_numbers
 from exactregion.engine.chunks import GROUP, Chunk, ChunkPlan, sums_of_chunk
-from exactregion.engine.information import information_of_block, variance_of
 from exactregion.engine.terms import combined, flat, metric_of
-from exactregion.features.grid import add_products, expected_successes, on_grid, squared_lengths
+from exactregion.features.grid import add_products, on_grid, probability_bits, squared_lengths
 from exactregion.features.landmarks import InputSummary, Landmarks, sample_rows
 from exactregion.features.threads import single_thread
 from exactregion.models.base import Model
@@ -38,8 +37,9 @@ from exactregion.statistics.score import gradient_columns
 
 __all__ = ["Ellipsoid", "ManyRows"]
 
-AT_ONCE = 8
-"""θ whose probabilities in a block of rows are worked on at once: 256 kB stay in the cache."""
+AT_ONCE = 64
+"""Products of θ and columns in a block of rows that are worked on at once: 2 MB stay in the
+cache."""
 
 STEP_BYTES = 2**26
 """Memory for the points of the θ of one pass, 64 MiB: more θ take several passes."""
@@ -47,6 +47,10 @@ STEP_BYTES = 2**26
 MOST_FREE = 2**26
 """Free labels of a further window, 10 bytes each: 700 MB at most. θ farther apart than that are
 evaluated one by one."""
+
+KEPT_BYTES, MOST_MULTIPLE = 2**30, 32_000
+"""Features of several inputs take 6 µs per row to compute, a pass over the rest one or two: they
+are kept in a temporary file of up to a gigabyte, as multiples of their unit in two bytes."""
 
 WORTH_A_WINDOW = 3
 """A window costs about as much as drawing all labels of this many θ."""
@@ -116,6 +120,63 @@ def _same(one: Any, other: Any) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
+class _Factors:
+    """What is multiplied by t p (1 - p) and summed over rows: information and variance of terms.
+
+    `pairs` are the columns of a whitened term that are multiplied, empty where its squared lengths
+    are summed; None where nothing is.
+    """
+
+    plan: ChunkPlan
+    pairs: list[list[tuple[int, int]] | None]
+
+    @classmethod
+    def of(cls, plan: ChunkPlan) -> _Factors:
+        """List the products of all terms."""
+        pairs: list[list[tuple[int, int]] | None] = []
+        for term, unit in zip(flat(plan.terms), plan.units, strict=True):
+            if isinstance(term.measure, Whitened):
+                pairs.append([(a, b) for a in range(len(unit)) for b in range(a + 1)])
+            else:
+                pairs.append([] if plan.statistic.uses_expectations else None)
+        return cls(plan, pairs)
+
+    @property
+    def number(self) -> int:
+        """Number of sums per θ."""
+        return sum(0 if pairs is None else max(1, len(pairs)) for pairs in self.pairs)
+
+    def of_rows(self, parts: list[FloatArray]) -> tuple[FloatArray, FloatArray]:
+        """Return both factors (K, b) in a block, for the columns (b, r) of each term."""
+        b = len(parts[0])
+        left, right = [], []
+        for part, scale, pairs in zip(parts, self.plan.scales, self.pairs, strict=True):
+            if pairs:
+                scaled = (part * scale).T
+                left += [scaled[a] for a, _ in pairs]
+                right += [scaled[b] for _, b in pairs]
+            elif pairs is not None:
+                left.append(squared_lengths(part))
+                right.append(np.ones(b))
+        return np.array(left).reshape(-1, b), np.array(right).reshape(-1, b)
+
+    def by_term(self, sums: FloatArray) -> list[Any]:
+        """Return the information (T, r, r) or the variance (T,) of each term."""
+        found: list[Any] = []
+        first = 0
+        for pairs, unit in zip(self.pairs, self.plan.units, strict=True):
+            if pairs:
+                information = np.empty((len(sums), len(unit), len(unit)))
+                for k, (a, b) in enumerate(pairs):
+                    information[:, a, b] = information[:, b, a] = sums[:, first + k]
+                found.append(information)
+            else:
+                found.append(None if pairs is None else sums[:, first])
+            first += 0 if pairs is None else max(1, len(pairs))
+        return found
+
+
+@dataclass(frozen=True, eq=False)
 class ManyRows:
     """A family on more than one chunk of single trials, and ranks of any θ.
 
@@ -127,6 +188,7 @@ class ManyRows:
     window: Callable[[], Ellipsoid]  # where searches look
     n_jobs: int | None = None
     _windows: list[_FreeLabels] = field(default_factory=list, init=False, repr=False)
+    _kept: list[tuple[Landmarks, Any]] = field(default_factory=list, init=False, repr=False)
     _lock: Any = field(default_factory=threading.Lock, init=False, repr=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -206,18 +268,45 @@ class ManyRows:
         for chunk, start in enumerate(range(0, len(inputs), CHUNK_ROWS)):
             for rows in blocks(min(CHUNK_ROWS, len(inputs) - start)):
                 yield chunk, slice(start + rows.start, start + rows.stop)
-            release(inputs.X)
-            release(self.resampling.sample.successes)
+            for array in (inputs.X, self.resampling.sample.successes, *(k for _, k in self._kept)):
+                release(array)
 
     def _features(self, plan: ChunkPlan, rows: slice, design: FloatArray) -> list[FloatArray]:
         """Compute the columns of each term on the grid: shape (b, r) each."""
-        X, found = _matrix(self._inputs(rows)), []
+        found = []
         for term, unit in zip(flat(plan.terms), plan.units, strict=True):
-            if isinstance(term.columns, Landmarks):
-                found.append(term.columns.on_grid(X, unit, plan.precision))
+            if not isinstance(term.columns, Landmarks):
+                values = on_grid(design, unit)
+            elif (kept := self._kept_for(term.columns)) is not None:
+                values = kept[rows] * unit
             else:
-                found.append(on_grid(design, unit).astype(plan.precision, copy=False))
+                X = _matrix(self._inputs(rows))
+                values = term.columns.on_grid(X, unit, plan.precision)
+            found.append(values.astype(plan.precision, copy=False))
         return found
+
+    def _kept_for(self, columns: Any) -> Any:
+        """Return features that were kept, as multiples of their unit; None if they were not."""
+        return next((kept for known, kept in self._kept if _same(known, columns)), None)
+
+    def _keep(self, plan: ChunkPlan) -> None:
+        """Compute features of several inputs once and keep them, if there is room for them."""
+        n = len(self.resampling.sample)
+        for term, unit, bound in zip(flat(plan.terms), plan.units, plan.bounds, strict=True):
+            columns: Any = term.columns
+            is_dear = isinstance(columns, Landmarks) and columns.table is None
+            if not is_dear or self._kept_for(columns) is not None:
+                continue
+            if (bound / unit).max() > MOST_MULTIPLE or 2 * n * len(unit) > KEPT_BYTES:
+                continue
+            kept: Any = scratch((n, len(unit)), np.int16)
+            with single_thread():
+                for _, rows in self._blocks():
+                    values = columns.on_grid(_matrix(self._inputs(rows)), unit, np.float64)
+                    kept[rows] = values / unit
+                    if rows.start % CHUNK_ROWS == 0:
+                        release(kept)
+            self._kept[:] = [(columns, kept)]
 
     def _probabilities(self, theta: FloatArray, rows: slice) -> FloatArray:
         """Evaluate the family at θ (T, d) on some rows."""
@@ -257,6 +346,7 @@ class ManyRows:
 
         if all(points is not None for points in labels.points(plan)):
             return
+        self._keep(plan)
         resampling, m = self.resampling, self.resampling.m
         trials, successes = resampling.sample.inputs.trials, resampling.sample.successes
         points = np.zeros((m, plan.ends[-1]))
@@ -295,7 +385,8 @@ class ManyRows:
                     first_of, uniforms, owner = drawing.sorted_by_row(b, *parts)
                     counts = np.diff(first_of).astype(owner_type)
                     found_blocks.append((counts, uniforms, owner.astype(owner_type)))
-            release(resampling.sample.inputs.X)
+            for array in (resampling.sample.inputs.X, *(kept for _, kept in self._kept)):
+                release(array)
             return sums, found_blocks
 
         with single_thread():
@@ -346,51 +437,43 @@ class ManyRows:
         from exactregion.engine import drawing  # Numba is slow to import
 
         T, m, width = len(theta), self.resampling.m, plan.ends[-1]
-        sample = self.resampling.sample
-        inputs, terms = sample.inputs, list(flat(plan.terms))
+        inputs, factors = self.resampling.sample.inputs, _Factors.of(plan)
         certain = np.zeros(T, dtype=np.bool_)
         steps, centre = np.zeros((T, m, width)), np.zeros((T, width))
         half_units = np.concatenate(plan.units) / 2
-        rounded: list[Any] = [0.0] * len(terms)
-        in_chunk: list[Any] = [0.0] * len(terms)
+        precision = 2.0 ** probability_bits(inputs.extent)
+        rounded: Any = 0.0
+        in_chunk: Any = 0.0
         current = 0
-        batches = [slice(start, min(start + AT_ONCE, T)) for start in range(0, T, AT_ONCE)]
+        size = max(1, min(8, AT_ONCE // max(1, factors.number)))
+        batches = [slice(start, min(start + size, T)) for start in range(0, T, size)]
         with single_thread():
             for index, (chunk, rows) in enumerate(self._blocks()):
                 if chunk != current:
-                    rounded = [total + part for total, part in zip(rounded, in_chunk, strict=True)]
-                    in_chunk, current = [0.0] * len(terms), chunk
-                trials = inputs.trials[rows]
+                    rounded, in_chunk, current = rounded + in_chunk, 0.0, chunk
+                b = rows.stop - rows.start
+                trials = np.asarray(inputs.trials[rows], dtype=np.float64)
                 parts = self._features(plan, rows, self._design(rows))
                 Phi = np.concatenate(parts, axis=1, dtype=np.float64)
-                of_rows = [
-                    np.ascontiguousarray((part * scale).T)[None]
-                    if isinstance(term.measure, Whitened)
-                    else squared_lengths(part)
-                    for term, part, scale in zip(terms, parts, plan.scales, strict=True)
-                ]
+                left, right = factors.of_rows(parts)
                 evaluate: Any = self.model.on_rows(self._inputs(rows))
-                added: list[list[Any]] = [[] for _ in terms]
-                P = np.empty((1 + T, rows.stop - rows.start))
-                P[:1] = evaluate(labels.window.origin[None])
+                counts, uniforms, owner = labels.blocks[index]
+                origin = evaluate(labels.window.origin[None])[0]
+                places = drawing.places_of(origin, counts, uniforms)
+                sums = np.empty((T, factors.number))
                 for batch in batches:
                     here = evaluate(theta[batch])
-                    P[1 + batch.start : 1 + batch.stop] = here
                     certain[batch] |= (here.min(axis=1) < IMPOSSIBLE) | (here.max(axis=1) == 1)
-                    mass = expected_successes(here, trials, inputs.extent)
+                    mass = np.empty_like(here)
+                    products = np.empty((len(here), factors.number, b))
+                    drawing.weigh(here, trials, precision, left, right, mass, products)
                     centre[batch] += on_grid(mass @ Phi, half_units)
-                    for which, term in enumerate(terms):
-                        if isinstance(term.measure, Whitened):
-                            shape = (len(here), *of_rows[which].shape[1:])
-                            gradient = np.broadcast_to(of_rows[which], shape)
-                            added[which].append(information_of_block(gradient, here, trials))
-                        elif plan.statistic.uses_expectations:
-                            added[which].append(variance_of(of_rows[which], here, trials))
-                sums = [np.concatenate(part) if part else 0.0 for part in added]
-                in_chunk = [total + part for total, part in zip(in_chunk, sums, strict=True)]
-                drawing.flip_free(P, *labels.blocks[index], Phi, steps)
-        rounded = [total + part for total, part in zip(rounded, in_chunk, strict=True)]
-        Z = self._measured(labels, plan, theta, steps, centre, rounded)
+                    sums[batch] = products.sum(axis=-1)
+                    P = np.ascontiguousarray(here.T)
+                    drawing.flip_free(P, places, counts, uniforms, owner, Phi, steps[batch])
+                in_chunk = in_chunk + sums
+        by_term = factors.by_term(rounded + in_chunk)
+        Z = self._measured(labels, plan, theta, steps, centre, by_term)
         return Z, certain
 
     def _measured(
