@@ -8,7 +8,7 @@ chunk, so that results do not depend on who worked on which chunk, or when.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -136,31 +136,15 @@ class ChunkPlan:
         bounds = [bound for bound in known if bound is not None]
         if len(bounds) < len(known):
             return None
-        return cls._with_bounds(statistic, terms, bounds, inputs.extent, draws, model, theta)
-
-    @classmethod
-    def _with_bounds(
-        cls,
-        statistic: Statistic,
-        terms: Sequence[Terms],
-        bounds: list[FloatArray],
-        extent: Extent,
-        draws: Draws,
-        model: Model | None,
-        theta: FloatArray | None,
-    ) -> ChunkPlan:
-        units = [grid_unit(bound, extent, draws.m) for bound in bounds]
-        pairs = zip(bounds, units, strict=True)
-        scales = [scale_for(on_grid(bound, unit)[None]) for bound, unit in pairs]
-        return cls(statistic, terms, bounds, units, scales, extent, draws, model, theta)
+        units, scales = _grids(bounds, inputs.extent, draws.m)
+        return cls(statistic, terms, bounds, units, scales, inputs.extent, draws, model, theta)
 
     def at(self, theta: FloatArray, largest: FloatArray) -> ChunkPlan:
         """Return the plan for one θ (1, d), where the gradient is at most `largest` (d,)."""
         pairs = zip(flat(self.terms), self.bounds, strict=True)
         bounds = [largest if term.columns is gradient_columns else known for term, known in pairs]
-        return self._with_bounds(
-            self.statistic, self.terms, bounds, self.extent, self.draws, self.model, theta
-        )
+        units, scales = _grids(bounds, self.extent, self.draws.m)
+        return replace(self, bounds=bounds, units=units, scales=scales, theta=theta)
 
     @property
     def ends(self) -> list[int]:
@@ -212,6 +196,15 @@ class ChunkPlan:
         for Z in Zs:
             check_numbers(Z)
         return [np.where(sums.certain + sums.points[:, -1] > 0, np.inf, Z[0]) for Z in Zs]
+
+
+def _grids(
+    bounds: list[FloatArray], extent: Extent, m: int
+) -> tuple[list[FloatArray], list[FloatArray]]:
+    """Return the units (r,) of the columns of each term, and their scales (1, r)."""
+    units = [grid_unit(bound, extent, m) for bound in bounds]
+    pairs = zip(bounds, units, strict=True)
+    return units, [scale_for(on_grid(bound, unit)[None]) for bound, unit in pairs]
 
 
 def _bound_of(term: Term, largest: FloatArray | None) -> FloatArray | None:

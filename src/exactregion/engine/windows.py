@@ -251,7 +251,7 @@ class ManyRows:
     def _largest_gradient(self) -> FloatArray:
         """The largest size of each column of the gradient: shape (d,)."""
         parts = [np.abs(self._design(rows)).max(axis=0) for _, rows in self._blocks()]
-        return np.max(parts, axis=0)
+        return np.asarray(np.max(parts, axis=0))
 
     def _inputs(self, rows: slice) -> FloatArray:
         """Return the inputs of some rows, without what a memory map adds to an array."""
@@ -404,7 +404,12 @@ class ManyRows:
             yield index, slice(start, min(start + CHUNK_ROWS, n))
 
     def _within(
-        self, labels: _FreeLabels, plan: ChunkPlan, theta: FloatArray, which: IntArray, Z: FloatArray
+        self,
+        labels: _FreeLabels,
+        plan: ChunkPlan,
+        theta: FloatArray,
+        which: IntArray,
+        Z: FloatArray,
     ) -> IntArray:
         """Fill in Z of those θ that are in a window, and return the others."""
         inside = labels.window.holds(theta[which]) if len(which) else np.zeros(0, dtype=np.bool_)
@@ -430,9 +435,10 @@ class ManyRows:
     def _pass(
         self, labels: _FreeLabels, plan: ChunkPlan, theta: FloatArray
     ) -> tuple[FloatArray, BoolArray]:
-        """Compute Z (T, m) of θ in a window, and at which an outcome is impossible: these count not.
+        """Compute Z (T, m) of θ in a window, and at which of them an outcome is impossible.
 
-        Where a probability is 0 or 1 the gradient is another one, and outcomes may contradict it.
+        Z of the latter is of no use: where a probability is 0 or 1 the gradient is another one, and
+        outcomes may contradict it.
         """
         from exactregion.engine import drawing  # Numba is slow to import
 
@@ -473,7 +479,7 @@ class ManyRows:
                     drawing.flip_free(P, places, counts, uniforms, owner, Phi, steps[batch])
                 in_chunk = in_chunk + sums
         by_term = factors.by_term(rounded + in_chunk)
-        Z = self._measured(labels, plan, theta, steps, centre, by_term)
+        Z = self._measured(labels, plan, theta, (steps, centre, by_term))
         return Z, certain
 
     def _measured(
@@ -481,13 +487,12 @@ class ManyRows:
         labels: _FreeLabels,
         plan: ChunkPlan,
         theta: FloatArray,
-        steps: FloatArray,
-        centre: FloatArray,
-        rounded: list[Any],
+        sums: tuple[FloatArray, FloatArray, list[Any]],
     ) -> FloatArray:
-        """Turn sums over all rows into Z (T, m)."""
+        """Turn sums over all rows into Z (T, m): steps, centres, information or variance."""
         from exactregion.engine import compiled  # Numba is slow to import
 
+        steps, centre, rounded = sums
         m, T = self.resampling.m, len(theta)
         measured, expected = [], []
         terms = zip(flat(plan.terms), plan.ends, plan.scales, labels.points(plan), strict=True)

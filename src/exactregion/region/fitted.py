@@ -376,8 +376,10 @@ class FittedRegion:
 def _check_inputs(model: Model, sample: Sample) -> None:
     """Let a family check the inputs, many rows in chunks."""
     inputs = sample.inputs
-    if not inputs.extent.is_large or isinstance(inputs.X, tuple) or not isinstance(
-        model, LinearModel | Recalibration
+    if (
+        not inputs.extent.is_large
+        or isinstance(inputs.X, tuple)
+        or not isinstance(model, LinearModel | Recalibration)
     ):
         model.check_inputs(inputs.user_rows)
         return

@@ -58,7 +58,9 @@ def score_and_information(
         P = on_rows(theta[None])
         gradient = model.logit_gradient(theta, X) * units
         gradient = np.ascontiguousarray(np.where(np.isfinite(gradient), gradient, 0.0).T)
-        residual = np.asarray(sample.successes[rows]) - trials * P[0] + share * trials * (0.5 - P[0])
+        residual = (
+            np.asarray(sample.successes[rows]) - trials * P[0] + share * trials * (0.5 - P[0])
+        )
         score = score + gradient @ residual
         information = information + information_of_block(gradient[None], P, trials)[0]
         release(inputs.X)

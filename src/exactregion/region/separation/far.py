@@ -293,7 +293,9 @@ def _rows_and_cone(
         rows = SignedRows.of(classes, *np.ones((2, len(classes)), dtype=np.int64))
         return rows, rows.cone()
     # where some rows overlap, all do
-    samples = [fitted.sample] if fitted.many_rows is None else [few_rows(fitted.sample), fitted.sample]
+    samples = (
+        [fitted.sample] if fitted.many_rows is None else [few_rows(fitted.sample), fitted.sample]
+    )
     for sample in samples:
         design = fitted.model.linear_design(sample.inputs.X)
         assert design is not None
