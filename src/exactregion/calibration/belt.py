@@ -62,7 +62,8 @@ class CalibrationBelt:
     test : ExactTestResult
         The exact test of calibration, which needs no such form.
     y_prob, successes, trials : ndarrays of shape (n,)
-        The predictions in the order given, and their outcomes; labels are single trials.
+        The predictions in the order given, and their outcomes; labels are single trials. More than
+        65,536 rows are in another order, those with a prediction of 0 or 1 last.
     contradicted : int
         Number of outcomes that contradict a prediction of exactly 0 or 1; one is enough for the
         smallest p-value there is. The belt describes the other rows.

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 import numpy as np
 from numpy.polynomial.polynomial import polyvander
 from scipy.special import logit
 
-from exactregion._typing import FloatArray
+from exactregion._typing import FloatArray, IntArray
 from exactregion.calibration.belt import CalibrationBelt, CalibrationBelts
 from exactregion.calibration.deviation import CurveBounds
 from exactregion.data.digest import seed_of
 from exactregion.data.outcomes import Outcomes, read_outcomes
-from exactregion.data.reading import read_predictions
-from exactregion.data.sources import Rows, rows_in_memory
+from exactregion.data.reading import numeric, read_predictions
+from exactregion.data.sample import CHUNK_ROWS, Sample
+from exactregion.data.sources import Rows, Source, open_rows, rows_in_memory
 from exactregion.errors import InvalidValueError, with_named_seed
 from exactregion.models import Recalibration
 from exactregion.region import Band, ConfidenceRegion
 from exactregion.region.bands import probability_at
+from exactregion.region.stored import as_source, stored_predictions
 from exactregion.resampling import RNGLike, fresh_entropy, integer_seed, seeded
 from exactregion.statistics import Statistic
 from exactregion.testing import ExactTestResult, calibration_test
@@ -110,8 +112,9 @@ def calibration_belt(
         three classes or more, shape (n, C): one belt per class, of whether it came true, and one
         for the top label, the likeliest class of each row.
     data : frame, path, pattern, list of paths, or pyarrow data set, optional
-        A table. y_true and y_prob are then names of its columns. The columns are read into memory,
-        as are memory maps and Dask collections: 16 bytes per row, and as much again at work.
+        A table. y_true and y_prob are then names of its columns. More than 65,536 rows, from files,
+        memory maps, Dask collections or arrays, are read in chunks and kept in a temporary file;
+        those of several models or classes are read into memory.
     degree : {1, 2, 3}
         Highest power of the logit. A higher one sees more forms of miscalibration, such as outcomes
         that are too rare at both ends, in a wider belt. Choose it before looking at the outcomes:
@@ -163,13 +166,19 @@ def calibration_belt(
     """
     family = Recalibration(degree)  # an error for a bad degree before any work
     names = Rows(None, "y_true", "y_prob")
-    if not isinstance(y_prob, Mapping):
+    is_many = classes is None and _many_predictions(y_true, y_prob, data, names) is not None
+    if is_many:
+        rows: Rows | Source = open_rows(Rows(None, y_true, y_prob), data, names)
+        rng = seeded(rng, lambda: seed_of(rows))
+    elif not isinstance(y_prob, Mapping):
         rows = rows_in_memory(Rows(None, y_true, y_prob), data, names)
-        y_true, y_prob = rows.y, rows.p
-    y_prob, pos_label, several = without_two(
-        y_true, y_prob, names, data=None, classes=classes, pos_label=pos_label
-    )
-    models = None if several else models_of(y_prob)
+        y_true, y_prob, data = rows.y, rows.p, None
+    several = False
+    if not is_many:
+        y_prob, pos_label, several = without_two(
+            y_true, y_prob, names, data=None, classes=classes, pos_label=pos_label
+        )
+    models = None if several or is_many else models_of(y_prob)
     first = y_prob if models is None else next(iter(models.values()))  # all have the same draws
     rng = seeded(rng, lambda: seed_of(Rows(None, y_true, first)))
     if integer_seed(rng) is None and not isinstance(rng, np.random.SeedSequence):
@@ -177,10 +186,8 @@ def calibration_belt(
         rng = np.random.SeedSequence(fresh_entropy(rng))
     draws: dict[str, Any] = {"n_resamples": n_resamples, "rng": rng}
 
-    def find(y: Any, p: Any) -> CalibrationBelt:
-        test = calibration_test(y, p, pos_label=pos_label, **draws)
-        # read again: of very many rows the test keeps a summary only
-        outcomes = read_outcomes(y, pos_label, "y_true")
+    def find(y: Any, p: Any, data: Any = None) -> CalibrationBelt:
+        test = calibration_test(y, p, data=data, pos_label=pos_label, **draws)
         region = ConfidenceRegion(
             family,
             statistic=statistic,
@@ -189,7 +196,14 @@ def calibration_belt(
             progress=progress,
             **draws,
         )
-        return _belt_of(region, read_predictions(p), outcomes, test, degree=degree, certify=certify)
+        # read again: of very many rows the test keeps a summary only
+        source = _many_predictions(y, p, data, names)
+        predictions = (
+            _Predictions.of_arrays(read_predictions(p), read_outcomes(y, pos_label, "y_true"))
+            if source is None
+            else _Predictions.of_source(source, pos_label, names)
+        )
+        return _belt_of(region, predictions, test, degree=degree, certify=certify)
 
     if several:
         views = views_of_classes(y_true, y_prob, names, classes)
@@ -197,43 +211,106 @@ def calibration_belt(
         shown = {name: one for name, one in views.items() if ((one[1] > 0) & (one[1] < 1)).any()}
         return CalibrationBelts({name: find(y, p) for name, (y, p) in shown.items()})
     if models is None:
-        return find(y_true, y_prob)
+        return find(y_true, y_prob, data)
     for name, p in models.items():
         with of_model(name):
             read_predictions(p)  # an error before the first search
     return CalibrationBelts({name: find(y_true, p) for name, p in models.items()})
 
 
+def _many_predictions(y_true: Any, y_prob: Any, data: Any, names: Rows) -> Source | None:
+    """Return one column of predictions that is longer than a chunk as a source; None for others."""
+    if not (isinstance(y_prob, str) or getattr(y_prob, "ndim", 0) == 1):
+        return None
+    return as_source(open_rows(Rows(None, y_true, y_prob), data, names), names)
+
+
+@dataclass(frozen=True, eq=False)
+class _Predictions:
+    """Predictions and outcomes (n,), and the sample of those that are not certain, if any are."""
+
+    p: FloatArray
+    successes: IntArray
+    trials: IntArray
+    sample: Sample | None
+    contradicted: int
+
+    @classmethod
+    def of_arrays(cls, p: FloatArray, outcomes: Outcomes) -> _Predictions:
+        """Take what is in memory."""
+        successes, trials = outcomes.successes, outcomes.trials
+        failures, uncertain = trials - successes, (p > 0) & (p < 1)
+        sample = None
+        if trials[uncertain].any():
+            counts = np.column_stack([successes, failures])[uncertain]
+            labels = np.where(successes > 0, 1, -1)[uncertain]
+            sample = Sample.from_data(p[uncertain], counts if outcomes.is_counts else labels)
+        contradicted = int(successes[p == 0].sum() + failures[p == 1].sum())
+        return cls(p, successes, trials, sample, contradicted)
+
+    @classmethod
+    def of_source(cls, source: Source, pos_label: object, names: Rows) -> _Predictions:
+        """Read many rows in chunks; those with a certain prediction are put at the end."""
+        sample, certain = stored_predictions(source, pos_label, names)
+        p, successes, trials = np.zeros(0), np.zeros(0, np.int64), np.zeros(0, np.int64)
+        if sample is not None:
+            if not sample.is_counts:
+                sample = replace(sample, classes=(-1, 1))
+            p, successes = numeric(sample.inputs.X), sample.successes
+            trials = sample.inputs.trials
+        if certain.any():
+            # rows of labels stay rows, for pictures that count them
+            numbers = np.ones(4, np.int64) if sample and sample.is_counts else certain.ravel()
+            counts = certain.ravel() if sample and sample.is_counts else np.ones(4, np.int64)
+            p = np.concatenate([p, np.repeat([0.0, 0.0, 1.0, 1.0], numbers)])
+            successes = np.concatenate([successes, np.repeat(counts * [1, 0, 1, 0], numbers)])
+            trials = np.concatenate([trials, np.repeat(counts, numbers)])
+        return cls(p, successes, trials, sample, int(certain[0, 0] + certain[1, 1]))
+
+    def ends(self) -> FloatArray:
+        """Return the smallest and the largest prediction that is not certain."""
+        assert self.sample is not None
+        inputs = self.sample.inputs
+        used = numeric(inputs.X)[inputs.trials > 0] if self.sample.is_counts else numeric(inputs.X)
+        return np.array([used.min(), used.max()])
+
+    def number_of_different(self, most: int) -> int:
+        """Count the different predictions that are not certain, up to a number."""
+        assert self.sample is not None
+        inputs, found = self.sample.inputs, np.zeros(0)
+        for start in range(0, len(inputs), CHUNK_ROWS):
+            rows = slice(start, start + CHUNK_ROWS)
+            used = numeric(inputs.X)[rows][inputs.trials[rows] > 0]
+            found = np.unique(np.concatenate([found, used]))
+            if len(found) > most:
+                break
+        return len(found)
+
+
 def _belt_of(
     region: ConfidenceRegion,
-    p: FloatArray,
-    outcomes: Outcomes,
+    predictions: _Predictions,
     test: ExactTestResult,
     *,
     degree: int,
     certify: bool | None,
 ) -> CalibrationBelt:
     """Fit the region to the predictions of one model that are not certain, and find its belt."""
-    successes, trials = outcomes.successes, outcomes.trials
-    failures = trials - successes
-    uncertain = (p > 0) & (p < 1)
-    if not trials[uncertain].any():
+    if predictions.sample is None:
         raise InvalidValueError(
             "must hold probabilities between 0 and 1 for a belt. "
             "Got only 0 and 1 instead: use calibration_test.",
             parameter="y_prob",
         )
-    different = len(np.unique(p[uncertain & (trials > 0)]))
-    if 1 < degree >= different:
+    different = predictions.number_of_different(degree) if degree > 1 else degree + 1
+    if different <= degree:
         raise InvalidValueError(
             f"must be less than the number of different predictions, {different}: no curve that "
             f"bends is known from so few. Got {degree} instead.",
             parameter="degree",
         )
-    counts = np.column_stack([successes, failures])[uncertain]
-    labels = np.where(successes > 0, 1, -1)[uncertain]
-    region.fit(p[uncertain], counts if outcomes.is_counts else labels)
-    at_knots, band = _belt(region, p[uncertain & (trials > 0)], certify)
+    region.fit_sample(predictions.sample)
+    at_knots, band = _belt(region, predictions.ends(), certify)
     return CalibrationBelt(
         band.X,
         band.lower,
@@ -246,17 +323,17 @@ def _belt_of(
         evaluations=band.evaluations,
         seconds=band.seconds,
         test=test,
-        y_prob=p,
-        successes=successes,
-        trials=trials,
-        contradicted=int(successes[p == 0].sum() + failures[p == 1].sum()),
+        y_prob=predictions.p,
+        successes=predictions.successes,
+        trials=predictions.trials,
+        contradicted=predictions.contradicted,
         region=region,
     )
 
 
-def _belt(region: ConfidenceRegion, p: FloatArray, certify: bool | None) -> tuple[Band, Band]:
-    """Find the band at knots, and return it there and on a fine grid."""
-    low, high = float(p.min()), float(p.max())
+def _belt(region: ConfidenceRegion, ends: FloatArray, certify: bool | None) -> tuple[Band, Band]:
+    """Find the band at knots from end to end, and return it there and on a fine grid."""
+    low, high = ends.tolist()
     degree = len(region.parameter_names_) - 1
     band = region.band(knots_between(low, high, region.outline().window.axes), certify=certify)
     grid = np.array([low])
@@ -265,8 +342,8 @@ def _belt(region: ConfidenceRegion, p: FloatArray, certify: bool | None) -> tupl
         first, last = np.clip(logit([low, high]), -RARE, RARE).tolist()
         even = probability_at(np.linspace(first, last, POINTS // 2 + 2)[1:-1])
         grid = np.sort(np.concatenate([np.linspace(low, high, POINTS - len(even)), even]))
-    ends = CurveBounds.of(band, p, np.ones_like(p), degree).at(logit(grid))
-    lower, upper = map(probability_at, ends)
+    limits = CurveBounds.of(band, ends, np.ones(2, np.int64), degree).at(logit(grid))
+    lower, upper = map(probability_at, limits)
     estimate = np.clip(region.model_.probabilities(region.estimate_, grid), lower, upper)
     return band, replace(band, X=grid, lower=lower, upper=upper, estimate=estimate)
 

@@ -253,7 +253,7 @@ class Sample:
         inputs = self.inputs
         places = np.argsort(inputs.order)[rows]
         order = canonical_order(_rows(inputs.X, places), inputs.trials[places])
-        return self._at(places[order], order)
+        return self.at(places[order], order)
 
     def with_ties_ordered_by(self, values: FloatArray) -> Sample:
         """Put rows with equal inputs into the order of `values` (n,) or (n, C), given per row.
@@ -265,9 +265,9 @@ class Sample:
         moved = canonical_order(inputs.X, inputs.trials, *tie_breakers(values[inputs.order]))
         if np.array_equal(moved, np.arange(len(self))):
             return self
-        return self._at(moved, inputs.order[moved])
+        return self.at(moved, inputs.order[moved])
 
-    def _at(self, places: IntArray, order: IntArray) -> Sample:
+    def at(self, places: IntArray, order: IntArray) -> Sample:
         """Take the rows at some canonical places, in an order that is canonical for them."""
         X, trials = _rows(self.inputs.X, places), self.inputs.trials[places]
         inputs = replace(self.inputs, X=X, trials=trials, order=order)

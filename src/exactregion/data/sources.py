@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import glob
 import mmap
+import os
 import sys
+import tempfile
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import reduce
 from itertools import chain
@@ -24,6 +27,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import narwhals as nw
 import numpy as np
+import numpy.typing as npt
 
 from exactregion.data.reading import from_native
 from exactregion.data.sample import CHUNK_ROWS
@@ -39,6 +43,9 @@ A = TypeVar("A")
 R = TypeVar("R")
 Done: TypeAlias = Callable[[int], None]
 """Called with the number of rows when a chunk is done."""
+
+MOST_IN_MEMORY = 2**25
+"""Bytes from which on what is kept of many rows is in a temporary file: 32 MiB."""
 
 ROLES = ("X", "y", "p", "by")
 """The parts of `Rows`."""
@@ -194,7 +201,7 @@ class ArraySource(Source):
         """Slice the arrays."""
         for start in range(0, self.n_rows, CHUNK_ROWS):
             yield self.rows[start : start + CHUNK_ROWS]
-            self.rows.map(_release)
+            self.rows.map(release)
 
 
 def length_of(values: Any, name: str) -> int:
@@ -220,11 +227,28 @@ def same_length(lengths: Mapping[str, int], names: Rows) -> int:
     return lengths["y"]
 
 
-def _release(values: Any) -> None:
-    """Release the pages of a memory map that were read: they would count as memory in use."""
-    pages = getattr(values, "_mmap", None)
-    if pages is not None and getattr(values, "mode", "") == "r" and hasattr(mmap, "MADV_DONTNEED"):
+def release(values: Any) -> None:
+    """Release the pages of a memory map that were used: they would count as memory in use.
+
+    Changes are not lost where they belong to a file; those of other maps ("c") would be.
+    """
+    pages, mode = getattr(values, "_mmap", None), getattr(values, "mode", "")
+    if pages is not None and mode in ("r", "r+", "w+") and hasattr(mmap, "MADV_DONTNEED"):
         pages.madvise(mmap.MADV_DONTNEED)
+
+
+def scratch(shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    """Return an array to be filled: a large one in a temporary file, which goes with the array.
+
+    In memory where there is no room for the file. Its room is taken at once: a disk that is found
+    to be full later would end the process.
+    """
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    if size > MOST_IN_MEMORY:
+        with suppress(OSError, AttributeError), tempfile.TemporaryFile() as file:
+            os.posix_fallocate(file.fileno(), 0, size)
+            return np.memmap(file, dtype=dtype, mode="r+", shape=shape)
+    return np.empty(shape, dtype=dtype)
 
 
 class GroupSource(Source):

@@ -8,7 +8,7 @@ chunk, so that results do not depend on who worked on which chunk, or when.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -45,6 +45,7 @@ from exactregion.statistics.base import (
     needs_family_error,
 )
 from exactregion.statistics.measures import Largest, OfLabels, Whitened
+from exactregion.statistics.score import gradient_columns
 
 __all__ = ["BINS", "Chunk", "ChunkPlan", "ChunkSums", "LabelsOfBlock", "sums_of_chunk"]
 
@@ -120,22 +121,30 @@ class ChunkPlan:
         draws: Draws,
         model: Model | None = None,
         theta: FloatArray | None = None,
+        *,
+        largest: FloatArray | None = None,
     ) -> ChunkPlan | None:
         """Choose the columns and their grids by a summary of the inputs.
 
-        None where the size of a column is not known before all rows are seen.
+        None where the size of a column is not known before all rows are seen. That of the gradient
+        of the logit is `largest` (d,), if all rows were seen before.
         """
         if statistic.needs_family and model is None:
             raise needs_family_error()
         terms = checked(statistic, inputs)
-        known = [_bound_of(term) for term in flat(terms)]
+        known = [_bound_of(term, largest) for term in flat(terms)]
         bounds = [bound for bound in known if bound is not None]
         if len(bounds) < len(known):
             return None
-        units = [grid_unit(bound, inputs.extent, draws.m) for bound in bounds]
-        pairs = zip(bounds, units, strict=True)
-        scales = [scale_for(on_grid(bound, unit)[None]) for bound, unit in pairs]
+        units, scales = _grids(bounds, inputs.extent, draws.m)
         return cls(statistic, terms, bounds, units, scales, inputs.extent, draws, model, theta)
+
+    def at(self, theta: FloatArray, largest: FloatArray) -> ChunkPlan:
+        """Return the plan for one θ (1, d), where the gradient is at most `largest` (d,)."""
+        pairs = zip(flat(self.terms), self.bounds, strict=True)
+        bounds = [largest if term.columns is gradient_columns else known for term, known in pairs]
+        units, scales = _grids(bounds, self.extent, self.draws.m)
+        return replace(self, bounds=bounds, units=units, scales=scales, theta=theta)
 
     @property
     def ends(self) -> list[int]:
@@ -189,9 +198,20 @@ class ChunkPlan:
         return [np.where(sums.certain + sums.points[:, -1] > 0, np.inf, Z[0]) for Z in Zs]
 
 
-def _bound_of(term: Term) -> FloatArray | None:
+def _grids(
+    bounds: list[FloatArray], extent: Extent, m: int
+) -> tuple[list[FloatArray], list[FloatArray]]:
+    """Return the units (r,) of the columns of each term, and their scales (1, r)."""
+    units = [grid_unit(bound, extent, m) for bound in bounds]
+    pairs = zip(bounds, units, strict=True)
+    return units, [scale_for(on_grid(bound, unit)[None]) for bound, unit in pairs]
+
+
+def _bound_of(term: Term, largest: FloatArray | None) -> FloatArray | None:
     if isinstance(term.columns, Landmarks):
         return term.columns.bound
+    if largest is not None and term.columns is gradient_columns:
+        return largest
     if isinstance(term.measure, Largest):  # its functions may depend on all rows
         return None
     if term.bound is None or not callable(term.columns):  # unknown, or an array of all rows

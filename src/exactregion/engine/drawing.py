@@ -16,11 +16,18 @@ __all__ = [
     "draw_classes",
     "draw_known",
     "draw_labels",
+    "flip_free",
+    "places_of",
     "room_for",
     "sorted_by_row",
     "state_of",
     "thresholds_of",
+    "weigh",
 ]
+
+
+FEW = 40
+"""So many numbers are sorted by insertion: quicker than a general sort."""
 
 
 def thresholds_of(p: Any) -> Any:
@@ -129,6 +136,7 @@ def draw_known(
     state: Any,
     columns: Any,
     low: Any,
+    middle: Any,
     high: Any,
     observed: Any,
     first: int,
@@ -140,8 +148,9 @@ def draw_known(
 ) -> int:
     """Fill the known successes K (q, b) of data sets first, first + 1, …, and list free labels.
 
-    A uniform below the limits [low, high) of a column is a success, one within them is free: all
-    that it decides is left out of K. Returns the number of free labels.
+    A uniform below the limits [low, high) of a column is a success, one within them is free. Of a
+    row with one column it counts as a success if it is below the middle; what other free uniforms
+    decide is left out of K. Returns the number of free labels.
 
     Parameters
     ----------
@@ -149,8 +158,8 @@ def draw_known(
         State of SFC64; it is advanced, as by `draw_labels`.
     columns : ndarray of shape (b + 1,)
         Where the columns of each row begin.
-    low, high : ndarrays
-        Limits of these columns, as `thresholds_of` gives them.
+    low, middle, high : ndarrays
+        Limits of these columns, and thresholds between them, as `thresholds_of` gives them.
     observed : ndarray of shape (b,)
         Successes of the original, which is data set `seat`.
     K : ndarray of shape (q, b)
@@ -171,7 +180,7 @@ def draw_known(
         _draw(state, numbers)
         if labels:
             for j in range(b):
-                K[i, j] = numbers[j] < low[j]
+                K[i, j] = numbers[j] < middle[j]
             for j in range(b):
                 is_free[j] = (numbers[j] >= low[j]) & (numbers[j] < high[j])
         else:
@@ -210,7 +219,103 @@ def sorted_by_row(b: int, row: Any, uniform: Any, owner: Any) -> Any:
         uniforms[end[row[k]]], owners[end[row[k]]] = uniform[k], owner[k]
         end[row[k]] += 1
     for j in range(b):
-        here = slice(first[j], first[j + 1])
-        order = np.argsort(uniforms[here])
-        uniforms[here], owners[here] = uniforms[here][order], owners[here][order]
+        start, stop = first[j], first[j + 1]
+        if stop - start > FEW:
+            order = np.argsort(uniforms[start:stop])
+            uniforms[start:stop] = uniforms[start:stop][order]
+            owners[start:stop] = owners[start:stop][order]
+            continue
+        for k in range(start + 1, stop):
+            u, i, place = uniforms[k], owners[k], k
+            while place > start and uniforms[place - 1] > u:
+                uniforms[place], owners[place] = uniforms[place - 1], owners[place - 1]
+                place -= 1
+            uniforms[place], owners[place] = u, i
     return first, uniforms, owners
+
+
+@compiled
+def places_of(p: Any, counts: Any, uniforms: Any) -> Any:
+    """Find where the free labels of each row of a block end that are successes at p (b,)."""
+    places = np.empty(len(counts), dtype=np.int64)
+    start = 0
+    for j in range(len(counts)):
+        stop = start + counts[j]
+        place = start
+        while place < stop and uniforms[place] < p[j]:
+            place += 1
+        places[j], start = place, stop
+    return places
+
+
+@compiled
+def flip_free(
+    P: Any, places: Any, counts: Any, uniforms: Any, owner: Any, features: Any, steps: Any
+) -> None:
+    """Add to steps (T, m, r) what the free labels of a block change from each θ to the next.
+
+    Parameters
+    ----------
+    P : ndarray of shape (b, T)
+        Probabilities.
+    places : ndarray of shape (b,)
+        As `places_of` gives them for the θ before; they are moved to the last one.
+    counts : ndarray of shape (b,)
+        Free labels of each row.
+    uniforms, owner : ndarrays of shape (F,)
+        Their uniforms, in ascending order within a row, and their data sets.
+    features : ndarray of shape (b, r)
+        What a success adds.
+    steps : ndarray of shape (T, m, r)
+        Where it goes.
+    """
+    r = features.shape[1]
+    start = 0
+    for j in range(len(counts)):
+        stop = start + counts[j]
+        place = places[j]
+        for t in range(P.shape[1]):
+            p = P[j, t]
+            while place < stop and uniforms[place] < p:
+                i = owner[place]
+                for a in range(r):
+                    steps[t, i, a] += features[j, a]
+                place += 1
+            while place > start and uniforms[place - 1] >= p:
+                place -= 1
+                i = owner[place]
+                for a in range(r):
+                    steps[t, i, a] -= features[j, a]
+        places[j], start = place, stop
+
+
+@compiled
+def weigh(
+    P: Any, trials: Any, precision: float, left: Any, right: Any, mass: Any, products: Any
+) -> None:
+    """Fill in what is summed over a block of rows at T candidates, apart from labels.
+
+    Parameters
+    ----------
+    P : ndarray of shape (T, b)
+        Probabilities.
+    trials : ndarray of shape (b,)
+        Trials as floating-point numbers.
+    precision : float
+        Expected successes are rounded to 1 / precision, as by `grid.expected_successes`.
+    left, right : ndarrays of shape (K, b)
+        Factors of what is weighted.
+    mass : ndarray of shape (T, b)
+        Where the expected successes t p go.
+    products : ndarray of shape (T, K, b)
+        Where t p (1 - p) times left times right goes, multiplied in this order.
+    """
+    weight = np.empty(P.shape[1])
+    for t in range(P.shape[0]):
+        for j in range(P.shape[1]):
+            expected = trials[j] * P[t, j]
+            weight[j] = expected * (1 - P[t, j])
+            mass[t, j] = np.rint(expected * precision) / precision
+        for k in range(left.shape[0]):
+            for j in range(P.shape[1]):
+                products[t, k, j] = (weight[j] * left[k, j]) * right[k, j]

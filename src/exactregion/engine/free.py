@@ -160,6 +160,7 @@ class FreeLabels:
                         state,
                         columns - columns[0],
                         low[here],
+                        low[here],
                         high[here],
                         observed,
                         first,

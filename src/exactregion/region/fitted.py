@@ -29,10 +29,12 @@ from exactregion.engine import (
     check_batch,
     statistics_of_many,
 )
+from exactregion.engine.chunks import ChunkPlan
 from exactregion.engine.levels import class_probabilities
 from exactregion.engine.progress import advance
+from exactregion.engine.windows import Ellipsoid, ManyRows
 from exactregion.errors import InvalidTypeError, InvalidValueError
-from exactregion.models import ClassModel, Model, as_model
+from exactregion.models import ClassModel, LinearModel, Model, Recalibration, as_model
 from exactregion.models.base import check_probabilities, evaluated
 from exactregion.ranking import AcceptedRanks, pvalue_of, rank_of
 from exactregion.region.window import (
@@ -117,7 +119,6 @@ class FittedRegion:
     accepted: AcceptedRanks
     settings: Mapping[str, Any]
     design: Design | None
-    prepared: PreparedStatistic = field(repr=False)
     # neither is an argument: a region made by dataclasses.replace starts with new ones
     _paths: Paths = field(default_factory=Paths, init=False, repr=False)
     _results: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False)
@@ -141,7 +142,7 @@ class FittedRegion:
             assert sample.classes is not None
             model = model.with_levels(sample.classes)
             _check_classes(sample, n_resamples + 1, statistic)
-        model.check_inputs(sample.inputs.user_rows)
+        _check_inputs(model, sample)
         names = model.parameter_names
         if len(set(names)) < len(names):
             raise InvalidValueError(
@@ -156,12 +157,11 @@ class FittedRegion:
             accepted,
             settings,
             design,
-            PreparedStatistic.of(statistic, sample.inputs, n_resamples + 1),
         )
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave behind what is computed again where it is needed."""
-        again = ("_model_on_rows", "_constant_gradient")
+        again = ("_model_on_rows", "_constant_gradient", "many_rows", "_plan")
         return {name: value for name, value in self.__dict__.items() if name not in again}
 
     @property
@@ -211,15 +211,51 @@ class FittedRegion:
             P = np.asarray(evaluated(self.model, theta, self.sample.inputs.user_rows))
             return np.asarray(((P >= 0) & (P <= 1)).all(axis=1))
 
+    @cached_property
+    def prepared(self) -> PreparedStatistic:
+        """The region's statistic with all rows at hand."""
+        return PreparedStatistic.of(self.statistic, self.sample.inputs, self.resampling.m)
+
+    @cached_property
+    def many_rows(self) -> ManyRows | None:
+        """What goes through many rows in chunks; None where rows are few, or the family other."""
+        if not ManyRows.is_possible(self.model, self.resampling):
+            return None
+        return ManyRows(
+            self.model, self.resampling, self._search_ellipsoid, self.settings["n_jobs"]
+        )
+
+    @cached_property
+    def _plan(self) -> ChunkPlan | PreparedStatistic:
+        return self.ready(self.statistic)
+
+    def ready(self, statistic: Statistic) -> ChunkPlan | PreparedStatistic:
+        """Make a statistic ready: for rows in chunks, or for all rows at once."""
+        plan = None if self.many_rows is None else self.many_rows.plan_for(statistic)
+        if plan is None:
+            return PreparedStatistic.of(statistic, self.sample.inputs, self.resampling.m)
+        return plan
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether probabilities are a known increasing function of a linear predictor."""
+        if self.many_rows is not None:
+            return True
+        return self.model.linear_design(self.sample.inputs.X) is not None
+
     def statistics(
-        self, theta: FloatArray, prepared: PreparedStatistic | None = None
+        self, theta: FloatArray, ready: ChunkPlan | PreparedStatistic | None = None
     ) -> FloatArray:
         """Compute Z of the m data sets at each θ, by the region's statistic or another: (T, m)."""
+        ready = ready or self._plan
+        if isinstance(ready, ChunkPlan):
+            assert self.many_rows is not None
+            return self.many_rows.statistics(theta, ready)
         return statistics_of_many(
             theta,
             self.candidates,
             self.resampling,
-            prepared or self.prepared,
+            ready,
             batch=self.settings["batch"],
             n_jobs=self.settings["n_jobs"],
             paths=self._paths,
@@ -236,6 +272,13 @@ class FittedRegion:
         # logits move by at most this much within the ellipsoid, where they are linear in θ
         logits, spread = _logit(at.probabilities[0]), lengths_of(at.logit_gradient[0] @ window.axes)
         return SearchWindow(expit(logits - step * spread), expit(logits + step * spread), examples)
+
+    def _search_ellipsoid(self) -> Ellipsoid:
+        """Return all θ that a search looks at, by standard errors."""
+        window = self.start
+        level = self.accepted.high / (self.accepted.m + 1)
+        reach = REACH * radius_of(level, len(window.origin))
+        return Ellipsoid(window.origin, window.axes, reach)
 
     @property
     def start(self) -> Window:
@@ -256,16 +299,16 @@ class FittedRegion:
         """
         if self.resampling.m * len(self.sample) <= MANY_LABELS:
             return False
-        return self.model.linear_design(self.sample.inputs.X) is not None
+        return self.is_linear
 
     def ranks(
-        self, theta: FloatArray, prepared: PreparedStatistic | None = None
+        self, theta: FloatArray, ready: ChunkPlan | PreparedStatistic | None = None
     ) -> tuple[IntArray, FloatArray]:
         """Compute the rank at each θ (T, d), and the original's Z over the mean of the m data sets.
 
         Far from the region all ranks are m; the ratio tells a search which θ is nearer.
         """
-        Z = self.statistics(theta, prepared)
+        Z = self.statistics(theta, ready)
         advance(len(theta))
         original = Z[:, self.resampling.seat]
         finite = np.isfinite(Z)
@@ -274,14 +317,14 @@ class FittedRegion:
 
     def rank_function(self, statistic: Statistic | None = None) -> RankFunction:
         """Return `ranks` as a function of θ alone that counts its evaluations."""
-        prepared = None
-        if statistic is not None:
-            prepared = PreparedStatistic.of(statistic, self.sample.inputs, self.resampling.m)
+        ready = self._plan if statistic is None else self.ready(statistic)
         bounds = np.array(self.model.bounds, dtype=np.float64)
 
         def ranks(theta: FloatArray) -> tuple[IntArray, FloatArray]:
             self._paths.expect_many()
-            return self.ranks(theta, prepared)
+            if isinstance(ready, ChunkPlan) and self.many_rows is not None:
+                self.many_rows.expect_many(ready)
+            return self.ranks(theta, ready)
 
         return RankFunction(ranks, bounds)
 
@@ -328,6 +371,20 @@ class FittedRegion:
         while len(results) > KEPT_RESULTS:
             results.pop(next(iter(results)))
         return result
+
+
+def _check_inputs(model: Model, sample: Sample) -> None:
+    """Let a family check the inputs, many rows in chunks."""
+    inputs = sample.inputs
+    if (
+        not inputs.extent.is_large
+        or isinstance(inputs.X, tuple)
+        or not isinstance(model, LinearModel | Recalibration)
+    ):
+        model.check_inputs(inputs.user_rows)
+        return
+    for start in range(0, len(inputs), CHUNK_ROWS):
+        model.check_inputs(inputs.X[start : start + CHUNK_ROWS])
 
 
 def _check_classes(sample: Sample, m: int, statistic: Statistic) -> None:

@@ -11,6 +11,7 @@ from exactregion.data.design import Design
 from exactregion.data.digest import seed_of_sample
 from exactregion.data.outcomes import read_outcomes
 from exactregion.data.sample import Sample
+from exactregion.data.sources import Rows, open_rows, rows_in_memory
 from exactregion.errors import InvalidValueError
 from exactregion.models import (
     ClassModel,
@@ -22,9 +23,23 @@ from exactregion.models import (
     as_model,
 )
 from exactregion.region.fitted import FittedRegion
+from exactregion.region.stored import as_source, stored_sample
 from exactregion.resampling import fresh_entropy, seeded
 
-__all__ = ["family_for", "fitted_to"]
+__all__ = ["family_for", "fitted_to", "fitted_to_rows", "fitted_to_sample"]
+
+
+def fitted_to_rows(
+    rows: Rows, data: Any, settings: Mapping[str, Any], *, levels: Any = None
+) -> FittedRegion:
+    """Read rows from wherever they are; many rows of two classes are read chunk by chunk."""
+    names = Rows("X", "y", None)
+    if levels is None and not isinstance(as_model(settings["model"]), ClassModel):
+        source = as_source(open_rows(rows, data, names), names)
+        if source is not None:
+            return fitted_to_sample(stored_sample(source, settings["pos_label"]), settings)
+    rows = rows_in_memory(rows, data, names)
+    return fitted_to(rows.X, rows.y, settings, levels=levels)
 
 
 def fitted_to(
@@ -49,6 +64,13 @@ def fitted_to(
         if design is not None:  # so that messages name the outcomes as the formula does
             read_outcomes(y, pos_label, design.outcome)
         sample = Sample.from_data(X, y, pos_label=pos_label)
+    return fitted_to_sample(sample, settings, design)
+
+
+def fitted_to_sample(
+    sample: Sample, settings: Mapping[str, Any], design: Design | None = None
+) -> FittedRegion:
+    """Draw what is random for data that were read before."""
     rng = seeded(settings["rng"], lambda: seed_of_sample(sample))
     return FittedRegion.fit({**settings, "rng": rng}, sample, fresh_entropy(rng), design)
 

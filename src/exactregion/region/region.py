@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from exactregion._typing import FloatArray, IntArray
 from exactregion.data.design import Design
-from exactregion.data.sources import Rows, rows_in_memory
+from exactregion.data.sample import Sample
+from exactregion.data.sources import Rows
 from exactregion.engine import DEFAULT_BATCH
 from exactregion.engine.progress import showing
 from exactregion.errors import (
@@ -26,7 +27,12 @@ from exactregion.ranking import AcceptedRanks, pvalue_of
 from exactregion.region.bands import Band, band_at, predictions_at
 from exactregion.region.bounds import paving_of
 from exactregion.region.fitted import Evaluation, FittedRegion
-from exactregion.region.fitting import family_for, fitted_to
+from exactregion.region.fitting import (
+    family_for,
+    fitted_to,
+    fitted_to_rows,
+    fitted_to_sample,
+)
 from exactregion.region.functionals import functional_interval
 from exactregion.region.grid import Grid, grid_of
 from exactregion.region.hypotheses.equations import read_hypothesis
@@ -173,13 +179,19 @@ class ConfidenceRegion:
             Labels (-1/+1, 0/1, booleans, or two classes with `pos_label`), or successes and
             failures. For `Multinomial` and `ProportionalOdds` labels of any number of classes.
         data : frame, path, pattern, list of paths, or pyarrow data set, optional
-            A table. X and y are then names of its columns, or lists of names. Files are Parquet;
-            their columns are read into memory, as are memory maps and Dask collections.
+            A table. X and y are then names of its columns, or lists of names. Files are Parquet.
+            More than 65,536 rows, from files, memory maps, Dask collections or arrays, are read in
+            chunks and kept in a temporary file.
         levels : sequence, optional
             For these two, all classes in order, as for the model itself.
         """
-        rows = rows_in_memory(Rows(X, y, None), data, Rows("X", "y", None))
-        self._fitted = fitted_to(rows.X, rows.y, self._settings, levels=levels)
+        rows = Rows(X, y, None)
+        self._fitted = fitted_to_rows(rows, data, self._settings, levels=levels)
+        return self
+
+    def fit_sample(self, sample: Sample) -> Self:
+        """Fit a sample that was read before."""
+        self._fitted = fitted_to_sample(sample, self._settings)
         return self
 
     @property

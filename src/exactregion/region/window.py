@@ -20,6 +20,12 @@ from exactregion.engine.information import information_of, scale_for
 from exactregion.engine.levels import log_class_probabilities, numbers_of_classes
 from exactregion.models.base import Model, evaluated
 from exactregion.models.cover import starting_points
+from exactregion.region.scoring import (
+    few_rows,
+    goes_by_chunks,
+    maximise_by_chunks,
+    score_and_information,
+)
 from exactregion.statistics import Candidates
 
 __all__ = [
@@ -128,7 +134,7 @@ def radius_of(level: float, d: int) -> float:
 
 def window_at(model: Model, sample: Sample, origin: FloatArray) -> Window:
     """Return coordinates around θ from the Fisher information there."""
-    bounds, units = np.array(model.bounds, dtype=np.float64), _Rows(model, sample).units
+    bounds, units = np.array(model.bounds, dtype=np.float64), _units_of(model, sample)
     axes = axes_from(information_at(model, sample, origin, units))
     return Window(origin, units[:, None] * axes, bounds)
 
@@ -168,11 +174,13 @@ def information_at(
 
     That of parameters in these units (d,).
     """
-    rows = _Rows(model, sample)
-    information, *elsewhere = (
-        _gradient_and_information(rows.at(at), units)[1]
-        for at in [theta, *starting_points(model, RANDOM_STARTS)]
-    )
+    places = [theta, *starting_points(model, RANDOM_STARTS)]
+    if goes_by_chunks(model, sample):
+        found = (score_and_information(model, sample, at, units)[1] for at in places)
+    else:
+        rows = _Rows(model, sample)
+        found = (_gradient_and_information(rows.at(at), units)[1] for at in places)
+    information, *elsewhere = found
     least = MIN_INFORMATION * np.max([np.diag(one) for one in elsewhere], axis=0)
     return information + np.diag(np.maximum(least - np.diag(information), 0.0))
 
@@ -183,6 +191,12 @@ def likely_parameters(model: Model, sample: Sample) -> FloatArray:
     The added trials are spread over the rows, as pseudo-observations: they keep the maximum finite
     where the data are separated, and matter little elsewhere.
     """
+    if goes_by_chunks(model, sample):
+        start, d = likely_parameters(model, few_rows(sample)), len(model.bounds)
+        units = _units_of(model, sample)
+        found = maximise_by_chunks(model, sample, start, units, added=d, least_gain=MIN_GAIN)
+        if found is not None:
+            return found
     added = model.n_parameters(sample.inputs.X)
     rows = _Rows(model, sample)
     maxima = [
@@ -195,6 +209,9 @@ def likely_parameters(model: Model, sample: Sample) -> FloatArray:
 
 def maximum_likelihood(model: Model, sample: Sample, start: FloatArray) -> FloatArray | None:
     """Maximise the likelihood of the data alone; None where it seems to have no finite maximum."""
+    if goes_by_chunks(model, sample):
+        units = _units_of(model, sample)
+        return maximise_by_chunks(model, sample, start, units, added=0, least_gain=LAST_GAIN)
     rows = _Rows(model, sample)
     value, theta = _maximise(rows, start, added=0, least_gain=LAST_GAIN)
     candidates = rows.at(theta)
@@ -244,6 +261,11 @@ class _Rows:
         largest = np.abs(self.at(start).logit_gradient[0]).max(axis=0)
         is_extreme = np.abs(np.frexp(largest)[1]) > EXTREME
         return np.where(is_extreme, scale_for(largest), 1.0)
+
+
+def _units_of(model: Model, sample: Sample) -> FloatArray:
+    """Return units of the parameters; a few rows say which inputs are extreme."""
+    return _Rows(model, few_rows(sample) if goes_by_chunks(model, sample) else sample).units
 
 
 def _gradient_and_information(

@@ -44,7 +44,7 @@ def can_enclose(fitted: FittedRegion) -> bool:
 def has_known_link(fitted: FittedRegion) -> bool:
     """Return whether the logit is a known function of a linear predictor."""
     model = fitted.model
-    if model.linear_design(fitted.sample.inputs.X) is None:
+    if not fitted.is_linear:
         return False
     return model.has_constant_gradient or curved_link(model) is not None
 

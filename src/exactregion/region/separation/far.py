@@ -29,13 +29,14 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from exactregion._typing import BoolArray, FloatArray
+from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.data.sample import Sample
 from exactregion.models import ClassModel
 from exactregion.models.base import Model
 from exactregion.models.restricted import Restricted
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.rays import Depth
+from exactregion.region.scoring import few_rows
 from exactregion.region.separation.directions import Separation, SignedRows
 from exactregion.region.window import Membership, Window, likely_parameters, window_at
 
@@ -169,14 +170,27 @@ def far_members(fitted: FittedRegion, inside: Membership | None = None) -> FarMe
 def _rows_and_separation(fitted: FittedRegion) -> tuple[SignedRows, Separation | None] | None:
     """Read what the outcomes say of directions; None for families in which they say nothing."""
     model, sample = fitted.model, fitted.sample
-    design = model.linear_design(sample.inputs.X)
-    successes, trials = sample.successes, sample.inputs.trials
     if isinstance(model, ClassModel):
         original = sample.inputs.original
-        design = model.limits_on_directions(original.matrix, sample.codes[original.order])
-        successes = trials = np.ones(0 if design is None else len(design), dtype=np.int64)
-    if design is None:
+        limits = model.limits_on_directions(original.matrix, sample.codes[original.order])
+        ones = np.ones(0 if limits is None else len(limits), dtype=np.int64)
+        return None if limits is None else _separated(limits, ones, ones)
+    if not fitted.is_linear:
         return None
+    # where some of many rows overlap, all do
+    parts = [sample] if fitted.many_rows is None else [few_rows(sample), sample]
+    for part in parts:
+        design = model.linear_design(part.inputs.X)
+        assert design is not None
+        found = _separated(design, part.successes, part.inputs.trials)
+        if found[1] is None:
+            break
+    return found
+
+
+def _separated(
+    design: FloatArray, successes: IntArray, trials: IntArray
+) -> tuple[SignedRows, Separation | None]:
     rows = SignedRows.of(design, successes, trials)
     cone = rows.cone()
     return rows, None if cone is None else Separation(cone, rows)

@@ -1,0 +1,162 @@
+"""Regions of many rows: passes over chunks have the bits of the engines that see all rows."""
+
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binom
+
+import exactregion as er
+from exactregion.data import sources
+from exactregion.engine import PreparedStatistic
+from exactregion.engine.chunks import ChunkPlan
+from exactregion.statistics.focused import Focused
+
+N, M = 66_000, 12
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(N, 2))
+P = np.round(1 / (1 + np.exp(-X[:, 0])), 5)
+Y = RNG.random(N) < P
+SETTINGS = {"n_resamples": M - 1, "rng": 3, "accepted_ranks": (1, M - 2)}
+PATCHED = (
+    "data.sample",
+    "data.sources",
+    "engine.windows",
+    "features.grid",
+    "features.landmarks",
+    "region.fitted",
+    "region.scoring",
+    "region.stored",
+)
+"""Modules that count rows in chunks."""
+
+
+@pytest.fixture(scope="module")
+def recalibrated():
+    return er.ConfidenceRegion("recalibration", **SETTINGS).fit(P, Y)
+
+
+def by_rows_in_memory(region, theta, statistic=None):
+    """Compute Z by the engines that have all features in memory."""
+    fitted = region.fitted_
+    statistic = statistic or fitted.statistic
+    prepared = PreparedStatistic.of(statistic, fitted.sample.inputs, fitted.resampling.m)
+    return fitted.statistics(theta, prepared)
+
+
+def test_same_bits_within_windows_and_outside(recalibrated):
+    fitted, rng = recalibrated.fitted_, np.random.default_rng(1)
+    near = fitted.start.theta(2 * rng.normal(size=(9, 2)))
+    np.testing.assert_array_equal(fitted.statistics(near), by_rows_in_memory(recalibrated, near))
+    assert len(fitted.many_rows._windows) == 1
+    # extreme ones: certain outcomes, no slope, a step function
+    extreme = np.array([[0.0, 0.0], [50.0, 1.0], [0.0, -2000.0], [0.3, 1e-9]])
+    mixed = np.vstack([near[:2], extreme])
+    np.testing.assert_array_equal(fitted.statistics(mixed), by_rows_in_memory(recalibrated, mixed))
+
+
+def test_a_further_window_for_theta_elsewhere(recalibrated):
+    fitted, rng = recalibrated.fitted_, np.random.default_rng(2)
+    far = np.array([0.4, 1.3]) + 0.01 * rng.normal(size=(5, 2))
+    np.testing.assert_array_equal(fitted.statistics(far), by_rows_in_memory(recalibrated, far))
+    assert len(fitted.many_rows._windows) == 2
+    assert fitted.many_rows._windows[-1].window.holds(far).all()
+
+
+def test_a_focused_statistic_takes_no_second_list(recalibrated):
+    fitted = recalibrated.fitted_
+    fitted.rank_function()(fitted.start.origin[None])
+    blocks = fitted.many_rows._windows[0].blocks
+    theta = fitted.start.theta(np.random.default_rng(3).normal(size=(5, 2)))
+    focused = Focused(lambda theta: np.eye(theta.shape[1])[1] + 0.1 * theta)
+    ready = fitted.ready(focused)
+    assert isinstance(ready, ChunkPlan)
+    expected = by_rows_in_memory(recalibrated, theta, focused)
+    np.testing.assert_array_equal(fitted.statistics(theta, ready), expected)
+    assert fitted.many_rows._windows[0].blocks is blocks
+
+
+@pytest.mark.parametrize("statistic", ["combined", "embedding"])
+def test_several_inputs_and_workers(statistic, monkeypatch):
+    """Features of several inputs are kept in two bytes, and have the same bits."""
+    monkeypatch.setattr(sources, "MOST_IN_MEMORY", 1000)
+    region = er.ConfidenceRegion("logistic", statistic=statistic, n_jobs=2, **SETTINGS).fit(X, Y)
+    theta = region.fitted_.start.theta(np.random.default_rng(4).normal(size=(5, 3)))
+    found = region.fitted_.statistics(theta)
+    np.testing.assert_array_equal(found, by_rows_in_memory(region, theta))
+    ((_, kept),) = region.fitted_.many_rows._kept
+    assert kept.dtype == np.int16
+    assert isinstance(kept, np.memmap)
+
+
+def test_columns_that_change_with_theta_are_left_to_other_engines():
+    region = er.ConfidenceRegion("logistic", statistic="omnibus", **SETTINGS).fit(X[:, 0], Y)
+    assert isinstance(region.fitted_.ready(region.fitted_.statistic), PreparedStatistic)
+    probit = er.ConfidenceRegion("probit", **SETTINGS).fit(X[:, 0], Y)
+    assert probit.fitted_.many_rows is None
+
+
+def test_files_maps_and_clusters_have_the_ranks_of_arrays(recalibrated, tmp_path, monkeypatch):
+    monkeypatch.setattr(sources, "MOST_IN_MEMORY", 1000)
+    frame = pd.DataFrame({"y": np.where(Y, "yes", "no"), "p": P})
+    frame[:7000].to_parquet(tmp_path / "0.parquet")
+    frame[7000:].to_parquet(tmp_path / "1.parquet")
+    np.save(tmp_path / "p.npy", P)
+    theta = recalibrated.fitted_.start.theta(np.random.default_rng(5).normal(size=(6, 2)))
+    theta[0] = 5.0
+    ranks = recalibrated.rank(theta)
+
+    def again(X, y, data=None):
+        positive = None if data is None else "yes"
+        region = er.ConfidenceRegion("recalibration", pos_label=positive, **SETTINGS)
+        return region.fit(X, y, data=data)
+
+    regions = [
+        again("p", "y", str(tmp_path / "*.parquet")),
+        again("p", "y", dd.from_pandas(frame, npartitions=5)),
+        again(np.load(tmp_path / "p.npy", mmap_mode="r"), Y.astype(int)),
+        again(da.from_array(P, chunks=20_001), da.from_array(Y, chunks=9000)),
+    ]
+    for region in regions:
+        assert isinstance(region.fitted_.sample.inputs.X, np.memmap)
+        np.testing.assert_array_equal(region.rank(theta), ranks)
+    # the rows are all there, in the order of the user
+    first = regions[0].fitted_.sample
+    np.testing.assert_array_equal(first.user_outcomes[0], Y)
+    np.testing.assert_array_equal(first.inputs.user_rows, P)
+    assert first.classes == ("no", "yes")
+
+
+def test_seeds_from_the_data_do_not_depend_on_where_rows_are(tmp_path):
+    pd.DataFrame({"y": Y, "p": P}).to_parquet(tmp_path / "rows.parquet")
+    given = er.ConfidenceRegion("recalibration", n_resamples=19, rng="data").fit(P, Y)
+    read = er.ConfidenceRegion("recalibration", n_resamples=19, rng="data")
+    read.fit("p", "y", data=tmp_path / "rows.parquet")
+    assert given.fitted_.seed == read.fitted_.seed
+    assert given.fitted_.seed is not None
+
+
+def test_ranks_are_uniform_under_the_truth(monkeypatch):
+    """The original goes the way of the alternatives: chunks of few rows, windows around estimates.
+
+    Windows depend on the outcomes, by the estimate. Were a window part of a definition, and not of
+    the work alone, the ranks of the truth would not be uniform.
+    """
+    for module in PATCHED:
+        monkeypatch.setattr(f"exactregion.{module}.CHUNK_ROWS", 40)
+    monkeypatch.setattr("exactregion.features.landmarks.SAMPLE_ROWS", 30)
+    truth, m, repetitions = np.array([0.2, 0.8]), 5, 240
+    inside, rng = 0, np.random.default_rng(6)
+    p = rng.uniform(0.1, 0.9, size=50)
+    for repetition in range(repetitions):
+        y = rng.random(50) < er.models.Recalibration().probabilities(truth, p)
+        region = er.ConfidenceRegion(
+            "recalibration", n_resamples=m - 1, rng=repetition, accepted_ranks=(1, 3)
+        ).fit(p, y)
+        assert region.fitted_.many_rows is not None
+        near = truth + 0.01 * rng.normal(size=(3, 2))
+        inside += bool(region.contains(np.vstack([truth, near]))[0])
+        assert region.fitted_.many_rows._windows
+    low, high = binom.ppf([1e-6, 1 - 1e-6], repetitions, 3 / m)
+    assert low <= inside <= high
