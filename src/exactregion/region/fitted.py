@@ -212,7 +212,11 @@ class FittedRegion:
             return np.asarray(((P >= 0) & (P <= 1)).all(axis=1))
 
     def statistics(
-        self, theta: FloatArray, prepared: PreparedStatistic | None = None
+        self,
+        theta: FloatArray,
+        prepared: PreparedStatistic | None = None,
+        *,
+        only_ranks: bool = False,
     ) -> FloatArray:
         """Compute Z of the m data sets at each θ, by the region's statistic or another: (T, m)."""
         return statistics_of_many(
@@ -225,6 +229,7 @@ class FittedRegion:
             paths=self._paths,
             # a window draws the labels of each row by uniforms of its own
             window=self._search_window if self.sample.inputs.levels == 1 else None,
+            only_ranks=only_ranks,
         )
 
     def _search_window(self) -> SearchWindow:
@@ -265,7 +270,7 @@ class FittedRegion:
 
         Far from the region all ranks are m; the ratio tells a search which θ is nearer.
         """
-        Z = self.statistics(theta, prepared)
+        Z = self.statistics(theta, prepared, only_ranks=True)
         advance(len(theta))
         original = Z[:, self.resampling.seat]
         finite = np.isfinite(Z)
