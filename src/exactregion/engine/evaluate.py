@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from threading import Lock
+from typing import TypeVar
 
 import numpy as np
 
@@ -29,6 +30,8 @@ from exactregion.resampling import Resampling
 from exactregion.statistics.base import Candidates
 
 __all__ = ["MANY_LABELS", "Paths", "SearchWindow", "path_order", "statistics_of_many"]
+
+Result = TypeVar("Result")
 
 WORTH_SORTING = 32
 """Sorting all uniforms costs about as much as this many θ by the block engine."""
@@ -229,18 +232,17 @@ def statistics_of_many(
     size = max(1, min(size, CACHED_NUMBERS // numbers))
     shares = np.array_split(order, min(number_of_workers(n_jobs), max(1, len(order) // size)))
 
-    def along_paths(which: int) -> FloatArray:
+    Z = np.empty((len(theta), m))
+
+    def along_paths(which: int) -> None:
         share = shares[which]
-        found = []
         with paths.borrow(labels) as borrowed:
             for start in range(0, len(share), size):
-                candidates = candidates_at(theta[share[start : start + size]])
+                batch = share[start : start + size]
                 follow = _ranked if only_ranks else _followed
-                found.append(follow(borrowed, candidates, resampling, statistic))
-        return np.concatenate(found)
+                Z[batch] = follow(borrowed, candidates_at(theta[batch]), resampling, statistic)
 
-    Z = np.empty((len(theta), m))
-    Z[order] = np.concatenate(_work(along_paths, range(len(shares)), n_jobs))
+    _work(along_paths, range(len(shares)), n_jobs)
     return Z
 
 
@@ -421,12 +423,12 @@ def _some(candidates: Candidates, which: slice | BoolArray) -> Candidates:
     )
 
 
-def _work(part: Callable[[int], FloatArray], which: range, n_jobs: int | None) -> list[FloatArray]:
+def _work(part: Callable[[int], Result], which: range, n_jobs: int | None) -> list[Result]:
     if n_jobs in (None, 1) or len(which) <= 1:
         return [part(index) for index in which]
     from joblib import Parallel, delayed
 
-    found: list[FloatArray] = Parallel(n_jobs=n_jobs, prefer="threads")(
+    found: list[Result] = Parallel(n_jobs=n_jobs, prefer="threads")(
         delayed(part)(index) for index in which
     )
     return found
