@@ -79,6 +79,7 @@ floors: venv ## Run the quick tests with the lowest versions that pyproject.toml
 .PHONY: bench
 bench: venv ## Measure speed, as ratios within one run
 	$(BIN)/python benchmarks/ratios.py --largest 10000000
+	$(BIN)/python benchmarks/growth.py --largest 10000000
 	$(BIN)/python benchmarks/proofs.py
 
 .PHONY: study

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import logging
 import os
 import re
 import shlex
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Annotated
 
 import typer
@@ -116,7 +118,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         plain_streams()
         chosen = command.commands.get(words[0]) if words else None  # type: ignore[attr-defined]
         check_repeated(words[1:], () if chosen is None else chosen.params)
-        code = command.main(args=words, prog_name="exactregion", standalone_mode=False)
+        with _compiling_told():
+            code = command.main(args=words, prog_name="exactregion", standalone_mode=False)
         sys.stdout.flush()
     except SystemExit as end:
         # Typer and Rich exit with 1 when nobody reads the pipe; our commands never do
@@ -137,6 +140,18 @@ def run(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(printable(message))
         return DEFECT
     return int(code or 0)
+
+
+@contextmanager
+def _compiling_told() -> Iterator[None]:
+    """Let stderr say why a first call takes long: functions are compiled."""
+    logger, handler = logging.getLogger("exactregion.features.compilation"), logging.StreamHandler()
+    logger.setLevel(logging.INFO)
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
 
 
 def message_of(error: Exception) -> str | None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from threading import Lock
+from typing import TypeVar
 
 import numpy as np
 
@@ -29,6 +30,8 @@ from exactregion.resampling import Resampling
 from exactregion.statistics.base import Candidates
 
 __all__ = ["MANY_LABELS", "Paths", "SearchWindow", "path_order", "statistics_of_many"]
+
+Result = TypeVar("Result")
 
 WORTH_SORTING = 32
 """Sorting all uniforms costs about as much as this many θ by the block engine."""
@@ -179,6 +182,7 @@ def statistics_of_many(
     n_jobs: int | None = None,
     paths: Paths | None = None,
     window: Callable[[], SearchWindow] | None = None,
+    only_ranks: bool = False,
 ) -> FloatArray:
     """Compute Z for many θ: shape (T, m).
 
@@ -200,6 +204,9 @@ def statistics_of_many(
         Where paths of earlier θ of the same resampling ended. Without it the block engine is used.
     window : callable, optional
         Gives the candidates whose free labels are listed where not all labels can be.
+    only_ranks : bool
+        Whether nothing but ranks will be made of Z. Where an observed outcome is impossible, the
+        original has Z = ∞ and the largest rank; the others may then be left at zero.
     """
     if not len(theta):
         return np.empty((0, resampling.m))
@@ -225,19 +232,17 @@ def statistics_of_many(
     size = max(1, min(size, CACHED_NUMBERS // numbers))
     shares = np.array_split(order, min(number_of_workers(n_jobs), max(1, len(order) // size)))
 
-    def along_paths(which: int) -> FloatArray:
+    Z = np.empty((len(theta), m))
+
+    def along_paths(which: int) -> None:
         share = shares[which]
         with paths.borrow(labels) as borrowed:
-            found = [
-                _followed(
-                    borrowed, candidates_at(theta[share[i : i + size]]), resampling, statistic
-                )
-                for i in range(0, len(share), size)
-            ]
-        return np.concatenate(found)
+            for start in range(0, len(share), size):
+                batch = share[start : start + size]
+                follow = _ranked if only_ranks else _followed
+                Z[batch] = follow(borrowed, candidates_at(theta[batch]), resampling, statistic)
 
-    Z = np.empty((len(theta), m))
-    Z[order] = np.concatenate(_work(along_paths, range(len(shares)), n_jobs))
+    _work(along_paths, range(len(shares)), n_jobs)
     return Z
 
 
@@ -301,8 +306,8 @@ class _InWindows:
             return np.ones(len(which), dtype=np.bool_)
         if len(which) == 1:
             return np.zeros(1, dtype=np.bool_)
-        each = [_only(candidates, index) for index in range(len(which))]
-        parts = [self._batch(paths, one, which[[k]], Z) for k, one in enumerate(each)]
+        each = [slice(index, index + 1) for index in range(len(which))]
+        parts = [self._batch(paths, _some(candidates, one), which[one], Z) for one in each]
         return np.concatenate(parts)
 
     def _window_around(self, which: IntArray) -> FreeLabels | None:
@@ -342,6 +347,24 @@ def path_order(theta: FloatArray) -> IntArray:
     return np.concatenate([run[::-1] if odd % 2 else run for odd, run in enumerate(runs)])
 
 
+def _ranked(
+    paths: PathSet, candidates: Candidates, resampling: Resampling, statistic: PreparedStatistic
+) -> FloatArray:
+    """Do as `_followed` for candidates that the original does not contradict.
+
+    Searches step far out in every direction: most of their θ hold an observed outcome impossible.
+    """
+    contradicted = _contradicted(candidates, paths.free) if has_certainties(candidates) else None
+    if contradicted is None or not contradicted.any():
+        return _followed(paths, candidates, resampling, statistic)
+    Z = np.zeros((len(candidates), resampling.m))
+    Z[contradicted, resampling.seat] = np.inf
+    if not contradicted.all():
+        others = _some(candidates, ~contradicted)
+        Z[~contradicted] = _followed(paths, others, resampling, statistic)
+    return Z
+
+
 def _followed(
     paths: PathSet, candidates: Candidates, resampling: Resampling, statistic: PreparedStatistic
 ) -> FloatArray:
@@ -356,8 +379,7 @@ def _along_paths(
     """Follow paths along a few θ; None where that is not possible, or costs more."""
     contradicted = None
     if has_certainties(candidates):
-        if paths.free.limits is not None or candidates.inputs.levels > 1:
-            contradicted = _contradicted(candidates, resampling)
+        contradicted = _contradicted(candidates, paths.free)
         if contradicted is None:
             return None
     with np.errstate(over="ignore"):
@@ -369,43 +391,44 @@ def _along_paths(
     return Z
 
 
-def _contradicted(candidates: Candidates, resampling: Resampling) -> BoolArray | None:
+def _contradicted(candidates: Candidates, free: FreeLabels) -> BoolArray | None:
     """Return for which candidates the original has an impossible outcome: shape (T,).
 
     Alternatives have none, as those that the block engine counts: p = 0 is below every uniform, and
-    p = 1 above. None where p is so small that a uniform of zero would be a success nevertheless.
+    p = 1 above; a smaller p than 2⁻⁵³ is above a uniform of zero alone, of a label. None where an
+    alternative may have one nevertheless.
     """
-    P, sample = candidates.probabilities, resampling.sample
+    P, sample = candidates.probabilities, free.resampling.sample
     levels = sample.inputs.levels
     if levels > 1:
         impossible = class_probabilities(P, levels) < IMPOSSIBLE
-        if resampling.has_zero or (impossible & can_be_drawn(P, levels)).any():
+        if free.resampling.has_zero or (impossible & can_be_drawn(P, levels)).any():
             return None
         codes = sample.successes.reshape(-1, levels).sum(axis=1)
         return np.asarray(impossible[:, np.arange(len(codes)), codes].any(axis=1))
-    if ((P > 0) & (P < IMPOSSIBLE)).any():
-        return None
     failures = sample.inputs.trials - sample.successes
-    impossible = (P == 0) & (sample.successes > 0) | (P == 1) & (failures > 0)
+    if ((P > 0) & (P < IMPOSSIBLE)).any() and (free.may_have_zero or sample.is_counts):
+        return None
+    impossible = (P < IMPOSSIBLE) & (sample.successes > 0) | (P == 1) & (failures > 0)
     return np.asarray(impossible.any(axis=1))
 
 
-def _only(candidates: Candidates, index: int) -> Candidates:
-    """Return one of several candidates."""
-    at, theta = slice(index, index + 1), candidates.theta
+def _some(candidates: Candidates, which: slice | BoolArray) -> Candidates:
+    """Return some of several candidates."""
+    theta = candidates.theta
     return replace(
         candidates,
-        probabilities=candidates.probabilities[at],
-        theta=None if theta is None else theta[at],
+        probabilities=candidates.probabilities[which],
+        theta=None if theta is None else theta[which],
     )
 
 
-def _work(part: Callable[[int], FloatArray], which: range, n_jobs: int | None) -> list[FloatArray]:
+def _work(part: Callable[[int], Result], which: range, n_jobs: int | None) -> list[Result]:
     if n_jobs in (None, 1) or len(which) <= 1:
         return [part(index) for index in which]
     from joblib import Parallel, delayed
 
-    found: list[FloatArray] = Parallel(n_jobs=n_jobs, prefer="threads")(
+    found: list[Result] = Parallel(n_jobs=n_jobs, prefer="threads")(
         delayed(part)(index) for index in which
     )
     return found

@@ -78,6 +78,11 @@ class FreeLabels:
         low, high = self.limits
         return np.array([bool((low <= q).all() and (q <= high).all()) for q in thresholds])
 
+    @cached_property
+    def may_have_zero(self) -> bool:
+        """Whether a uniform may be 0, below every probability: those of known labels are not kept."""
+        return self.limits is not None or not self.arrays[1].all()
+
     @property
     def arrays(self) -> tuple[Any, FloatArray, Any]:
         """Where the uniforms of each data row begin, uniforms in ascending order, their data sets.

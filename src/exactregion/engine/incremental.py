@@ -172,7 +172,7 @@ class _State:
     features: Any
     sums: Any
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Bytes that are worked on."""
         return sum(array.nbytes for array in (self.place, self.above, self.below, self.sums))

@@ -26,12 +26,15 @@ class _Cache(_NumbaCache):  # type: ignore[misc]
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return what was compiled before, or None."""
+        found = None
         try:
-            return super().load_overload(sig, target_context)
+            found = super().load_overload(sig, target_context)
         except Exception:  # files are pickles: damaged ones may raise anything
             with suppress(OSError):
                 self.flush()  # so that the next process finds what this one compiles
-            return None
+        if found is None:
+            _tell_of_compiling()
+        return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep what was compiled, if possible."""
@@ -39,6 +42,13 @@ class _Cache(_NumbaCache):  # type: ignore[misc]
             super().save_overload(sig, data)
         except Exception:  # as above, where a damaged file cannot be replaced
             _tell_once()
+
+
+@cache
+def _tell_of_compiling() -> None:
+    logging.getLogger(__name__).info(
+        "Compiling functions for this machine, which takes up to a minute, once."
+    )
 
 
 @cache

@@ -244,7 +244,11 @@ class FittedRegion:
         return self.model.linear_design(self.sample.inputs.X) is not None
 
     def statistics(
-        self, theta: FloatArray, ready: ChunkPlan | PreparedStatistic | None = None
+        self,
+        theta: FloatArray,
+        ready: ChunkPlan | PreparedStatistic | None = None,
+        *,
+        only_ranks: bool = False,
     ) -> FloatArray:
         """Compute Z of the m data sets at each θ, by the region's statistic or another: (T, m)."""
         ready = ready or self._plan
@@ -261,6 +265,7 @@ class FittedRegion:
             paths=self._paths,
             # a window draws the labels of each row by uniforms of its own
             window=self._search_window if self.sample.inputs.levels == 1 else None,
+            only_ranks=only_ranks,
         )
 
     def _search_window(self) -> SearchWindow:
@@ -308,7 +313,7 @@ class FittedRegion:
 
         Far from the region all ranks are m; the ratio tells a search which θ is nearer.
         """
-        Z = self.statistics(theta, ready)
+        Z = self.statistics(theta, ready, only_ranks=True)
         advance(len(theta))
         original = Z[:, self.resampling.seat]
         finite = np.isfinite(Z)

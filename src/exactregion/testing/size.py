@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from scipy.fft import dct, idct
-from scipy.optimize import brentq
+from scipy.optimize import brentq, isotonic_regression
 from scipy.special import expit, logit, xlogy
 
 from exactregion._typing import FloatArray, IntArray
@@ -158,10 +158,8 @@ def _decomposed(
     t: FloatArray,
 ) -> dict[str, float]:
     """Split a score of sorted predictions by that of their isotonic regression."""
-    from sklearn.isotonic import isotonic_regression  # slow to import
-
     # rounding must not carry a mean of zeros and ones past them
-    best = np.clip(isotonic_regression(k / t, sample_weight=t), 0.0, 1.0)
+    best = np.clip(isotonic_regression(k / t, weights=t).x, 0.0, 1.0)
     given, recalibrated = score(p, k, t), score(best, k, t)
     constant = score(np.full(len(p), k.sum() / t.sum()), k, t)
     return {

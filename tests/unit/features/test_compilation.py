@@ -7,11 +7,13 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from numba.core import caching
 
 import exactregion as er
+from exactregion.cli import app
 from exactregion.features import compilation
 
 MODULE = """
@@ -55,6 +57,9 @@ def module(tmp_path):
     return imported
 
 
+COMPILING = "Compiling functions for this machine, which takes up to a minute, once."
+
+
 @pytest.fixture
 def told(caplog):
     """Return the messages so far, as in a process that has had none yet."""
@@ -66,6 +71,30 @@ def told(caplog):
 
 def loaded(function):
     return sum(function.stats.cache_hits.values())
+
+
+def test_only_the_process_that_compiles_says_so(module, caplog):
+    caplog.set_level(logging.INFO)
+    told_per_process = []
+    for _ in range(2):
+        compilation._tell_of_compiling.cache_clear()
+        caplog.clear()
+        module().increased(3)
+        told_per_process.append([record.getMessage() for record in caplog.records])
+    assert told_per_process == [[COMPILING], []]
+
+
+def test_the_command_says_on_stderr_that_it_compiles(monkeypatch, capsys):
+    def compile_something(**_):
+        logging.getLogger(compilation.__name__).info(COMPILING)
+
+    monkeypatch.setattr(
+        app.typer.main,
+        "get_command",
+        lambda _: SimpleNamespace(commands={}, main=compile_something),
+    )
+    assert app.run(["fit"]) == 0
+    assert capsys.readouterr().err.splitlines() == [COMPILING]
 
 
 def test_a_second_process_loads_what_the_first_compiled(module, told):
