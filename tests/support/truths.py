@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -173,14 +174,14 @@ TOGETHER = 100
 
 def ranks_of_repetitions(state, theta, successes, seeds):
     """Ranks of θ for other outcomes of a fitted region, each with draws and a seat of its own."""
-    samples = [replace(state.sample, successes=each.astype(np.int64)) for each in successes]
-    every = [
-        Resampling(sample, M - 1, fresh_entropy(seed))
-        for sample, seed in zip(samples, seeds, strict=True)
-    ]
+    every = (
+        Resampling(
+            replace(state.sample, successes=each.astype(np.int64)), M - 1, fresh_entropy(seed)
+        )
+        for each, seed in zip(successes, seeds, strict=True)
+    )
     ranks = []
-    for first in range(0, len(every), TOGETHER):
-        part = every[first : first + TOGETHER]
+    while part := list(islice(every, TOGETHER)):
         candidates = state.candidates(np.tile(np.asarray(theta, dtype=float), (len(part), 1)))
         Z = statistics_of(candidates, Repetitions(part), state.prepared)
         ranks += [int(rank_of(z[None], one.seat)[0]) for z, one in zip(Z, part, strict=True)]
