@@ -26,7 +26,8 @@ def main():
         region = er.ConfidenceRegion("logistic", statistic=statistic, **few).fit(x, y)
         region.rank(rng.normal(size=(50, 2)))
     curved = er.models.Psychometric(er.models.Logistic(), guess=0.5, lapse=0.02)
-    er.ConfidenceRegion(curved, **few).fit(x, y).intervals(joint=True)
+    for statistic in ("ratio", "discrepancy"):  # proven by probabilities alone
+        er.ConfidenceRegion(curved, statistic=statistic, **few).fit(x, y).intervals(joint=True)
     for n in (70, 70_000):
         p = rng.random(n)
         happened = rng.random(n) < p
