@@ -43,6 +43,11 @@ lint: venv ## Check style, formatting and which module imports which
 types: venv ## Check types
 	$(BIN)/mypy
 
+# While style and types are checked: workers and the site would each compile all loops otherwise.
+.PHONY: compiled
+compiled: venv ## Compile the loops, so that all processes find them
+	$(BIN)/python -m tests.support.compiling
+
 # Debian's own, where it may be installed: without it the browser tests are skipped, and say so.
 .PHONY: browser
 browser: ## Install Chromium for the browser tests, where that is possible
@@ -55,7 +60,8 @@ browser: ## Install Chromium for the browser tests, where that is possible
 # Each worker has half of the tests in their order, and takes from the other's end when it is done:
 # dealt out one by one, both would wait for the site, and both would make what a file shares.
 .PHONY: test
-test: venv browser lint types ## Check style and types, then run the tests
+test: venv browser ## Check style and types, then run the tests
+	$(MAKE) --no-print-directory --jobs=2 lint types compiled
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q
 
 .PHONY: audit

@@ -1,6 +1,8 @@
 """Data under the truth, and exact bounds for uniform ranks."""
 
 from dataclasses import dataclass, field, replace
+from functools import cache
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -9,7 +11,7 @@ from scipy.stats import binom
 import exactregion as er
 from exactregion.engine import statistics_of
 from exactregion.ranking import rank_of
-from exactregion.resampling import Resampling, fresh_entropy
+from exactregion.resampling import Resampling, fresh_entropy, place_successes
 
 M = 20
 SUITE_FALSE_ALARM = 1e-6
@@ -17,13 +19,19 @@ SUITE_CHECKS = 400 * 2 * M
 """At most 400 sets of ranks are checked, each at every rank and every coverage q/m."""
 
 
+@cache
+def limits(repetitions, share):
+    """The least and the most often that something with this probability may happen."""
+    tail = SUITE_FALSE_ALARM / SUITE_CHECKS / 2
+    return binom.ppf([tail, 1 - tail], repetitions, share)
+
+
 def assert_uniform(ranks, m=M):
     """Every rank, and every coverage q/m, as often as exact binomial bounds allow."""
     ranks = np.asarray(ranks)
-    tail = SUITE_FALSE_ALARM / SUITE_CHECKS / 2
     for q in range(1, m + 1):
         for name, hits, share in (("rank", ranks == q, 1 / m), ("coverage", ranks <= q, q / m)):
-            low, high = binom.ppf([tail, 1 - tail], len(ranks), share)
+            low, high = limits(len(ranks), share)
             assert low <= hits.sum() <= high, (
                 f"{name} {q}/{m}: {hits.sum()} of {len(ranks)}, allowed {low:.0f} to {high:.0f}"
             )
@@ -40,7 +48,12 @@ class Truth:
     settings: dict = field(default_factory=dict)
 
     def draw(self, X, rng):
-        p = self.model.probabilities(self.theta, X)
+        return self.outcomes(self.probabilities(X), rng)
+
+    def probabilities(self, X):
+        return self.model.probabilities(self.theta, X)
+
+    def outcomes(self, p, rng):
         if self.trials is None:
             return np.where(rng.random(len(p)) < p, 1, -1)
         trials = self.trials(len(p))
@@ -137,25 +150,68 @@ def ranks_under(truth, n, statistic, repetitions, first_seed=0):
 
 
 def many_ranks_under(truth, n, statistic, repetitions, first_seed=0):
-    """The same ranks several times faster: what depends on the inputs alone is prepared once.
+    """The same ranks many times faster: what depends on the inputs alone is prepared once.
 
     The inputs are fixed, so features, probabilities and their checks are the same each time; only
     outcomes, uniforms and seat are new, and they go through the same engine.
     """
     X = truth.inputs(n)
-    y = truth.draw(X, np.random.default_rng([first_seed, n]))
+    p = truth.probabilities(X)
+    seeds = range(first_seed, first_seed + repetitions)
+    outcomes = (truth.outcomes(p, np.random.default_rng([seed, n])) for seed in seeds)
     region = er.ConfidenceRegion(
         truth.model, statistic=statistic, confidence_level=0.9, n_resamples=M - 1, rng=0
-    ).fit(X, y)
+    ).fit(X, truth.draw(X, np.random.default_rng([first_seed, n])))
     state = region.fitted_
-    inputs = state.sample.inputs
-    candidates = state.candidates(state.model.as_batch(truth.theta)[0])
+    order = state.sample.inputs.order
+    successes = ((y > 0) * 1 if truth.trials is None else y[:, 0] for y in outcomes)
+    return ranks_of_repetitions(state, truth.theta, (k[order] for k in successes), seeds)
+
+
+TOGETHER = 100
+"""Repetitions that go through the engine at once, as if they were so many candidates."""
+
+
+def ranks_of_repetitions(state, theta, successes, seeds):
+    """Ranks of θ for other outcomes of a fitted region, each with draws and a seat of its own."""
+    every = (
+        Resampling(
+            replace(state.sample, successes=each.astype(np.int64)), M - 1, fresh_entropy(seed)
+        )
+        for each, seed in zip(successes, seeds, strict=True)
+    )
     ranks = []
-    for repetition in range(first_seed, first_seed + repetitions):
-        y = truth.draw(X, np.random.default_rng([repetition, n]))
-        successes = (y > 0).astype(np.int64) if truth.trials is None else y[:, 0]
-        sample = replace(state.sample, successes=successes[inputs.order])
-        resampling = Resampling(sample, M - 1, fresh_entropy(repetition))
-        Z = statistics_of(candidates, resampling, state.prepared)
-        ranks.append(int(rank_of(Z, resampling.seat)[0]))
+    while part := list(islice(every, TOGETHER)):
+        candidates = state.candidates(np.tile(np.asarray(theta, dtype=float), (len(part), 1)))
+        Z = statistics_of(candidates, Repetitions(part), state.prepared)
+        ranks += [int(rank_of(z[None], one.seat)[0]) for z, one in zip(Z, part, strict=True)]
     return ranks
+
+
+@dataclass(frozen=True)
+class Repetitions:
+    """Draws of several repetitions, which the engine takes for those of as many candidates."""
+
+    every: list[Resampling]
+
+    @property
+    def m(self):
+        return self.every[0].m
+
+    def parts(self, P, rows, size):
+        """Yield the successes of `size` data sets at a time, of all repetitions: (T, size, b)."""
+        sample = self.every[0].sample
+        U = np.concatenate([one.uniforms(rows) for one in self.every])
+        precision = np.float32 if sample.inputs.extent.in_single else np.float64
+        K = np.empty((1, *U.shape), dtype=precision)
+        trials, observed = sample.inputs.trials[rows], sample.successes[rows]
+        place_successes(K, U, P[:1], trials=trials, observed=observed, seat=None)
+        drawn = K.reshape(len(self.every), self.m - 1, -1)
+        labels = np.stack(
+            [
+                np.insert(alternatives, one.seat, one.sample.successes[rows], axis=0)
+                for alternatives, one in zip(drawn, self.every, strict=True)
+            ]
+        )
+        for first in range(0, self.m, size):
+            yield labels[:, first : first + size]

@@ -286,12 +286,12 @@ FALSE_ALARM = 1e-8
 
 def test_intervals_hold_the_truth_as_often_as_promised():
     """All at once; so do then the sets, which follow from the intervals."""
-    x = np.linspace(-2, 2, 15)[:, None]
+    x = np.linspace(-2, 2, 25)[:, None]
     new = np.array([[-3.0], [0.2], [2.5]])
     truth, wrong = (1 / (1 + np.exp(-(0.3 + slope * new[:, 0]))) for slope in (1.0, -1.0))
     right_inside, wrong_inside = 0, 0
     for seed in range(REPETITIONS):
-        y = np.random.default_rng([seed, 5]).random(15) < 1 / (1 + np.exp(-(0.3 + x[:, 0])))
+        y = np.random.default_rng([seed, 5]).random(25) < 1 / (1 + np.exp(-(0.3 + x[:, 0])))
         if y.all() or not y.any():  # with one class there is nothing to fit: counted as a miss
             continue
         found = classifier(confidence_level=0.9, n_resamples=9, random_state=seed).fit(x, y)

@@ -1,15 +1,11 @@
 """Ranks of several classes are uniform under the truth; careless variants are caught."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
-from support.truths import M, assert_uniform, normal
+from support.truths import M, assert_uniform, normal, ranks_of_repetitions
 
 import exactregion as er
-from exactregion.engine import statistics_of
-from exactregion.ranking import rank_of
-from exactregion.resampling import Resampling, fresh_entropy
+from exactregion.resampling import Resampling
 
 FITTED, QUICK, LONG = 5, 500, 20_000
 
@@ -38,8 +34,11 @@ def truth(family, C):
 
 
 def draw(model, theta, X, seed):
-    P = model.probabilities(theta, X)
-    U = np.random.default_rng([seed, len(X)]).random(len(X))
+    return drawn(model.probabilities(theta, X), seed)
+
+
+def drawn(P, seed):
+    U = np.random.default_rng([seed, len(P)]).random(len(P))
     return (U[:, None] >= P.cumsum(axis=1)[:, :-1]).sum(axis=1)
 
 
@@ -53,17 +52,11 @@ def ranks_under(family, C, n, statistic, repetitions, *, at=None, first_seed=0):
     model, theta = truth(family, C)
     X = normal(n)
     state = fit(model, X, draw(model, theta, X, 0), statistic, 0).fitted_
-    candidates = state.candidates(np.atleast_2d(theta if at is None else at))
-    ranks = []
-    for seed in range(first_seed, first_seed + repetitions):
-        y = draw(model, theta, X, seed)
-        inputs = state.sample.inputs
-        successes = (y[inputs.original.order][:, None] > np.arange(inputs.levels)).ravel()
-        sample = replace(state.sample, successes=successes.astype(np.int64))
-        resampling = Resampling(sample, M - 1, fresh_entropy(seed))
-        Z = statistics_of(candidates, resampling, state.prepared)
-        ranks.append(int(rank_of(Z, resampling.seat)[0]))
-    return ranks
+    inputs, seeds = state.sample.inputs, range(first_seed, first_seed + repetitions)
+    P = model.probabilities(theta, X)
+    outcomes = (drawn(P, seed)[inputs.original.order] for seed in seeds)
+    successes = ((y[:, None] > np.arange(inputs.levels)).ravel() for y in outcomes)
+    return ranks_of_repetitions(state, theta if at is None else at, successes, seeds)
 
 
 @cases

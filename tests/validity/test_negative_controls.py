@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.truths import TRUTHS, assert_uniform, ranks_under
+from support.truths import TRUTHS, assert_uniform, many_ranks_under, ranks_under
 
 import exactregion as er
 from exactregion.region import fitted as membership
@@ -21,7 +21,7 @@ def assert_caught(ranks):
 def test_original_always_in_row_0_is_caught(statistic, monkeypatch):
     """Without a random seat ties go to the original."""
     monkeypatch.setattr(Resampling, "seat", property(lambda self: 0))
-    assert_caught(ranks_under(TRUTHS["logistic"], 1, statistic, REPETITIONS))
+    assert_caught(many_ranks_under(TRUTHS["logistic"], 1, statistic, REPETITIONS))
 
 
 def test_rounding_of_the_original_alone_is_caught(monkeypatch):

@@ -16,7 +16,7 @@ from support.truths import (
 
 import exactregion as er
 
-FITTED, QUICK, LONG = 10, 500, 20_000
+FITTED, QUICK, LONG = 5, 500, 20_000
 SIZES = (1, 5, 20, 100)
 
 grid = pytest.mark.parametrize(

@@ -19,7 +19,7 @@ def oring():
 @pytest.fixture(scope="module")
 def separated():
     x = np.array([-2.0, -1.5, -1.0, -0.5, 0.5, 1.0, 1.5, 2.0])
-    return er.ConfidenceRegion("logistic", rng=1).fit(x, x > 0)
+    return er.ConfidenceRegion("logistic", n_resamples=99, rng=1).fit(x, x > 0)
 
 
 def boundary_of(region):
@@ -290,10 +290,10 @@ def test_accepted_ranks_with_a_lower_end():
 
 def test_ten_parameters():
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(250, 9))
+    X = rng.normal(size=(120, 9))
     theta = np.linspace(-0.5, 0.5, 10)
-    y = rng.random(250) < 1 / (1 + np.exp(-theta[0] - X @ theta[1:]))
-    region = er.ConfidenceRegion("logistic", statistic="score", n_resamples=39, rng=0).fit(X, y)
+    y = rng.random(120) < 1 / (1 + np.exp(-theta[0] - X @ theta[1:]))
+    region = er.ConfidenceRegion("logistic", statistic="score", n_resamples=19, rng=0).fit(X, y)
     table = region.intervals(joint=True)
     assert region.status_ == "bounded"
     assert np.isfinite(table[["lower", "upper"]]).all(axis=None)
