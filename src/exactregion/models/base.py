@@ -128,6 +128,16 @@ class Model(ABC):
         return None
 
     @property
+    def default_statistic(self) -> str:
+        """The statistic of regions of this family, if none is asked for.
+
+        "combined"; "ratio" where a family has bounds of its probabilities and is curved: its
+        regions are smaller, without parts far away that fit badly, and its joint sets are proven.
+        """
+        has_bounds = type(self).probability_bounds is not Model.probability_bounds
+        return "ratio" if has_bounds else "combined"
+
+    @property
     def has_constant_gradient(self) -> bool:
         """Whether the gradient of the logit is the same for every θ, and is computed only once."""
         return False

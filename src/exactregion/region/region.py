@@ -34,6 +34,7 @@ from exactregion.models import (
     Multinomial,
     Psychometric,
     as_model,
+    default_statistic,
 )
 from exactregion.ranking import AcceptedRanks, pvalue_of
 from exactregion.region.bands import Risk, band_at, decisions_at, risk_at
@@ -74,8 +75,9 @@ class ConfidenceRegion:
     model : Model or {"logistic", "probit", "cloglog", "multinomial", "proportional-odds"}
         The family.
     statistic : str, Statistic or callable (labels (m, n), probabilities (n,), X) -> Z (m,)
-        "combined" (default), "score", "discrepancy", "embedding", "neighborhood", or an object of
-        `exactregion.statistics`.
+        "combined", "ratio", "score", "discrepancy", "embedding", "neighborhood", or an object of
+        `exactregion.statistics`. By default that of the family: "ratio" for `Psychometric` and
+        families of your own with bounds of their probabilities, "combined" for all others.
     confidence_level : float
         Level required; the region has the least q/m at or above it.
     n_resamples : int
@@ -111,7 +113,7 @@ class ConfidenceRegion:
         self,
         model: Model | str,
         *,
-        statistic: str | Statistic | Any = "combined",
+        statistic: str | Statistic | Any | None = None,
         confidence_level: float = 0.95,
         n_resamples: int = 999,
         rng: RNGLike = None,
@@ -122,7 +124,7 @@ class ConfidenceRegion:
         progress: bool = False,
     ) -> None:
         self.model = model
-        self.statistic = statistic
+        self.statistic = default_statistic(model) if statistic is None else statistic
         self.confidence_level = confidence_level
         self.n_resamples = n_resamples
         self.rng = rng
