@@ -27,7 +27,16 @@ from exactregion.region.proofs.charts import Chart, _products, charts_of
 from exactregion.region.proofs.enclosure import Boxes
 from exactregion.region.proofs.from_probabilities import FromProbabilities
 
-__all__ = ["DATA", "FAMILIES", "STATISTICS", "ChartCheck", "Weibull", "attack", "check_charts", "draw_region"]
+__all__ = [
+    "DATA",
+    "FAMILIES",
+    "STATISTICS",
+    "ChartCheck",
+    "Weibull",
+    "attack",
+    "check_charts",
+    "draw_region",
+]
 
 
 class Weibull(er.models.Model):

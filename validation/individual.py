@@ -45,8 +45,8 @@ def one_data_set(lapse, block, seed):
     region = er.ConfidenceRegion(model, statistic="ratio", n_resamples=RESAMPLES, rng=seed)
     fitted = region.fit(LEVELS, y).fitted_
     found = {}
-    for name, number in NUMBERS.items():
-        number = padded(number, fitted.n_parameters)
+    for name, of_core in NUMBERS.items():
+        number = padded(of_core, fitted.n_parameters)
         found[name, "focused"] = focused_bounds(fitted, number, number.gradient)
         found[name, "joint"] = joint_bounds(fitted, number, 1)
     return {key: (ends.lower[0], ends.upper[0]) for key, ends in found.items()}
@@ -56,11 +56,14 @@ def main():
     """Print one line per family, number of trials, number and kind."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", type=int, default=20)
-    sets = parser.parse_args().sets
+    parser.add_argument("--trials", type=int, nargs="*", default=[10, 20, 40, 100])
+    parser.add_argument("--free", action="store_true", help="a free lapse rate only")
+    asked = parser.parse_args()
+    sets = asked.sets
     true = {"threshold": -TRUTH[0] / TRUTH[1], "slope": TRUTH[1]}
     print("lapse rate  trials  number     kind      open  median  shorter  covers")
-    for lapse in (TRUTH[2], "free"):
-        for block in (10, 20, 40, 100):
+    for lapse in ("free",) if asked.free else (TRUTH[2], "free"):
+        for block in asked.trials:
             found = [one_data_set(lapse, block, seed) for seed in range(sets)]
             lengths = {key: np.array([np.diff(each[key])[0] for each in found]) for key in found[0]}
             for (name, kind), length in lengths.items():

@@ -99,7 +99,7 @@ class LinearModel(ColumnModel):
 
     @property
     def default_statistic(self) -> str:
-        """Score and discrepancy: with a linear predictor no θ of low likelihood has a small score."""
+        """Score and discrepancy: no θ of low likelihood has a small score here."""
         return "combined"
 
     def probability_bounds(
