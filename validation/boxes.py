@@ -195,7 +195,9 @@ def check_boxes(
     original = Z[:, seat].reshape(boxes, points, 1)
     is_below = np.where(np.arange(m - 1) < seat, others <= original, others < original)
     verdicts = drawn.verdicts[0][:, None]
-    false = ((verdicts == -1) & ~is_below) | ((verdicts == 1) & is_below)
+    # where the observed outcome is impossible Z is infinite, and the rank is the last whatever is
+    # above: the bounds of ranks allow for it apart from verdicts
+    false = ((verdicts == -1) & ~is_below) | ((verdicts == 1) & is_below & np.isfinite(original))
     # an outcome that is impossible all over the box gives the last rank, whatever the verdicts
     false[lowest == m] = False
     return BoxCheck(

@@ -27,7 +27,16 @@ from exactregion.region.proofs.charts import Chart, _products, charts_of
 from exactregion.region.proofs.enclosure import Boxes
 from exactregion.region.proofs.from_probabilities import FromProbabilities
 
-__all__ = ["DATA", "FAMILIES", "ChartCheck", "Weibull", "attack", "check_charts", "draw_region"]
+__all__ = [
+    "DATA",
+    "FAMILIES",
+    "STATISTICS",
+    "ChartCheck",
+    "Weibull",
+    "attack",
+    "check_charts",
+    "draw_region",
+]
 
 
 class Weibull(er.models.Model):
@@ -66,6 +75,8 @@ FAMILIES: dict[str, Callable[[], Any]] = {
     "logistic": er.models.Logistic,
     "Weibull": Weibull,
 }
+
+STATISTICS = ("ratio", "discrepancy", "embedding", "neighborhood")
 
 DATA = ("labels", "counts", "ties", "offset", "units", "separated")
 
@@ -242,7 +253,7 @@ def main() -> None:
             for turn in range(asked.data_sets):
                 key = [list(FAMILIES).index(family), DATA.index(data), turn, asked.seed]
                 rng = np.random.default_rng(key)
-                statistic = ("ratio", "discrepancy")[turn % 2]
+                statistic = STATISTICS[turn % len(STATISTICS)]
                 fitted = draw_region(family, data, statistic, rng)
                 if fitted is None:
                     continue

@@ -174,6 +174,7 @@ def one_data_set(case, successes, seed):
         "score": "score",
         "likelihood": "likelihood",
         "likelihood, 256": Likelihood(members=256),
+        "ratio": "ratio",
         "ratio alone": RatioAlone(),
         "saturated": saturated(case.trials),
     }
@@ -204,9 +205,13 @@ def main():
     """Print one line per family and statistic."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", type=int, default=12)
-    sets = parser.parse_args().sets
+    parser.add_argument("--of", default="", help="only families whose name holds this")
+    asked = parser.parse_args()
+    sets = asked.sets
     print(f"{'family, trials':<18} {'statistic':<15} {'size':>6} {'low':>7}  lengths")
     for label, case in cases().items():
+        if asked.of not in label:
+            continue
         model = case.model.for_inputs(case.X[:, None]).bind(["x"])
         p = model.evaluate(np.array([case.truth]), case.X)[0]
         draws = [np.random.default_rng([seed, 0]).binomial(case.trials, p) for seed in range(sets)]

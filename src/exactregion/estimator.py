@@ -80,7 +80,7 @@ class RegionClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self,
         model: Model | str = "logistic",
         *,
-        statistic: str | Statistic | Any = "combined",
+        statistic: str | Statistic | Any | None = None,
         confidence_level: float = 0.95,
         n_resamples: int = 999,
         random_state: RNGLike | np.random.RandomState = None,

@@ -22,5 +22,6 @@ PARTS = (
     "references",
     "proven",
     "searched",
+    "weakest",
     "costs",
 )

@@ -182,7 +182,7 @@ def fit_region(
         **settings,
         **draws.settings,
         "pos_label": data.positive,
-        "statistic": draws.statistic or "combined",
+        "statistic": draws.statistic,
     }
     design = data.coded(columns)
     if design is not None:

@@ -27,6 +27,7 @@ __all__ = [
     "Recalibration",
     "as_model",
     "check_model",
+    "default_statistic",
     "fixed_probabilities",
     "needs_evaluation",
 ]
@@ -70,3 +71,15 @@ def as_model(model: object) -> Model:
         f"Got {model!r} instead: a function becomes a model by exactregion.models.Function.",
         parameter="model",
     )
+
+
+def default_statistic(model: object) -> str:
+    """Return the name of the statistic of regions of this family, if none is asked for.
+
+    Examples
+    --------
+    >>> default_statistic("logistic"), default_statistic("psychometric")
+    ('combined', 'ratio')
+    """
+    family = MODELS[model]() if isinstance(model, str) and model in MODELS else model
+    return family.default_statistic if isinstance(family, Model) else "combined"

@@ -103,7 +103,8 @@ class Model(ABC):
 
         Ends of boxes may be infinite where parameters have no bounds. The bounds need not be the
         best, but must become so as a box shrinks. With this method, joint sets by the statistics
-        "ratio" and "discrepancy" are proven; without it, they are searched.
+        "ratio", "discrepancy", "embedding" and "neighborhood" are proven, and the first of these is
+        the default; without it, they are searched.
 
         Examples
         --------
@@ -125,6 +126,16 @@ class Model(ABC):
         (array([[0., 0.]]), array([[0.393, 0.632]]))
         """
         return None
+
+    @property
+    def default_statistic(self) -> str:
+        """The statistic of regions of this family, if none is asked for.
+
+        "combined"; "ratio" where a family has bounds of its probabilities and is curved: its
+        regions are smaller, without parts far away that fit badly, and its joint sets are proven.
+        """
+        has_bounds = type(self).probability_bounds is not Model.probability_bounds
+        return "ratio" if has_bounds else "combined"
 
     @property
     def has_constant_gradient(self) -> bool:

@@ -22,7 +22,7 @@ from exactregion.errors import (
     NotFittedError,
     with_named_seed,
 )
-from exactregion.models import ClassModel, Model
+from exactregion.models import ClassModel, Model, default_statistic
 from exactregion.ranking import AcceptedRanks, pvalue_of
 from exactregion.region.bands import Band, band_at, predictions_at
 from exactregion.region.bounds import paving_of
@@ -102,8 +102,9 @@ class ConfidenceRegion:
     model : Model or {"logistic", "probit", "cloglog", "multinomial", "proportional-odds"}
         The family.
     statistic : str, Statistic or callable (labels (m, n), probabilities (n,), X) -> Z (m,)
-        "combined" (default), "score", "discrepancy", "embedding", "neighborhood", or an object of
-        `exactregion.statistics`.
+        "combined", "ratio", "score", "discrepancy", "embedding", "neighborhood", or an object of
+        `exactregion.statistics`. By default that of the family: "ratio" for `Psychometric` and
+        families of your own with bounds of their probabilities, "combined" for all others.
     confidence_level : float
         Level required; the region has the least q/m at or above it.
     n_resamples : int
@@ -139,7 +140,7 @@ class ConfidenceRegion:
         self,
         model: Model | str,
         *,
-        statistic: str | Statistic | Any = "combined",
+        statistic: str | Statistic | Any | None = None,
         confidence_level: float = 0.95,
         n_resamples: int = 999,
         rng: RNGLike = None,
@@ -150,7 +151,7 @@ class ConfidenceRegion:
         progress: bool = False,
     ) -> None:
         self.model = model
-        self.statistic = statistic
+        self.statistic = default_statistic(model) if statistic is None else statistic
         self.confidence_level = confidence_level
         self.n_resamples = n_resamples
         self.rng = rng

@@ -11,6 +11,7 @@ from typing import Any
 from exactregion._typing import IntArray
 from exactregion._version import __version__
 from exactregion.calibration import CalibrationBelt, CalibrationBelts
+from exactregion.models import default_statistic
 from exactregion.models.linear import LinearModel
 from exactregion.plotting.formats import percent, shortened
 from exactregion.region import ConfidenceRegion
@@ -228,7 +229,8 @@ def _settings(region: ConfidenceRegion, seed: int | None) -> str:
     named = isinstance(region.statistic, str)
     statistic = f"statistic={region.statistic!r}" if named else "statistic=statistic"
     settings = [level, f"n_resamples={region.n_resamples}", *_seed(seed)]
-    return ", ".join(settings if region.statistic == "combined" else [statistic, *settings])
+    is_default = region.statistic == default_statistic(region.model)
+    return ", ".join(settings if is_default else [statistic, *settings])
 
 
 def _seed(seed: int | None) -> list[str]:

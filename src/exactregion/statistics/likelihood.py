@@ -225,6 +225,7 @@ class _Members:
     def basis(self) -> FloatArray:
         """The columns in all rows: shape (n, r)."""
         theta, U, s = self._cover
+        s = np.where(s > 0, s, 1.0)  # all members alike at even odds: their logits are zero
         basis = np.zeros((len(self.inputs), len(s)))
         with single_thread():
             for start in range(0, len(theta), AT_ONCE):

@@ -71,7 +71,7 @@ def _discrepancy(b: int, data: Any, bounds: Any, least: Any, most: Any, w: Any) 
             of_free += 0.5 * (most[j] - least[j]) * abs(along + _dot(Phi[j], e))
     spread = 2 * (moved + of_free + free * bounds.total_range[b])
     spread += 2 * (length + free) * data.scalar_error
-    spread += 1e-12 * (length * length + abs(centre))
+    spread += 1e-12 * (length * length + abs(centre)) + 1e-14 * _dot(e, e)
     return centre - spread, centre + spread + free * free
 
 

@@ -7,7 +7,9 @@ Where Z depends on θ by its probabilities alone, Z of an alternative minus Z of
 for the likelihood ratio to members of the family with logits η_k (s = 2/d), and for the
 discrepancy. Over a box the successes k_j of the alternative are known but for labels whose uniform
 lies within the bounds of p_j; the logit η_j, the centre c and the expectation E are monotone
-in each p_j, and have bounds. Nothing else depends on θ. Rounding of the engines is allowed for as
+in each p_j, and have bounds. Nothing else depends on θ. Algorithms I and II measure the distance
+from the mean of the m points: c = Φᵀ k̄ then, where the mean successes k̄_j of a row, counted over
+all data sets, are monotone in p_j as well. Rounding of the engines is allowed for as
 in `proofs.enclosure`.
 """
 
@@ -15,9 +17,11 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from exactregion._typing import FloatArray, IntArray
 from exactregion.data.sample import blocks
@@ -28,7 +32,15 @@ from exactregion.region.fitted import FittedRegion
 from exactregion.region.proofs.charts import Chart
 from exactregion.region.proofs.enclosure import ABOVE, BELOW, OVERHEAD, Boxes
 from exactregion.region.proofs.inputs import thresholds_of
-from exactregion.statistics import Discrepancy, FromCentre, Largest, Ratio
+from exactregion.statistics import (
+    Discrepancy,
+    Embedding,
+    FromCentre,
+    FromMean,
+    Largest,
+    Neighborhood,
+    Ratio,
+)
 from exactregion.statistics.likelihood import WEIGHT
 
 __all__ = ["FromProbabilities", "uses_probabilities_alone", "work_for"]
@@ -48,7 +60,7 @@ compared in a box, and columns per row, as measured for 7 to 60 rows."""
 
 def uses_probabilities_alone(fitted: FittedRegion) -> bool:
     """Return whether Z depends on θ by its probabilities alone, in a way that is known here."""
-    return type(fitted.statistic) in (Ratio, Discrepancy)
+    return type(fitted.statistic) in (Ratio, Discrepancy, Embedding, Neighborhood)
 
 
 def work_for(fitted: FittedRegion, charts: Sequence[Chart]) -> float:
@@ -70,7 +82,7 @@ class CountData(NamedTuple):
     offsets: Any  # (K,)
     logits: Any  # (n, K): of each member in each row
     highest: float  # the largest of them for the original
-    scalar: Any  # (n, s): columns of the discrepancy
+    scalar: Any  # (n, s): columns of the distance from a centre
     scalar_sizes: Any  # (n,): their lengths
     scalar_error: float  # rounding of the centre
 
@@ -99,11 +111,17 @@ class FromProbabilities:
         inputs = fitted.sample.inputs
         self.trials = inputs.trials.astype(np.float64)
         self.factor, self.scalar_weight, self.by_expectation = 0.0, 1.0, False
+        self.from_mean = False
         self.data = self._read()
         self.M = len(self.data.thresholds)
         self.undecided = np.zeros(self.M, dtype=np.int64)
         self.last = np.zeros(self.M, dtype=np.int64)
         self.row_error = 2.0 ** -(probability_bits(inputs.extent) + 1)
+        starts = self.data.start if self.from_mean else np.zeros(1, dtype=np.int64)
+        self.pooled = [
+            np.sort(self.data.thresholds[:, first:last], axis=None)
+            for first, last in pairwise(starts)
+        ]
         self.work = 0
 
     def on(self, chart: Chart) -> FromProbabilities:
@@ -120,10 +138,14 @@ class FromProbabilities:
         scalar_error, highest = 0.0, 0.0
         for term in at.terms:
             features: Any = term.features
-            if isinstance(term.measure, FromCentre):
-                scalar = np.asarray(features.values, dtype=np.float64)
-                n_blocks = len(list(blocks(n)))
-                scalar_error = float(np.linalg.norm(features.unit)) / 4 * n_blocks
+            if isinstance(term.measure, FromCentre | FromMean):
+                values: Any = features.values
+                dense: Any = values.toarray() if sparse.issparse(values) else values  # type: ignore[attr-defined]
+                scalar = np.asarray(dense, dtype=np.float64)
+                self.from_mean = isinstance(term.measure, FromMean)
+                if not self.from_mean:  # the mean of the points is not rounded
+                    n_blocks = len(list(blocks(n)))
+                    scalar_error = float(np.linalg.norm(features.unit)) / 4 * n_blocks
             elif isinstance(term.measure, Largest) and term.metric.shape[1] > 1:
                 rows = term.metric[0]
                 basis = np.asarray(features.values[0], dtype=np.float64).T
@@ -187,8 +209,9 @@ class FromProbabilities:
         largest = np.minimum(np.maximum(np.abs(eta_low), np.abs(eta_high)).max(axis=1), 750.0)
         unit = grid_unit(largest, inputs.extent, self.fitted.resampling.m) * self.factor
         likelihoods = np.abs(data.offsets).max(initial=0.0) + largest * trials.sum() * self.factor
-        middle, half_range = (p_low + p_high) / 2, trials * (p_high - p_low) / 2 + self.row_error
-        residual = (data.successes - trials * middle) @ data.scalar
+        fewest, most = self._centre_successes(p_low, p_high)
+        half_range = (most - fewest) / 2 + (1e-14 * trials if self.from_mean else self.row_error)
+        residual = (data.successes - (fewest + most) / 2) @ data.scalar
         scale = np.full((2, len(p_low)), self.scalar_weight)
         if self.by_expectation:
             squares = trials * data.scalar_sizes**2
@@ -204,6 +227,19 @@ class FromProbabilities:
             p_low, p_high, eta_low, eta_high, unit,
             1e-13 * likelihoods, residual, half_range, half_range @ data.scalar_sizes, *scale,
         )  # fmt: skip
+
+    def _centre_successes(
+        self, p_low: FloatArray, p_high: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Bound the successes (B, n) that the centre stands for: expected ones, or their mean."""
+        if not self.from_mean:
+            return self.trials * p_low, self.trials * p_high
+        fewest, most = (
+            np.stack([np.searchsorted(own, p[:, j]) for j, own in enumerate(self.pooled)], axis=1)
+            for p in (p_low, p_high)
+        )
+        m = self.M + 1
+        return (self.data.successes + fewest) / m, (self.data.successes + most) / m
 
     def widest(self, boxes: Boxes) -> IntArray:
         """Return across which coordinate a box is best cut: (B,).

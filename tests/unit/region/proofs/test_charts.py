@@ -10,7 +10,15 @@ import exactregion as er
 from exactregion.region.bounds import is_charted
 from exactregion.region.proofs.chart_bounds import can_chart
 from exactregion.region.proofs.charts import charts_of
-from validation.charts import DATA, FAMILIES, Weibull, attack, check_charts, draw_region
+from validation.charts import (
+    DATA,
+    FAMILIES,
+    STATISTICS,
+    Weibull,
+    attack,
+    check_charts,
+    draw_region,
+)
 
 LEVELS = np.linspace(-2, 2, 7)
 FIXED = er.models.Psychometric(guess=0.5, lapse=0.02)
@@ -40,7 +48,7 @@ def test_random_points_of_random_boxes_stay_within_bounds(family):
     told = 0.0
     for turn, data in enumerate(DATA):
         rng = np.random.default_rng([61, turn, *family.encode()])
-        statistic = "discrepancy" if turn % 3 else "ratio"
+        statistic = STATISTICS[(turn + len(family)) % len(STATISTICS)]
         fitted = draw_region(family, data, statistic, rng)
         if fitted is None:
             continue
@@ -187,3 +195,24 @@ def test_a_weibull_curve_with_a_lapse_rate_is_proven():
     region = fit(Weibull(), x, y, n_resamples=19, confidence_level=0.8)
     table = region.intervals(joint=True, certify=True)
     assert table["certified"].all()
+
+
+@pytest.mark.parametrize("statistic", ["embedding", "neighborhood"])
+def test_a_distance_from_the_mean_of_the_points_is_proven_for_linear_families(statistic):
+    x, y = np.linspace(-2, 2, 12), np.array([0, 0, 1, 0, 0, 1, 0, 1, 1, 0, 1, 1])
+    region = fit(er.models.Logistic(), x, y, statistic=statistic, pos_label=1)
+    table = region.intervals(joint=True, certify=True)
+    assert table["certified"].all()
+    rng = np.random.default_rng(5)
+    theta = rng.normal(size=(3000, 2)) * 10.0 ** rng.uniform(-1, 1.5, size=(3000, 1))
+    members = theta[region.contains(theta)]
+    assert len(members) > 50
+    assert (members >= table["lower"].to_numpy()).all()
+    assert (members <= table["upper"].to_numpy()).all()
+
+
+def test_families_have_a_default_statistic_and_a_region_takes_another_one():
+    assert er.ConfidenceRegion("logistic").statistic == "combined"
+    assert er.ConfidenceRegion("psychometric").statistic == "ratio"
+    assert er.ConfidenceRegion(Weibull()).statistic == "ratio"
+    assert er.ConfidenceRegion(FIXED, statistic="combined").statistic == "combined"
