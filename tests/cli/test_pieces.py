@@ -67,6 +67,13 @@ def test_what_is_wrong_is_said(run, parts, line, message):
     assert message in done.err
 
 
+@pytest.mark.parametrize("more", [(), ("--classes", "0,1")])
+def test_an_outcome_that_is_not_there(run, parts, more):
+    done = run("calibrate", *parts, "--outcome", "z", "--probability", "p", *more)
+    assert (done.code, done.out) == (2, "")
+    assert "has no column 'z'" in done.err
+
+
 def test_several_csv_files(run, parts, tmp_path):
     (tmp_path / "one.csv").write_text("y,p\n1,0.5\n")
     done = run("calibrate", str(tmp_path / "one.csv"), parts[0], *COLUMNS)

@@ -201,7 +201,7 @@ def _find(data: Data, search: opt.Search, output: opt.Output, degree: int | None
 def _number_of_groups(data: Data) -> int:
     """Count groups in memory; an error for a column that has almost as many as rows."""
     n, total = len(data.frame), 0
-    for by in data.groups:
+    for by in data.groups if data.chunks is None else ():
         n_groups = int(data.frame[by].nunique())
         if n_groups > max(MANY_GROUPS, n / 2):
             raise InvalidValueError(

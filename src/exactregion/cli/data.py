@@ -24,7 +24,14 @@ from exactregion.cli.values import labels_in, refuse_first
 from exactregion.data.classes import are_classes
 from exactregion.data.design import Design
 from exactregion.data.formula import columns_of_terms, parse_formula
-from exactregion.data.table import Column, Table, check_file, read_table
+from exactregion.data.table import (
+    Column,
+    Table,
+    check_file,
+    did_you_mean,
+    read_table,
+    shown_names,
+)
 from exactregion.errors import ArgumentError, InvalidValueError, optional_module
 
 if TYPE_CHECKING:
@@ -123,6 +130,11 @@ def open_predictions(
         given = (split_names(_named(columns, name), names) for name in COLUMN_OPTIONS)
         numbers, groups, segments = given
         check_outcome(columns, [*numbers, *groups, *segments])
+        if outcome not in names:
+            raise InvalidValueError(
+                f"The file {files[0]!r} has no column {outcome!r}.{did_you_mean(outcome, names)} "
+                f"It has {shown_names(names)}."
+            )
         prefixed = with_prefix(numbers, names)
         if columns.classes is None:
             if prefixed != numbers:
