@@ -66,3 +66,29 @@ def test_regions_of_files_and_clusters(files):
         da.from_array(P, chunks=30), da.from_array(FRAME["y"].to_numpy(), chunks=30)
     )
     np.testing.assert_array_equal(lazy.rank(theta), ranks)
+
+
+def test_belts_of_many_rows(tmp_path):
+    """More than a chunk of rows, some with certain predictions, which belts set apart."""
+    rng = np.random.default_rng(2)
+    p = rng.uniform(size=66_000)
+    p[:3], p[3:5], p[5] = 0.0, 1.0, 0.0
+    y = rng.uniform(size=len(p)) < p
+    y[5] = True
+    settings = {"n_resamples": 19, "rng": "data"}
+    given = er.calibration_belt(y, p, **settings)
+    assert given.contradicted == 1
+    assert len(given.region.fitted_.sample) == len(p) - 6
+    np.testing.assert_array_equal(np.sort(given.y_prob), np.sort(p))
+    assert given.successes.sum() == y.sum()
+    assert given.trials.sum() == len(p)
+    assert given.status == "bounded"
+    frame = pd.DataFrame({"y": np.where(y, "yes", "no"), "p": p})
+    frame.to_parquet(tmp_path / "rows.parquet", row_group_size=20_000)
+    data = (tmp_path / "rows.parquet", dd.from_pandas(frame, npartitions=3))
+    for where in data:
+        belt = er.calibration_belt("y", "p", data=where, pos_label="yes", **settings)
+        np.testing.assert_array_equal(belt.lower, given.lower)
+        np.testing.assert_array_equal(belt.upper, given.upper)
+        assert belt.pvalue == given.pvalue
+        assert belt.largest_deviation == given.largest_deviation
