@@ -120,9 +120,9 @@ QUICK = {
 @pytest.mark.parametrize("name", PARTS)
 def test_every_part_runs_one_repetition(name, monkeypatch):
     module = Part(name).module
-    for number in ("RESAMPLES", "BOOTSTRAP"):  # as many as the levels need
+    for number, few in {"RESAMPLES": 19, "BOOTSTRAP": 99}.items():  # what the levels need
         if isinstance(getattr(module, number, None), int):
-            monkeypatch.setattr(module, number, 99)
+            monkeypatch.setattr(module, number, few)
     settings = [case.settings for case in module.CASES]
     assert len({json.dumps(one, sort_keys=True) for one in settings}) == len(settings)
     cases = [one for one in settings if QUICK[name].items() <= one.items()]
