@@ -12,10 +12,11 @@ import argparse
 import numpy as np
 
 import exactregion as er
-from exactregion.region.bounds import focused_bounds, joint_bounds
+from exactregion.region.bounds import joint_bounds
 from exactregion.region.ratios import LinearRatios
+from exactregion.region.search.ends import FocusedSearch
 
-RESAMPLES = 99
+RESAMPLES, PROBES = 99, 2000
 LEVELS = np.linspace(-2, 2, 7)
 TRUTH = (-0.3, 1.5, 0.03)
 NUMBERS = {
@@ -47,7 +48,8 @@ def one_data_set(lapse, block, seed):
     found = {}
     for name, of_core in NUMBERS.items():
         number = padded(of_core, fitted.n_parameters)
-        found[name, "focused"] = focused_bounds(fitted, number, number.gradient)
+        search = FocusedSearch(fitted, number.gradient, alone=False)
+        found[name, "focused"] = search.bounds(number, probes=PROBES)
         found[name, "joint"] = joint_bounds(fitted, number, 1)
     return {key: (ends.lower[0], ends.upper[0]) for key, ends in found.items()}
 

@@ -20,7 +20,7 @@ from exactregion.region.intervals import natural_region
 from exactregion.region.proofs.inputs import can_enclose
 from exactregion.region.ratios import LinearRatios
 from exactregion.region.search.candidates import draw_probes
-from exactregion.region.search.ends import FocusedSearch
+from exactregion.region.search.ends import FocusedSearch, is_projected
 
 __all__ = ["Attack", "Reported", "attacked", "reported_by"]
 
@@ -198,6 +198,8 @@ def _column(index: int) -> Callable[[np.ndarray], np.ndarray]:
 def _focused(
     fitted: Any, gradient: Callable[..., Any], *, alone: bool
 ) -> Callable[[np.ndarray], np.ndarray]:
+    if is_projected(fitted):
+        return lambda theta: fitted.accepted.holds(fitted.ranks(theta)[0])
     search = FocusedSearch(fitted, gradient, alone=alone)
     return lambda theta: search.inside(theta) > 0
 

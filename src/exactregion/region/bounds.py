@@ -43,7 +43,7 @@ from exactregion.region.proofs.paving import (
     rule_over,
 )
 from exactregion.region.ratios import LinearRatios
-from exactregion.region.search.ends import Bounds, FocusedSearch, search_joint
+from exactregion.region.search.ends import Bounds, FocusedSearch, is_projected, search_joint
 from exactregion.region.search.extremes import Functionals
 from exactregion.region.search.outline import joint_far_members, outline_of
 from exactregion.region.separation.far import FarMembers, far_members
@@ -238,9 +238,12 @@ def focused_bounds(
 ) -> Bounds:
     """Bound one functional over the θ accepted by its own statistic and by the joint region.
 
+    In some curved families it is bounded over the joint region alone: see `is_projected`.
     `number` is the same, if it is linear in θ or a ratio of such, and `certify` is as for
     `joint_bounds`.
     """
+    if is_projected(fitted):
+        return joint_bounds(fitted, g, 1, numbers=number, certify=certify)
     alone = number is not None and can_enclose(fitted)
     focused = FocusedSearch(fitted, gradient, alone=alone)
 

@@ -10,6 +10,7 @@ import exactregion as er
 from exactregion.region.bounds import is_charted
 from exactregion.region.proofs.chart_bounds import can_chart
 from exactregion.region.proofs.charts import charts_of
+from exactregion.region.search.ends import is_projected
 from validation.charts import (
     DATA,
     FAMILIES,
@@ -197,11 +198,10 @@ def test_a_weibull_curve_with_a_lapse_rate_is_proven():
     assert table["certified"].all()
 
 
-@pytest.mark.parametrize("statistic", ["embedding", "neighborhood"])
-def test_a_distance_from_the_mean_of_the_points_is_proven_for_linear_families(statistic):
+def test_a_distance_from_the_mean_of_the_points_is_proven_for_linear_families():
     x, y = np.linspace(-2, 2, 12), np.array([0, 0, 1, 0, 0, 1, 0, 1, 1, 0, 1, 1])
-    region = fit(er.models.Logistic(), x, y, statistic=statistic, pos_label=1)
-    table = region.intervals(joint=True, certify=True)
+    region = fit(er.models.Logistic(), x, y, statistic="embedding", pos_label=1)
+    table = region.intervals(joint=True)
     assert table["certified"].all()
     rng = np.random.default_rng(5)
     theta = rng.normal(size=(3000, 2)) * 10.0 ** rng.uniform(-1, 1.5, size=(3000, 1))
@@ -216,3 +216,17 @@ def test_families_have_a_default_statistic_and_a_region_takes_another_one():
     assert er.ConfidenceRegion("psychometric").statistic == "ratio"
     assert er.ConfidenceRegion(Weibull()).statistic == "ratio"
     assert er.ConfidenceRegion(FIXED, statistic="combined").statistic == "combined"
+
+
+def test_with_a_free_rate_individual_intervals_are_projections_of_the_region():
+    free = fit(
+        er.models.Psychometric(guess=0.5, lapse="free"), n_resamples=19, confidence_level=0.9
+    )
+    assert is_projected(free.fitted_)
+    assert not is_projected(fit(FIXED).fitted_)
+    threshold = [[-1, 0, 0], [0, 1, 0]]
+    ends = ["lower", "upper", "certified"]
+    alone, joint = (
+        free.functional(threshold, joint=joint, certify=False) for joint in (False, True)
+    )
+    assert [getattr(alone, end) for end in ends] == [getattr(joint, end) for end in ends]
