@@ -80,7 +80,7 @@ class FreeLabels:
 
     @cached_property
     def may_have_zero(self) -> bool:
-        """Whether a uniform may be 0, below every probability: those of known labels are not kept."""
+        """Whether a uniform may be 0, below every p: those of known labels are not kept."""
         return self.limits is not None or not self.arrays[1].all()
 
     @property
