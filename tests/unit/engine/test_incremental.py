@@ -18,6 +18,7 @@ from exactregion.engine.evaluate import WORTH_SORTING, path_order
 from exactregion.engine.free import FreeLabels
 from exactregion.engine.incremental import PathSet, is_possible
 from exactregion.features.grid import CandidateFeatures, SharedFeatures
+from exactregion.ranking import rank_of
 from exactregion.statistics import (
     Combined,
     Discrepancy,
@@ -167,6 +168,25 @@ def test_a_certainty_among_others():
     theta[7] = [1000.0, 0.0, 0.0]  # certain everywhere
     along = many(region, theta, paths=Paths(evaluated=WORTH_SORTING))
     np.testing.assert_array_equal(along, many(region, theta))
+
+
+@pytest.mark.parametrize("kind", ["labels", "counts"])
+@pytest.mark.parametrize("statistic", [Score(), Combined(), Embedding()])
+def test_all_but_certain_probabilities(kind, statistic, always_followed):
+    """Below 2⁻⁵³, 0 and 1, in batches with others: the numbers and ranks of the block engine."""
+    region = small_region(kind, statistic)
+    rng, seat = np.random.default_rng(0), region.fitted_.resampling.seat
+    theta = rng.normal(size=(40, 3)) * np.where(np.arange(40) % 3 == 0, 40.0, 1.0)[:, None]
+    theta[5] = [1000.0, 0.0, 0.0]
+    drawn = many(region, theta)
+    paths = {"batch": 2**20, "paths": Paths(evaluated=WORTH_SORTING)}
+    np.testing.assert_array_equal(many(region, theta, **paths), drawn)
+    for_ranks = many(region, theta, only_ranks=True, **paths)
+    np.testing.assert_array_equal(rank_of(for_ranks, seat), rank_of(drawn, seat))
+    decided = np.isinf(drawn[:, seat])
+    assert decided.any()
+    assert not decided.all()
+    np.testing.assert_array_equal(for_ranks[~decided], drawn[~decided])
 
 
 @pytest.mark.parametrize("n_jobs", [None, 1, 2, 3])
