@@ -302,9 +302,9 @@ class FittedRegion:
         With a linear predictor a region of many data is about an ellipsoid, and separation tells
         where it has no end. Other families may have members far away whatever the number of rows.
         """
-        if self.resampling.m * len(self.sample) <= MANY_LABELS:
-            return False
-        return self.is_linear
+        if self.many_rows is not None:  # far θ, of which thorough searches ask many, take longest
+            return True
+        return self.resampling.m * len(self.sample) > MANY_LABELS and self.is_linear
 
     def ranks(
         self, theta: FloatArray, ready: ChunkPlan | PreparedStatistic | None = None
