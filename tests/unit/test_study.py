@@ -113,6 +113,7 @@ QUICK = {
     "references": {},
     "proven": {"parameters": 1, "n": 10},
     "searched": {"family": "logistic", "parameters": 2, "n": 10},
+    "weakest": {"data": "rare outcomes"},
     "costs": {"result": "O-ring, joint intervals"},
 }
 
