@@ -2,9 +2,9 @@
 
     python benchmarks/rows.py 10000 100000 1000000
 
-For each number of rows: a belt, and the joint intervals of a logistic region with three slopes and
-of its focused ones, each in a process of its own, so that the peak of its memory can be told. Rows
-come from memory maps. Everything is compiled before time is taken. "Width" is the mean width of the
+For each number of rows: a belt, and the joint and focused intervals of a logistic region with three
+slopes, each in a process of its own, so that the peak of its memory can be told. Rows come from
+memory maps. Everything is compiled before time is taken. "Width" is the mean width of the
 belt, and of the joint intervals, times √n.
 """
 
