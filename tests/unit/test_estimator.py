@@ -49,7 +49,7 @@ def test_scikit_learn_accepts_it(estimator, check):
 def test_defaults():
     assert er.RegionClassifier().get_params() == {
         "model": "logistic",
-        "statistic": "combined",
+        "statistic": None,
         "confidence_level": 0.95,
         "n_resamples": 999,
         "random_state": None,

@@ -232,17 +232,22 @@ def statistics_of_many(
     size = max(1, min(size, CACHED_NUMBERS // numbers))
     shares = np.array_split(order, min(number_of_workers(n_jobs), max(1, len(order) // size)))
 
-    Z = np.empty((len(theta), m))
+    follow = _ranked if only_ranks else _followed
 
-    def along_paths(which: int) -> None:
+    # workers may be processes elsewhere: what they find has to be returned
+    def along_paths(which: int) -> FloatArray:
         share = shares[which]
+        found = np.empty((len(share), m))
         with paths.borrow(labels) as borrowed:
             for start in range(0, len(share), size):
-                batch = share[start : start + size]
-                follow = _ranked if only_ranks else _followed
-                Z[batch] = follow(borrowed, candidates_at(theta[batch]), resampling, statistic)
+                part = slice(start, start + size)
+                candidates = candidates_at(theta[share[part]])
+                found[part] = follow(borrowed, candidates, resampling, statistic)
+        return found
 
-    _work(along_paths, range(len(shares)), n_jobs)
+    Z = np.empty((len(theta), m))
+    for share, found in zip(shares, _work(along_paths, range(len(shares)), n_jobs), strict=True):
+        Z[share] = found
     return Z
 
 
@@ -284,31 +289,34 @@ class _InWindows:
         workers = min(number_of_workers(self.n_jobs), max(1, len(which) // size))
         shares = np.array_split(which, workers)
 
-        def along_paths(share: int) -> FloatArray:
-            inside = []
+        # workers may be processes elsewhere: what they find has to be returned
+        def along_paths(share: int) -> tuple[BoolArray, FloatArray]:
+            inside = np.zeros(len(shares[share]), dtype=np.bool_)
+            found = np.empty((len(inside), self.resampling.m))
             with self.paths.borrow(labels) as borrowed:
-                for start in range(0, len(shares[share]), size):
-                    batch = shares[share][start : start + size]
-                    candidates = self.candidates_at(self.theta[batch])
-                    inside.append(self._batch(borrowed, candidates, batch, Z))
-            return np.concatenate(inside)
+                for start in range(0, len(inside), size):
+                    part = slice(start, start + size)
+                    candidates = self.candidates_at(self.theta[shares[share][part]])
+                    self._batch(borrowed, candidates, inside[part], found[part])
+            return inside, found
 
-        inside = np.concatenate(_work(along_paths, range(len(shares)), self.n_jobs)) > 0
-        return which[~inside]
+        left = []
+        results = _work(along_paths, range(len(shares)), self.n_jobs)
+        for share, (inside, found) in zip(shares, results, strict=True):
+            Z[share[inside]] = found[inside]
+            left.append(share[~inside])
+        return np.concatenate(left)
 
     def _batch(
-        self, paths: PathSet, candidates: Candidates, which: IntArray, Z: FloatArray
-    ) -> BoolArray:
+        self, paths: PathSet, candidates: Candidates, inside: BoolArray, Z: FloatArray
+    ) -> None:
         """Follow a few θ; where one leaves the window it takes no other with it."""
         found = _along_paths(paths, candidates, self.resampling, self.statistic)
         if found is not None:
-            Z[which] = found
-            return np.ones(len(which), dtype=np.bool_)
-        if len(which) == 1:
-            return np.zeros(1, dtype=np.bool_)
-        each = [slice(index, index + 1) for index in range(len(which))]
-        parts = [self._batch(paths, _some(candidates, one), which[one], Z) for one in each]
-        return np.concatenate(parts)
+            inside[:], Z[:] = True, found
+        elif len(inside) > 1:
+            for one in (slice(index, index + 1) for index in range(len(inside))):
+                self._batch(paths, _some(candidates, one), inside[one], Z[one])
 
     def _window_around(self, which: IntArray) -> FreeLabels | None:
         """Return a window that holds these θ; None where too many labels would be free."""

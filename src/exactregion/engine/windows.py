@@ -79,7 +79,8 @@ class Ellipsoid:
     def limits(self, design: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Bound expit(D θ) over all θ inside, for rows D (b, d)."""
         middle, spread = design @ self.origin, np.linalg.norm(design @ self.axes, axis=1)
-        largest = np.abs(self.origin) + self.reach * np.linalg.norm(self.axes, axis=1)
+        # hypot does not square: in extreme units of the inputs, squares of the axes overflow
+        largest = np.abs(self.origin) + self.reach * np.hypot.reduce(self.axes, axis=1)
         half = self.reach * spread + MARGIN * (1 + np.abs(design) @ largest)
         tiny = ULPS * np.finfo(np.float64).eps
         return expit(middle - half) * (1 - tiny), np.minimum(expit(middle + half) * (1 + tiny), 1.0)

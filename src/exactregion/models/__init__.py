@@ -27,7 +27,6 @@ __all__ = [
     "Recalibration",
     "as_model",
     "check_model",
-    "default_statistic",
     "fixed_probabilities",
     "needs_evaluation",
 ]

@@ -149,15 +149,10 @@ class FittedRegion:
                 "The parameters of a model must have different names. "
                 f"Got {list(names)} instead: rename the column of X."
             )
-        return cls(
-            model,
-            sample,
-            Resampling(sample, n_resamples, entropy),
-            statistic,
-            accepted,
-            settings,
-            design,
-        )
+        resampling = Resampling(sample, n_resamples, entropy)
+        fitted = cls(model, sample, resampling, statistic, accepted, settings, design)
+        _ = fitted._plan  # raises an error where the statistic does not suit the data
+        return fitted
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave behind what is computed again where it is needed."""
@@ -214,6 +209,8 @@ class FittedRegion:
     @cached_property
     def prepared(self) -> PreparedStatistic:
         """The region's statistic with all rows at hand."""
+        if isinstance(self._plan, PreparedStatistic):
+            return self._plan
         return PreparedStatistic.of(self.statistic, self.sample.inputs, self.resampling.m)
 
     @cached_property

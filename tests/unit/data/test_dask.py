@@ -12,6 +12,7 @@ from support.clusters import loopback_cluster
 
 import exactregion as er
 from exactregion.data.sample import CHUNK_ROWS
+from exactregion.engine import evaluate
 from exactregion.errors import InvalidTypeError, InvalidValueError
 
 da = pytest.importorskip("dask.array")
@@ -165,8 +166,10 @@ def test_a_worker_that_dies_changes_nothing(client, tmp_path, expected):
     assert int(deadly.mark.read_text()) in before
 
 
-def test_many_theta_on_a_cluster_through_joblib(client):
+@pytest.mark.parametrize("many_labels", [2**22, 1000], ids=["all labels", "a window"])
+def test_many_theta_on_a_cluster_through_joblib(client, monkeypatch, many_labels):
     """joblib's own way to a cluster: the ranks are those of one process."""
+    monkeypatch.setattr(evaluate, "MANY_LABELS", many_labels)
     joblib = pytest.importorskip("joblib")
     x = np.linspace(-2, 2, 40)
     theta = np.random.default_rng(1).normal(size=(300, 2))
