@@ -6,12 +6,14 @@ is run, and rejections are counted. It is the same for every test and every trut
 
 from __future__ import annotations
 
+import math
 import html
 from collections.abc import Callable, Iterable, Iterator
 from contextvars import Context
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import takewhile
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -236,7 +238,7 @@ def power(
     {40: 1.0}
     """
     for name, value in (("significance", significance), ("power", power)):
-        if not 0 < value < 1:
+        if not 0 < _real(value, name) < 1:
             raise InvalidValueError(
                 f"must be between 0 and 1, both excluded. Got {value} instead.", parameter=name
             )
@@ -330,7 +332,7 @@ def _search(share: Callable[[int], float], target: float) -> None:
             if share(high) >= target:
                 break
             low = high
-    while high > CLOSE * low:
+    while high > CLOSE * low and high - low > 1:
         middle = round((low * high) ** 0.5)
         low, high = (low, middle) if share(middle) >= target else (middle, high)
 
@@ -363,7 +365,7 @@ def _required(table: pd.DataFrame, target: float) -> int | None:
 
 
 def _true_probabilities(X: Any, truth: Any, shift: float, slope: float) -> FloatArray:
-    is_shifted = (shift, slope) != (0.0, 1.0)
+    is_shifted = (_real(shift, "shift"), _real(slope, "slope")) != (0.0, 1.0)
     if truth is None:
         if not is_shifted:
             raise InvalidValueError(
@@ -379,6 +381,10 @@ def _true_probabilities(X: Any, truth: Any, shift: float, slope: float) -> Float
         raise InvalidValueError(
             "must be left out where 'shift' or 'slope' is given. Got both instead.",
             parameter="truth",
+        )
+    if not hasattr(X, "__len__") or len(X) == 0:
+        raise InvalidValueError(
+            f"must be a sample of one row or more. Got {X!r} instead.", parameter="X"
         )
     try:
         return fixed_probabilities(truth, X, len(X))
@@ -420,6 +426,16 @@ def _sizes(n_observations: int | Iterable[int]) -> list[int]:
             "must have at least one sample size. Got none instead.", parameter="n_observations"
         )
     return sizes
+
+
+def _real(value: Any, parameter: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise InvalidTypeError(
+            f"must be a number. Got {type(value).__name__} instead.", parameter=parameter
+        )
+    if not math.isfinite(value):
+        raise InvalidValueError(f"must be finite. Got {value} instead.", parameter=parameter)
+    return float(value)
 
 
 def _whole(value: Any, parameter: str) -> int:

@@ -99,6 +99,18 @@ def test_rows_of_a_design_are_taken_equally_often():
     assert {tuple(counts) for counts in seen if counts.sum() == 9} == {(3, 3, 3)}
 
 
+@pytest.mark.parametrize("needed", [7, 8, 9, 10, 11])
+def test_the_search_ends_where_few_rows_are_enough(needed):
+    found = er.power(
+        np.linspace(0.1, 0.9, 50),
+        shift=0.3,
+        n_simulations=2,
+        rng=0,
+        test=lambda y, X, rng: 0.0 if len(y) >= needed else 1.0,
+    )
+    assert needed <= found.n_required <= needed + 1
+
+
 @pytest.mark.parametrize("kind", ["pandas", "polars", "list", "matrix"])
 def test_inputs_of_every_kind(kind):
     frame = pd.DataFrame({"dose": [1.0, 2.0, 3.0, 4.0], "group": [0, 0, 1, 1]})
@@ -200,6 +212,11 @@ def test_nothing_is_printed(capsys):
         ({"shift": 1, "X": [1.0, 50.0]}, "'X' parameter must be between 0 and 1"),
         ({"shift": 1, "power": 80}, "'power' parameter must be between 0 and 1"),
         ({"shift": 1, "significance": 0}, "'significance' parameter must be between 0 and 1"),
+        ({"shift": np.nan}, "'shift' parameter must be finite"),
+        ({"slope": np.inf}, "'slope' parameter must be finite"),
+        ({"shift": "a"}, "'shift' parameter must be a number"),
+        ({"shift": 1, "significance": [0.05]}, "'significance' parameter must be a number"),
+        ({"truth": [], "X": []}, "'X' parameter must be a sample of one row or more"),
         ({"shift": 1, "n_observations": 0}, "'n_observations' parameter must be 1 or more"),
         ({"shift": 1, "n_observations": 2.5}, "'n_observations' parameter must be an integer"),
         ({"shift": 1, "n_observations": []}, "'n_observations' parameter must have at least one"),

@@ -16,13 +16,14 @@ import numpy as np
 from exactregion._typing import BoolArray, FloatArray
 from exactregion.engine.levels import log_class_probabilities, numbers_of_classes
 from exactregion.models.base import evaluated
+from exactregion.models.cover import cover_of
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.rays import radius_of
 from exactregion.region.search.extremes import random_factors
 from exactregion.region.search.outline import outline_of
-from exactregion.region.window import Window, lengths_of
+from exactregion.region.window import Window, lengths_of, window_at
 
-__all__ = ["draw_probes", "known_members", "plausible_probes", "plausible_to"]
+__all__ = ["central_window", "draw_probes", "known_members", "plausible_probes", "plausible_to"]
 
 SCALES = (-0.5, 2.0)
 """Powers of ten of the standard errors at which probes are drawn around the estimate: from a third,
@@ -57,6 +58,15 @@ KNOWN, STEPS = 100, 8
 """Plausible θ per parameter that are ranked once per fit, besides the outline, for searches to
 start from; and random steps of each that keep it plausible, which spread them over sets of steep
 curves that random probes seldom hit."""
+
+COVER = 256
+"""Curves all over a curved family that are tried as well: where the likelihood is largest for a
+step, standard errors are so long that random probes around it miss all other curves."""
+
+LONG = 10.0
+"""A standard error at the estimate that is so many times that at one of these members says that the
+estimate is a step. Ends are moved out by a share of their distance from the origin of a search, and
+would lie far beyond all members if that were a step."""
 
 Plausible = Callable[[FloatArray], BoolArray]
 """θ (T, d) to which of them are worth a rank."""
@@ -117,9 +127,49 @@ def known_members(fitted: FittedRegion, turn: int) -> FloatArray:
             z[kept] = tried[kept]
         theta = window.theta(np.vstack([first[::2], z[1::2]]))
         members = theta[fitted.accepted.holds(fitted.ranks(theta)[0])] if len(theta) else theta
+        members = np.vstack([members, _members_of_cover(fitted)])
         return np.vstack([outline.members(), window.coordinates(members)])
 
     return fitted.cached(("known members", turn), find)
+
+
+def _members_of_cover(fitted: FittedRegion) -> FloatArray:
+    """Return members among curves all over a curved family: θ (k, d).
+
+    Each is tried as it is, and with each parameter that has a bound at that bound.
+    """
+
+    def find() -> FloatArray:
+        if fitted.is_linear or fitted.sample.inputs.levels > 1:
+            return np.empty((0, fitted.n_parameters))
+        cover = cover_of(fitted.model, fitted.sample.inputs, COVER)
+        tried = [cover]
+        for which, ends in enumerate(fitted.model.bounds):
+            for end in (end for end in ends if np.isfinite(end)):
+                tried.append(cover.copy())
+                tried[-1][:, which] = end
+        theta = np.vstack(tried)
+        theta = theta[plausible_to(fitted)(theta)]
+        return theta[fitted.accepted.holds(fitted.ranks(theta)[0])] if len(theta) else theta
+
+    return fitted.cached("members of cover", find)
+
+
+def central_window(fitted: FittedRegion) -> Window:
+    """Return coordinates for a search: around the estimate, or another member if that is a step."""
+
+    def find() -> Window:
+        usual = outline_of(fitted).window
+        members = _members_of_cover(fitted)
+        windows = [window_at(fitted.model, fitted.sample, theta) for theta in members]
+        if not windows:
+            return usual
+        # steep and flat curves have long errors, those in between short ones
+        shortest = min(windows, key=lambda window: np.log(lengths_of(window.axes)).sum())
+        is_step = (lengths_of(usual.axes) > LONG * lengths_of(shortest.axes)).any()
+        return shortest if is_step else usual
+
+    return fitted.cached("central window", find)
 
 
 def plausible_probes(fitted: FittedRegion, number: int, turn: int) -> FloatArray:

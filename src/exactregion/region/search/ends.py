@@ -18,7 +18,7 @@ from exactregion.ranking import AcceptedRanks
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.rays import Depth
 from exactregion.region.search.along_rays import RayEnds, ends_along_rays
-from exactregion.region.search.candidates import known_members, plausible_probes
+from exactregion.region.search.candidates import central_window, known_members, plausible_probes
 from exactregion.region.search.extremes import Extremes, Functionals, largest
 from exactregion.region.search.outline import most_compatible, outline_of
 from exactregion.region.window import Membership, RankFunction, Window, window_at
@@ -182,7 +182,7 @@ def search_joint(
     search = _Search(
         fitted,
         lambda theta: depth(ranks(theta)[0]),
-        outline.window,
+        central_window(fitted),
         [ranks],
         depth.radius,
         QUICK_MARGIN if quick else JOINT_MARGIN,
@@ -254,9 +254,9 @@ class FocusedSearch:
 
     def bounds(self, g: Functionals, *, probes: int) -> Bounds:
         """Search for the ends of the functional."""
-        fitted, outline = self.fitted, outline_of(self.fitted)
+        fitted = self.fitted
         rng = fitted.search_rng()
-        window = outline.window
+        window = central_window(fitted)
         if not self.inside(window.origin[None])[0] > 0:
             best, _ = most_compatible(self.ranks, window, fitted.accepted, rng)
             steps = rng.standard_normal((START_POINTS, len(best)))

@@ -54,6 +54,21 @@ def test_steep_psychometric_functions_have_no_end():
     assert region.intervals(joint=True).loc["x", "upper"] == np.inf
 
 
+def test_a_step_as_estimate_hides_no_other_curves():
+    """These outcomes are fitted best by a step, whose standard errors are enormous."""
+    rng, level = np.random.default_rng(131), np.arange(1.0, 8.0)
+    truth = np.array([-4.8, 1.2, 0.0])
+    correct = rng.binomial(10, Psychometric().probabilities(truth, level))
+    region = er.ConfidenceRegion("psychometric", n_resamples=99, rng=131)
+    region.fit(level, np.column_stack([correct, 10 - correct]))
+    assert region.contains(truth)
+    table = region.intervals()
+    assert (table["lower"] <= truth).all()
+    assert (truth <= table["upper"]).all()
+    assert table.loc["lapse", "lower"] == 0
+    assert table.loc["x", "lower"] > 0.05  # proven: 0.063
+
+
 def test_a_search_that_keeps_missing_members_says_so(monkeypatch):
     region = er.ConfidenceRegion("probit", n_resamples=99, rng=0)
     x = np.linspace(-2, 2, 40)
