@@ -6,8 +6,8 @@ is run, and rejections are counted. It is the same for every test and every trut
 
 from __future__ import annotations
 
-import math
 import html
+import math
 from collections.abc import Callable, Iterable, Iterator
 from contextvars import Context
 from dataclasses import dataclass, field
