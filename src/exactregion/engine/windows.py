@@ -395,8 +395,8 @@ class ManyRows:
                 points += sums
                 labels.blocks.extend(found_blocks)
         for term, end in zip(flat(plan.terms), plan.ends, strict=True):
-            own = points[:, end - _width(plan, end) : end]
-            labels.known.append((term.columns, np.ascontiguousarray(own)))
+            of_term = points[:, end - _width(plan, end) : end]
+            labels.known.append((term.columns, np.ascontiguousarray(of_term)))
 
     def _chunks(self) -> Iterator[tuple[int, slice]]:
         """Go through the chunks of rows, with their numbers."""

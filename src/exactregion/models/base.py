@@ -103,8 +103,8 @@ class Model(ABC):
 
         Ends of boxes may be infinite where parameters have no bounds. The bounds need not be the
         best, but must become so as a box shrinks. With this method, joint sets by the statistics
-        "ratio", "discrepancy", "embedding" and "neighborhood" are proven, and the first of these is
-        the default; without it, they are searched.
+        "ratio", "discrepancy", "embedding" and "neighborhood" are proven where a limited amount of
+        work is enough, and the first of these is the default; without it, they are searched.
 
         Examples
         --------

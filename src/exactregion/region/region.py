@@ -430,7 +430,8 @@ class ConfidenceRegion:
         Focused intervals (the default) are each valid on their own, with coverage at least
         `coverage_` at every n, and about as short as Wald's: a one-degree statistic at a slightly
         higher level, on the members of the joint region at level 0.995. Joint ones are the
-        projections of the joint region, and hold all at once.
+        projections of the joint region, and hold all at once. With the statistic "ratio" and three
+        parameters or more, as for `Psychometric` with a free lapse rate, both are the same.
 
         Parameters
         ----------
@@ -438,9 +439,11 @@ class ConfidenceRegion:
             Project the joint region.
         certify : bool, optional
             Whether to prove that no member lies outside, which is possible for logistic, probit and
-            cloglog families, recalibration and location mixtures, with up to three parameters. By
-            default it is done for one and two parameters within a limited amount of work; True
-            spends more, False nothing. What is not proven is searched and audited.
+            cloglog families, recalibration and location mixtures, with up to three parameters, and
+            for projections of the joint region of `Psychometric` and of families of your own that
+            have `probability_bounds`. By default it is done for one and two parameters within a
+            limited amount of work; True spends more, False nothing. What is not proven is searched
+            and audited.
 
         Returns
         -------
