@@ -17,7 +17,7 @@ from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.region.rays import FAR, TOLERANCE, trace
 from exactregion.region.window import Membership, Window, lengths_of
 
-__all__ = ["NO_END", "Extremes", "Functionals", "largest", "random_factors"]
+__all__ = ["NO_END", "Extremes", "Functionals", "beyond_members", "largest", "random_factors"]
 
 Functionals = Callable[[FloatArray], FloatArray]
 """θ (T, d) to values (T, G)."""
@@ -285,8 +285,14 @@ class _Climbs:
             bound[active[kept & far & rising]] = np.inf
             length[active] *= 2
             active = active[kept & ~far]
-        # in values an odds ratio might get below 0, in θ a ratio next to its pole go far: the less
-        beyond = self.own_values((1 + margin) * self.best[:, None], self.index)[:, 0]
-        added = self.value + margin * self.distance
-        margin_end = np.where(beyond > self.value, np.minimum(added, beyond), added)
-        return np.maximum(bound, np.maximum(margin_end, self.value))
+        farther = self.own_values((1 + margin) * self.best[:, None], self.index)[:, 0]
+        return np.maximum(bound, beyond_members(self.value, margin * self.distance, farther))
+
+
+def beyond_members(value: FloatArray, margin: FloatArray, farther: FloatArray) -> FloatArray:
+    """Return ends beyond the best members: by a margin, or the value that is `farther` in θ.
+
+    In values an odds ratio might get below 0, in θ a ratio next to its pole go far: the less.
+    """
+    added = value + margin
+    return np.maximum(value, np.where(farther > value, np.minimum(added, farther), added))

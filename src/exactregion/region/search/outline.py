@@ -13,7 +13,6 @@ from exactregion.models.base import Model
 from exactregion.ranking import AcceptedRanks
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.rays import TOLERANCE, Depth, Rays, directions, trace
-from exactregion.region.search.along_rays import QUICK_TOLERANCE
 from exactregion.region.separation.far import FarMembers, far_members
 from exactregion.region.window import (
     RankFunction,
@@ -36,6 +35,10 @@ __all__ = [
 ]
 
 MAXIMUM_LIKELIHOOD, MOST_COMPATIBLE = "maximum likelihood", "most compatible"
+
+QUICK_TOLERANCE = 0.02
+"""Relative width of the bracket of a boundary point where a rank takes long: one per cent of an
+interval around it."""
 
 ROUNDS, PROPOSALS, SHRINK = 14, 16, 0.6
 """Rounds of random steps towards the most compatible θ, steps per round, and the factor of their

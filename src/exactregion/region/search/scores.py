@@ -1,0 +1,75 @@
+"""About how far θ is from the middle of a focused set, by the score of the outcomes alone.
+
+Z of the original data set is most of what bends the side of a focused set; the Z of the others, to
+which it is compared, hardly depend on θ. It costs as much as one data set, a rank as much as m. It
+uses the outcomes: it says where ranks are evaluated, never which θ are members.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import combinations_with_replacement
+
+import numpy as np
+
+from exactregion._typing import FloatArray
+from exactregion.region.fitted import FittedRegion
+from exactregion.region.window import Membership, Window, lengths_of
+
+__all__ = ["focused_distances"]
+
+DEGREE = 3
+"""Of the polynomials: the first terms of a score are linear in θ, the next make it bend."""
+
+POINTS = 3
+"""Places at which scores are computed per coefficient of a polynomial."""
+
+
+def focused_distances(
+    fitted: FittedRegion,
+    gradient: Callable[[FloatArray], FloatArray],
+    window: Window,
+    rng: np.random.Generator,
+    *,
+    radius: float,
+    joint_radius: float,
+) -> Membership:
+    """Return distances of θ from the middle, in units of those at which the set is to end.
+
+    It ends at a focused distance of `radius`, or at the `joint_radius` of the region in which it
+    lies. Both are polynomials that are fitted to scores at random places of that region.
+    """
+    d = len(window.origin)
+    powers = np.array(list(combinations_with_replacement(range(d + 1), DEGREE)))[1:].T
+
+    def terms(z: FloatArray) -> FloatArray:
+        with_one = np.column_stack([np.ones(len(z)), z])
+        return np.asarray(np.prod([with_one[:, power] for power in powers], axis=0))
+
+    z = rng.standard_normal((POINTS * powers.shape[1], d))
+    z *= joint_radius * rng.random((len(z), 1)) ** (1 / d) / lengths_of(z)[:, None]
+    z[0] = 0.0
+    scores = np.stack(_scores(fitted, window.theta(z), gradient), axis=1)
+    at = terms(z)
+    fit = np.linalg.solve(at.T @ at, at.T @ (scores - scores[0]))
+
+    def distances(theta: FloatArray) -> FloatArray:
+        signed, squared = (terms(window.coordinates(theta)) @ fit + scores[0]).T
+        joint = np.sqrt(np.maximum(squared, 0.0)) / joint_radius
+        return np.asarray(np.maximum(np.abs(signed) / radius, joint))
+
+    return distances
+
+
+def _scores(
+    fitted: FittedRegion, theta: FloatArray, gradient: Callable[[FloatArray], FloatArray]
+) -> tuple[FloatArray, FloatArray]:
+    """Return the score of a functional in standard errors, and sᵀI⁻¹s of all parameters."""
+    at, sample, a = fitted.candidates(theta), fitted.sample, gradient(theta)
+    P, trials = at.probabilities, sample.inputs.trials
+    residuals, weights = sample.successes - trials * P, trials * P * (1 - P)
+    score = np.einsum("tn,tnd->td", residuals, at.logit_gradient)
+    information = np.swapaxes(at.logit_gradient * weights[..., None], 1, 2) @ at.logit_gradient
+    solved = np.linalg.solve(information, np.stack([a, score], axis=-1))
+    signed = (solved[..., 0] * score).sum(axis=-1) / np.sqrt((solved[..., 0] * a).sum(axis=-1))
+    return signed, np.asarray((solved[..., 1] * score).sum(axis=-1))
