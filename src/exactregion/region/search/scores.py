@@ -49,7 +49,7 @@ def focused_distances(
     z = rng.standard_normal((POINTS * powers.shape[1], d))
     z *= joint_radius * rng.random((len(z), 1)) ** (1 / d) / lengths_of(z)[:, None]
     z[0] = 0.0
-    scores = np.stack(_scores(fitted, window.theta(z), gradient), axis=1)
+    scores = _scores(fitted, window, z, gradient).T
     at = terms(z)
     fit = np.linalg.solve(at.T @ at, at.T @ (scores - scores[0]))
 
@@ -62,14 +62,21 @@ def focused_distances(
 
 
 def _scores(
-    fitted: FittedRegion, theta: FloatArray, gradient: Callable[[FloatArray], FloatArray]
-) -> tuple[FloatArray, FloatArray]:
-    """Return the score of a functional in standard errors, and sᵀI⁻¹s of all parameters."""
-    at, sample, a = fitted.candidates(theta), fitted.sample, gradient(theta)
+    fitted: FittedRegion,
+    window: Window,
+    z: FloatArray,
+    gradient: Callable[[FloatArray], FloatArray],
+) -> FloatArray:
+    """Return the score of a functional in standard errors, and sᵀI⁻¹s of all: shape (2, T)."""
+    theta = window.theta(z)
+    at, sample = fitted.candidates(theta), fitted.sample
     P, trials = at.probabilities, sample.inputs.trials
     residuals, weights = sample.successes - trials * P, trials * P * (1 - P)
-    score = np.einsum("tn,tnd->td", residuals, at.logit_gradient)
-    information = np.swapaxes(at.logit_gradient * weights[..., None], 1, 2) @ at.logit_gradient
+    # in the window's coordinates, where no unit of an input is extreme
+    G, a = at.logit_gradient @ window.axes, gradient(theta) @ window.axes
+    a /= np.maximum(lengths_of(a), 1e-300)[:, None]
+    score = np.einsum("tn,tnd->td", residuals, G)
+    information = np.swapaxes(G * weights[..., None], 1, 2) @ G
     solved = np.linalg.solve(information, np.stack([a, score], axis=-1))
     signed = (solved[..., 0] * score).sum(axis=-1) / np.sqrt((solved[..., 0] * a).sum(axis=-1))
-    return signed, np.asarray((solved[..., 1] * score).sum(axis=-1))
+    return np.stack([signed, (solved[..., 1] * score).sum(axis=-1)])

@@ -103,7 +103,7 @@ def test_few_ranks_find_what_populations_find(monkeypatch, n, slopes):
     rng = np.random.default_rng(n)
     X = rng.normal(size=(n, slopes))
     y = rng.random(n) < 1 / (1 + np.exp(-X @ np.linspace(0.8, -0.4, slopes)))
-    options = {"n_resamples": 199, "rng": 0}
+    options = {"n_resamples": 399, "rng": 0}
 
     def tables():
         region = er.ConfidenceRegion("logistic", **options).fit(X, y)
