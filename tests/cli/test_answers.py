@@ -327,8 +327,8 @@ def test_fit_with_words_is_the_formula(run, data):
 
 def test_levels_and_comparisons(run, data):
     ask = ("--outcome", "ndead", "--trials", "ntotal", "--inputs", "sex,ldose", *FEW)
-    ask = ("fit", data / "budworm.csv", *ask, "--ed", "50,90", "--relative-to", "sex=male")
-    found = parsed(run(*ask, "--json"))["thresholds"]
+    ask = ("fit", data / "budworm.csv", *ask, "--relative-to", "sex=male")
+    found = parsed(run(*ask, "--ed", "50,90", "--json"))["thresholds"]
     assert [one["at"]["sex"] for one in found] == [
         "female",
         "female",
@@ -339,8 +339,8 @@ def test_levels_and_comparisons(run, data):
     assert [one["probability"] for one in found] == [0.5, 0.9] * 3
     assert [one["compare"] for one in found] == [None] * 4 + ["difference"] * 2
     assert [one["extrapolates"] for one in found[:2]] == [False, True]
-    text = run(*ask).out
-    assert "ldose at P = 0.5, female - male" in text
+    text = run(*ask, "--ed", "ldose=90,sex=female").out
+    assert "ldose at P = 0.9, female - male" in text
     assert "outside the data" in text
 
 

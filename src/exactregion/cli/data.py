@@ -23,7 +23,7 @@ from exactregion.cli.output import note, rows_text
 from exactregion.cli.values import labels_in, refuse_first
 from exactregion.data.classes import are_classes
 from exactregion.data.design import Design
-from exactregion.data.formula import columns_of_terms, parse_formula
+from exactregion.data.formula import Terms, columns_of_terms, parse_formula
 from exactregion.data.table import (
     Column,
     Table,
@@ -183,78 +183,116 @@ def read_data(
     has any number of classes; by default --classes decides, or the columns of --probability, of
     which there is then one per class, perhaps named by what their names begin with.
     """
-    formula, named_inputs = getattr(columns, "formula", None), _named(columns, "inputs")
-    if formula is None:
-        check_outcome(columns, ())
-    else:
-        left_out = "must be left out where --formula names outcome and inputs."
-        fields = ("outcome", "inputs", "trials")
-        refuse_first(*((getattr(columns, name), f"--{name} {left_out}") for name in fields))
+    _check_named_once(columns)
     table = _open_table(file, reading)
-    given = (split_names(_named(columns, name), table.columns) for name in COLUMN_OPTIONS)
-    numbers, groups, segments = given
+    roles = _Roles.of(table, columns, all_inputs=all_inputs, by_prefix=several is None)
+    frame = roles.take(table, reading, quiet=quiet)
+    design = None
+    if isinstance(columns, Columns) and roles.sides is not None:
+        with _rows_of(table, frame):
+            design = Design.from_formula(str(columns.formula), frame, roles.sides)
     classes = getattr(columns, "classes", None)
     if several is None:
-        numbers = with_prefix(numbers, [c for c in table.columns if c != columns.outcome])
-        several = True if classes is not None else None
-    sides = unused = None
-    predictions: list[str] = []
-    if formula is not None:
-        names = list(dict.fromkeys(table.columns))
-        sides = parse_formula(formula, names)
-        left, inputs = (columns_of_terms(side, names) for side in sides)
-    else:
-        left = [name for name in (columns.outcome, columns.trials) if name is not None]
-        inputs = split_names(named_inputs, table.columns)
-        if not inputs and all_inputs:
-            inputs, unused, predictions = _possible_inputs(table, {*left, *numbers})
-        check_outcome(columns, [*numbers, *groups, *inputs, *segments])
-    is_counts = len(left if sides is None else sides[0]) == 2
-    frame = table.take(
-        [*left, *numbers, *inputs, *groups],
-        numbers=[*numbers, *(left if is_counts else ())],
-        segments=segments,
-        drop_missing=reading.drop_missing,
-    )
-    dropped = len(table) - len(frame)
-    if dropped:
-        counts = (f"{n:,} row{'' if n == 1 else 's'}" for n in (dropped, len(frame)))
-        note("Left out {} with missing values; {} remain.".format(*counts), quiet=quiet)
-    design = None
-    if sides is not None:
-        with _rows_of(table, frame):
-            design = Design.from_formula(str(formula), frame, sides)
-    if several is None:
         y, _ = outcome_of(columns, frame, design)
-        may_be = len(numbers) > 1 and not is_counts
-        several = may_be and are_classes(frame[numbers], y, None, None)
-    if all_inputs and not inputs:
-        left_out = f" but {', '.join(predictions)}, which look like predictions,"
+        may_be = len(roles.numbers) > 1 and not roles.are_counts
+        several = classes is not None or (
+            may_be and are_classes(frame[roles.numbers], y, None, None)
+        )
+    if all_inputs and not roles.inputs:
+        left_out = f" but {', '.join(roles.predictions)}, which look like predictions,"
         raise InvalidValueError(
-            f"{table.label} has no other columns{left_out if predictions else ''} for "
+            f"{table.label} has no other columns{left_out if roles.predictions else ''} for "
             "the test to look for structure in. Name some with --inputs, or test the calibration "
             "of the probabilities: exactregion calibrate."
         )
-    y, positive, head = (read_classes if several else read_labels_or_counts)(
-        table, frame, columns, design
-    )
-    for name in () if several else numbers:
+    read = read_classes if several else read_labels_or_counts
+    y, positive, head = read(table, frame, columns, design)
+    for name in () if several else roles.numbers:
         check_probabilities(table, frame[name])
     return Data(
-        {"n": len(frame), "dropped": dropped, **head},
+        {"n": len(frame), "dropped": len(table) - len(frame), **head},
         frame,
         y,
-        numbers,
-        groups,
-        segments,
-        inputs,
-        unused,
-        predictions,
+        roles.numbers,
+        roles.groups,
+        roles.segments,
+        roles.inputs,
+        roles.unused,
+        roles.predictions,
         design,
         positive,
         several,
         None if classes is None else labels_in("--classes", classes, y),
     )
+
+
+def _check_named_once(columns: Outcome) -> None:
+    """Check that outcome and inputs are named by --formula or by options of their own, not both."""
+    if getattr(columns, "formula", None) is None:
+        check_outcome(columns, ())
+        return
+    left_out = "must be left out where --formula names outcome and inputs."
+    fields = ("outcome", "inputs", "trials")
+    refuse_first(*((getattr(columns, name), f"--{name} {left_out}") for name in fields))
+
+
+@dataclass(frozen=True)
+class _Roles:
+    """Which columns of a table the options name, and as what.
+
+    `left` are outcome and trials, or the columns of the left side of a formula, of which `sides`
+    has the terms.
+    """
+
+    numbers: list[str]
+    groups: list[str]
+    segments: list[str]
+    left: list[str]
+    inputs: list[str]
+    unused: list[str] | None = None
+    predictions: list[str] = field(default_factory=list)
+    sides: tuple[Terms, Terms] | None = None
+
+    @classmethod
+    def of(cls, table: Table, columns: Outcome, *, all_inputs: bool, by_prefix: bool) -> _Roles:
+        """Find the columns that the options name; all others are inputs if they may be."""
+        given = (split_names(_named(columns, name), table.columns) for name in COLUMN_OPTIONS)
+        numbers, groups, segments = given
+        if by_prefix:
+            numbers = with_prefix(numbers, [c for c in table.columns if c != columns.outcome])
+        formula = getattr(columns, "formula", None)
+        if formula is not None:
+            names = list(dict.fromkeys(table.columns))
+            sides = parse_formula(formula, names)
+            left, inputs = (columns_of_terms(side, names) for side in sides)
+            return cls(numbers, groups, segments, left, inputs, sides=sides)
+        left = [name for name in (columns.outcome, columns.trials) if name is not None]
+        inputs = split_names(_named(columns, "inputs"), table.columns)
+        unused: list[str] | None = None
+        predictions: list[str] = []
+        if not inputs and all_inputs:
+            inputs, unused, predictions = _possible_inputs(table, {*left, *numbers})
+        check_outcome(columns, [*numbers, *groups, *inputs, *segments])
+        return cls(numbers, groups, segments, left, inputs, unused, predictions)
+
+    @property
+    def are_counts(self) -> bool:
+        """Whether the outcomes are successes among trials, or successes and failures."""
+        return len(self.left if self.sides is None else self.sides[0]) == 2
+
+    def take(self, table: Table, reading: Reading, *, quiet: bool) -> pd.DataFrame:
+        """Return the columns, and say how many rows were left out."""
+        frame = table.take(
+            [*self.left, *self.numbers, *self.inputs, *self.groups],
+            numbers=[*self.numbers, *(self.left if self.are_counts else ())],
+            segments=self.segments,
+            drop_missing=reading.drop_missing,
+        )
+        dropped = len(table) - len(frame)
+        if dropped:
+            counts = (f"{n:,} row{'' if n == 1 else 's'}" for n in (dropped, len(frame)))
+            note("Left out {} with missing values; {} remain.".format(*counts), quiet=quiet)
+        return frame
 
 
 @contextmanager

@@ -214,11 +214,8 @@ def write_picture(path: Path, display: Any) -> None:
 def _about(content: Mapping[str, Any]) -> dict[str, str]:
     """Describe file and rows for the head of a report."""
     about = {"File": str(content["file"]), "Rows": rows_text(content)}
-    if "event" in content:
-        about["Outcome"] = str(content["event"])
-    elif "outcome" in content:
-        about["Outcome"] = str(content["outcome"])
-    return about
+    outcome = content.get("event", content.get("outcome"))
+    return about if outcome is None else {**about, "Outcome": str(outcome)}
 
 
 class Decision(NamedTuple):

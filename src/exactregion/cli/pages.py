@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import exactregion as er
@@ -155,8 +156,5 @@ def finish_classes(
             rows.append([name, *ends[:2], f"at most {limit}"])
         page.table(["belt", "intercept", "slope", "largest deviation"], rows)
     page.paragraph(wording.answer_of(result), wording.guarantee_of(result))
-
-    def draw() -> ClassesDisplay:
-        return ClassesDisplay.from_result(result, belts=belts)
-
+    draw = partial(ClassesDisplay.from_result, result, belts=belts)
     results.finish(page, content, result, Decision(result.pvalue), draw=draw, belts=belts)

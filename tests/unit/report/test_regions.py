@@ -168,8 +168,10 @@ def test_a_family_that_knows_no_more_than_the_data_has_no_curves(flights):
 
 
 def test_counts_are_shown_as_shares():
-    y = [[0, 4], [1, 3], [2, 2], [2, 2], [4, 0], [0, 0]]
-    region = er.ConfidenceRegion("logistic", n_resamples=19, rng=0).fit(np.arange(6.0), y)
+    moths = er.datasets.budworm().query("sex == 'male'")
+    y = np.column_stack([moths["ndead"], moths["ntotal"] - moths["ndead"]])
+    y[2] = 0  # a dose without moths has no share
+    region = er.ConfidenceRegion("logistic", n_resamples=39, rng=0).fit(moths["ldose"], y)
     (explorer,) = parts(page_of_region(region), Explorer)
     assert "observed shares" in [key.text for key in explorer.bands[0].keys]
 
