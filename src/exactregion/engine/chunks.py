@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,8 +17,10 @@ import numpy as np
 from exactregion._typing import FloatArray, IntArray
 from exactregion.data.sample import BLOCK_ROWS, Extent, Inputs, blocks, number_of_block
 from exactregion.engine.blocks import IMPOSSIBLE, check_numbers
-from exactregion.engine.information import information_of_block, scale_for, variance_of
+from exactregion.engine.information import information_of_columns, scale_for, variance_of
 from exactregion.engine.terms import (
+    ROUNDING,
+    bound_error,
     check_columns,
     checked,
     combined,
@@ -162,32 +163,26 @@ class ChunkPlan:
         """The precision in which columns are kept."""
         return precision_of(self.extent, np.concatenate(self.bounds))
 
-    def write_columns(
-        self, X: FloatArray, p: FloatArray, trials: IntArray, Phi: FloatArray
-    ) -> list[FloatArray]:
-        """Write the columns of a block of rows into Phi (b, …), on the grid, and return each term's.
+    def columns(self, chunk: Chunk) -> list[FloatArray | Landmarks]:
+        """Compute the columns of each term in a chunk, not yet on the grid: shape (b, r) each.
 
-        The last column is that of outcomes that the candidate rules out.
+        Features of a kernel are computed block by block, where they are written. A last column is
+        that of outcomes that the candidate rules out.
         """
-        from exactregion.features.lookup import write_rounded  # Numba is slow to import
-
+        X, p, trials = chunk.X, chunk.p, chunk.trials
         inputs = Inputs(X, trials, (), np.arange(len(X)))
         is_counts = self.extent.row_trials != 1
         candidates = Candidates(inputs, p[None], is_counts, self.model, self.theta)
-        starts = [0, *self.ends]
-        for term, unit, bound, first in zip(
-            flat(self.terms), self.units, self.bounds, starts[:-1], strict=True
-        ):
+        found: list[FloatArray | Landmarks] = []
+        for term, bound in zip(flat(self.terms), self.bounds, strict=True):
             columns: Any = term.columns
-            if isinstance(columns, Landmarks):
-                columns.write(X, unit, Phi, first)
-                continue
-            values = np.asarray(columns(candidates), dtype=np.float64)
-            fits = values.shape == (1, len(X), len(unit))
-            if not (fits and write_rounded(values[0], bound, unit, Phi, first)):
+            if not isinstance(columns, Landmarks):
+                values = np.asarray(columns(candidates), dtype=np.float64)
                 check_columns(values, (1, len(X)), bound)
-        np.subtract(p < IMPOSSIBLE, p == 1, out=Phi[:, starts[-1]], dtype=Phi.dtype)
-        return [Phi[:, start:end] for start, end in pairwise(starts)]
+                columns = np.ascontiguousarray(values[0])
+            found.append(columns)
+        ruled_out = np.subtract(p < IMPOSSIBLE, p == 1, dtype=np.float64)
+        return [*found, ruled_out[:, None]]
 
     def statistics(self, sums: ChunkSums) -> list[FloatArray]:
         """Turn the sums over all rows into Z (m,), then that of each part of the statistic."""
@@ -251,7 +246,7 @@ class ChunkSums:
         By chunk, for each term its information (1, r, r), or its variance (1,): sums that are
         rounded, and therefore added in the order of the chunks at the end.
     bins : ndarray of shape (3, `BINS`)
-        Expected successes, successes and trials by the candidate's probability.
+        Expected successes, successes and trials by the candidate's probability; empty if not needed.
     """
 
     points: FloatArray
@@ -282,7 +277,13 @@ LabelsOfBlock: TypeAlias = Callable[[slice, FloatArray], Iterator[tuple[int, Flo
 other with the number of its first."""
 
 
-def sums_of_chunk(chunk: Chunk, plan: ChunkPlan, labels: LabelsOfBlock | None = None) -> ChunkSums:
+def sums_of_chunk(
+    chunk: Chunk,
+    plan: ChunkPlan,
+    labels: LabelsOfBlock | None = None,
+    *,
+    with_bins: bool = True,
+) -> ChunkSums:
     """Sum over one chunk, block after block; `labels` are drawn here unless they are given."""
     from exactregion.engine import compiled  # Numba is slow to import
 
@@ -294,10 +295,11 @@ def sums_of_chunk(chunk: Chunk, plan: ChunkPlan, labels: LabelsOfBlock | None = 
     unit = np.concatenate([*plan.units, [1.0]])
     precision = 2.0 ** probability_bits(plan.extent)
     with single_thread():
+        columns = plan.columns(chunk)
         for rows in blocks(len(chunk.p)):
-            X, p, trials = chunk.X[rows], chunk.p[rows], chunk.trials[rows]
+            p, trials = chunk.p[rows], chunk.trials[rows]
             Phi = buffers.Phi[: len(p)]
-            parts = plan.write_columns(X, p, trials, Phi)
+            parts = _write_columns(columns, plan, chunk.X[rows], rows, Phi)
             added = _rounded_sums(plan, parts, p, trials)
             rounded = [total + part for total, part in zip(rounded, added, strict=True)]
             # the last column, of certainties, comes along so that the features stay contiguous
@@ -305,19 +307,42 @@ def sums_of_chunk(chunk: Chunk, plan: ChunkPlan, labels: LabelsOfBlock | None = 
             for first, K in labels(rows, buffers.K):
                 add_products(points[first : first + len(K)], K, Phi)
     certain = int(chunk.trials[chunk.p == 1].sum())
-    bins = _bins_of(chunk, plan.extent)
+    bins = _bins_of(chunk, plan.extent) if with_bins else np.zeros((3, 0))
     return ChunkSums(points, centre, certain, {chunk.index: rounded}, bins)
+
+
+def _write_columns(
+    columns: list[FloatArray | Landmarks],
+    plan: ChunkPlan,
+    X: FloatArray,
+    rows: slice,
+    Phi: FloatArray,
+) -> list[FloatArray]:
+    """Write the columns of a block into Phi (b, …), on the grid, and return those of each term."""
+    from exactregion.features.lookup import write_rounded  # Numba is slow to import
+
+    first, parts = 0, []
+    one = np.ones(1)
+    units, bounds = [*plan.units, one], [*plan.bounds, one]
+    for values, unit, bound in zip(columns, units, bounds, strict=True):
+        if isinstance(values, Landmarks):
+            values.write(X, unit, Phi, first)
+        elif not write_rounded(values[rows], bound * ROUNDING, unit, Phi, first):
+            raise bound_error(values, bound)
+        parts.append(Phi[:, first : first + len(unit)])
+        first += len(unit)
+    return parts
 
 
 def _rounded_sums(
     plan: ChunkPlan, parts: list[FloatArray], p: FloatArray, trials: IntArray
 ) -> Iterator[Any]:
     """Sum the information of each term over a block, or its variance, where it is needed."""
-    for term, Phi, scale in zip(flat(plan.terms), parts, plan.scales, strict=True):
+    uses_expectations = plan.statistic.uses_expectations
+    for term, Phi, scale in zip(flat(plan.terms), parts, plan.scales, strict=False):
         if isinstance(term.measure, Whitened):
-            gradient = np.ascontiguousarray((Phi * scale).T)[None]
-            yield information_of_block(gradient, p[None], trials)
-        elif plan.statistic.uses_expectations:
+            yield information_of_columns(Phi, scale[0], p, trials)
+        elif uses_expectations:
             yield variance_of(squared_lengths(Phi), p[None], trials)
         else:
             yield 0.0
@@ -382,7 +407,7 @@ class _Labels:
     draws: Draws
 
     def __call__(self, rows: slice, buffer: FloatArray) -> Iterator[tuple[int, FloatArray]]:
-        """Yield the labels of one group of data sets after the other, and the number of its first."""
+        """Yield the labels of one group of data sets after the other, and number its first."""
         from exactregion.engine import drawing  # Numba is slow to import
 
         thresholds = self._thresholds[rows]
@@ -419,7 +444,7 @@ class _CodedLabels(_Labels):
     """Draws the labels of all whole blocks of a chunk side by side, and those of the rest alone."""
 
     def __call__(self, rows: slice, buffer: FloatArray) -> Iterator[tuple[int, FloatArray]]:
-        """Yield the labels of one group of data sets after the other, and the number of its first."""
+        """Yield the labels of one group of data sets after the other, and number its first."""
         from exactregion.engine import drawing  # Numba is slow to import
 
         if self._whole_blocks < FEWEST_CODED or rows.stop - rows.start < BLOCK_ROWS:

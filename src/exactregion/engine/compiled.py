@@ -31,6 +31,7 @@ __all__ = [
     "follow_sparse",
     "largest",
     "measure_steps",
+    "weighted_products",
 ]
 
 CENTRE, MEAN, METRIC, LARGEST = 0, 1, 2, 3
@@ -96,6 +97,18 @@ def centres(P: Any, trials: Any, precision: float, features: Any, unit: Any, blo
                 half = unit[a] / 2
                 total[t, a] += np.rint(within[a] / half) * half
     return total
+
+
+@compiled
+def weighted_products(p: Any, trials: Any, values: Any, scale: Any, out: Any) -> None:
+    """Fill in t p (1 - p) s_a Φ_a s_c Φ_c for columns (b, r) and pairs c ≤ a: out (pairs, b)."""
+    pair = 0
+    for a in range(values.shape[1]):
+        for c in range(a + 1):
+            for j in range(len(p)):
+                weighted = (trials[j] * p[j]) * (1 - p[j]) * (values[j, a] * scale[a])
+                out[pair, j] = weighted * (values[j, c] * scale[c])
+            pair += 1
 
 
 @compiled

@@ -35,7 +35,7 @@ FEW = 40
 
 LANES = 16
 """Blocks whose labels are drawn side by side, those of a chunk. One generator waits for itself at
-every number; sixteen of them keep the vector units of a processor busy, in a quarter of the time."""
+every number; sixteen of them keep vector units busy, and take a third of the time."""
 
 ROWS_PER_CODE = 4
 """Rows whose labels make up a code: the states of the generators stay in registers for so long."""
@@ -43,7 +43,7 @@ ROWS_PER_CODE = 4
 
 def thresholds_of(p: Any) -> Any:
     """⌈2⁵³ p⌉, exactly."""
-    return np.ceil(np.ldexp(p, 53)).astype(np.int64)
+    return np.ceil(p * 2.0**53).astype(np.int64)
 
 
 def state_of(generator: np.random.Generator) -> Any:

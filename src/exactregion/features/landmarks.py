@@ -214,8 +214,8 @@ class Landmarks:
             return
         x = scaled[:, 0]
         self.table.read(x, unit, out, first)
-        beyond = (x < self.table.low) | (x > self.table.high)
-        if beyond.any():
+        if x.min() < self.table.low or x.max() > self.table.high:
+            beyond = (x < self.table.low) | (x > self.table.high)
             out[beyond, columns] = self._computed(scaled[beyond], unit)
 
     def _computed(self, scaled: FloatArray, unit: FloatArray) -> Any:
@@ -248,5 +248,4 @@ class _Table:
         """Interpolate the features of inputs; those beyond the table are meaningless."""
         from exactregion.features.lookup import interpolate  # Numba is slow to import
 
-        step = (self.high - self.low) / (NODES - 1)
-        interpolate(np.clip(x, self.low, self.high), self.low, step, self.rows, unit, out, first)
+        interpolate(x, self.low, self.high, self.rows, unit, out, first)
