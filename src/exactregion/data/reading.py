@@ -286,7 +286,8 @@ def _finite(
     array: npt.NDArray[Any], names: tuple[str, ...], name: str, first_row: int | None
 ) -> FloatArray:
     """Return a copy in double precision, and check that it is finite."""
-    values = np.add(array, 0.0, dtype=np.float64)  # -0.0 and 0.0 are the same input
+    # -0.0 and 0.0 are the same input
+    values: FloatArray = np.add(array, 0.0, dtype=np.float64)
     finite = np.isfinite(values)
     if not finite.all():
         bad = ~finite

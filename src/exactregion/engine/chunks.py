@@ -246,7 +246,7 @@ class ChunkSums:
         By chunk, for each term its information (1, r, r), or its variance (1,): sums that are
         rounded, and therefore added in the order of the chunks at the end.
     bins : ndarray of shape (3, `BINS`)
-        Expected successes, successes and trials by the candidate's probability; empty if not needed.
+        Expected successes, successes and trials by the candidate's probability, if requested.
     """
 
     points: FloatArray
