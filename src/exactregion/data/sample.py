@@ -144,8 +144,15 @@ class Inputs:
         return numeric(self.X).reshape(len(self), -1)
 
     @cached_property
+    def is_in_user_order(self) -> bool:
+        """Whether the canonical order is that of the user's rows."""
+        return bool(np.array_equal(self.order, np.arange(len(self))))
+
+    @cached_property
     def user_rows(self) -> Values:
         """The inputs in the order of the user's rows, for functions that the user wrote."""
+        if self.is_in_user_order:
+            return self.X
         return read_only(_rows(self.X, np.argsort(self.order)))  # type: ignore[no-any-return]
 
     @cached_property

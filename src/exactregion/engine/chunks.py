@@ -364,7 +364,8 @@ class _Buffers:
         """Allocate room for all data sets where rows are counts: these are made row by row."""
         m, precision = plan.draws.m, plan.precision
         Phi = np.empty((BLOCK_ROWS, plan.ends[-1] + 1), dtype=precision)
-        number = min(m, GROUP) if plan.extent.row_trials <= 1 else m
+        # two groups of data sets that are not full take longer than a larger one
+        number = m if plan.extent.row_trials > 1 or m <= 2 * GROUP else GROUP
         return cls(Phi, np.empty(number * BLOCK_ROWS, dtype=precision))
 
 

@@ -84,7 +84,8 @@ class Candidates:
         if gradient is None:
             same = model.has_constant_gradient
             gradient = model.logit_gradient(theta[:1] if same else theta, self.inputs.user_rows)
-            gradient = gradient[:, self.inputs.order]
+            if not self.inputs.is_in_user_order:
+                gradient = gradient[:, self.inputs.order]
             gradient = np.where(np.isfinite(gradient), gradient, 0.0)
         if not uncertain and self.inputs.levels == 1:
             gradient = np.where(((P > 0) & (P < 1))[:, :, None], gradient, 0.0)
