@@ -339,7 +339,7 @@ def _rounded_sums(
 ) -> Iterator[Any]:
     """Sum the information of each term over a block, or its variance, where it is needed."""
     uses_expectations = plan.statistic.uses_expectations
-    for term, Phi, scale in zip(flat(plan.terms), parts, plan.scales, strict=False):
+    for term, Phi, scale in zip(flat(plan.terms), parts[:-1], plan.scales, strict=True):
         if isinstance(term.measure, Whitened):
             yield information_of_columns(Phi, scale[0], p, trials)
         elif uses_expectations:
