@@ -258,27 +258,38 @@ def memory(sizes):
     return dict(zip(sizes, peaks, strict=True))
 
 
+def started(folder, *words):
+    """Return what runs Python with modules compiled before, as those of installed packages are."""
+    environment = {**os.environ, "PYTHONPYCACHEPREFIX": f"{folder}/bytecode"}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+
+    def run():
+        command = [sys.executable, *words]
+        subprocess.run(command, check=True, capture_output=True, env=environment)
+
+    run()
+    return run
+
+
 def imports():
     """Start of Python with a package, less that of Python alone; files are in the disk's cache."""
-
-    def start(code):
-        return lambda: subprocess.run([sys.executable, "-c", code], check=True)
-
-    alone, ours, theirs = timed(start(""), start("import exactregion"), start("import sklearn"))
+    with tempfile.TemporaryDirectory() as folder:
+        codes = ("", "import exactregion", "import sklearn")
+        alone, ours, theirs = timed(*(started(folder, "-c", code) for code in codes))
     tell("import exactregion / import sklearn", (ours - alone) / (theirs - alone), "<= 2.5")
 
 
 def latency():
     """Commands in new processes beside the start of Python with what people load anyway."""
-
-    def run(*words):
-        return lambda: subprocess.run([sys.executable, *words], check=True, capture_output=True)
-
     with tempfile.TemporaryDirectory() as folder:
         predictions, flights = f"{folder}/predictions.csv", f"{folder}/flights.csv"
         er.datasets.pima_predictions().to_csv(predictions, index=False)
         er.datasets.oring().to_csv(flights, index=False)
         command = ("-m", "exactregion")
+
+        def run(*words):
+            return started(folder, *words)
+
         loading, numpy_alone, version, calibrate, fit = timed(
             run("-c", "import sklearn.linear_model, pandas, matplotlib"),
             run("-c", "import numpy"),

@@ -34,6 +34,10 @@ from exactregion.errors import InvalidTypeError, InvalidValueError, optional_mod
 FAN_IN = 8
 """Results that are added in one task."""
 
+AT_ONCE = 16
+"""Chunks that are computed together where rows come to this process, a million rows: about as many
+as a partition of Parquet has, which each chunk alone would read as a whole."""
+
 
 class DaskSource(Source):
     """Chunks of Dask arrays and frames, given as a list of Delayed `Rows`."""
@@ -69,9 +73,9 @@ class DaskSource(Source):
         return DaskSource(_in_chunks(members, list(numbers)), sum(numbers))
 
     def chunks(self) -> Iterator[Rows]:
-        """Compute one chunk after the other."""
-        for chunk in self._chunks:
-            yield chunk.compute()
+        """Compute a few chunks at a time: those of one partition then read it once."""
+        for start in range(0, len(self._chunks), AT_ONCE):
+            yield from _dask().compute(*self._chunks[start : start + AT_ONCE])
 
     def each(self, task: Task[R], done: Done, n_jobs: int | None = None) -> list[R]:
         """Run a task on each chunk, wherever Dask schedules it."""

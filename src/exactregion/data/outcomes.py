@@ -36,7 +36,7 @@ def read_outcomes(y: object, pos_label: object, name: str) -> Outcomes:
     if values.ndim == 2:
         check_no_label(pos_label, name)
         return counted(values)
-    classes = find_classes(np.unique(values).tolist(), values.dtype.kind, pos_label, name)
+    classes = find_classes(distinct_labels(values), values.dtype.kind, pos_label, name)
     return labelled(values, classes)
 
 
@@ -82,6 +82,15 @@ def labelled(values: npt.NDArray[Any], classes: tuple[object, object]) -> Outcom
     """Make outcomes of labels (n,), each a single trial."""
     successes = (values == classes[1]).astype(np.int64)
     return Outcomes(successes, np.ones(len(values), dtype=np.int64), False, classes)
+
+
+def distinct_labels(values: npt.NDArray[Any]) -> list[Any]:
+    """Return the distinct labels in their order; two in a row, such as 0 and 1, without sorting."""
+    if values.dtype.kind in "biu" and len(values):
+        ends = [values.min().item(), values.max().item()]
+        if ends[1] - ends[0] <= 1:
+            return ends[: 1 + (ends[0] != ends[1])]
+    return np.unique(values).tolist()  # type: ignore[no-any-return]
 
 
 def check_no_label(pos_label: object, name: str) -> None:

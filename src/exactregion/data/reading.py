@@ -155,8 +155,8 @@ def read_predictions(
             f"Got {values.shape} instead{columns_hint(values.shape)}.",
             parameter=name,
         )
-    outside = np.flatnonzero((values < 0) | (values > 1))
-    if len(outside):
+    if values.min() < 0 or values.max() > 1:
+        outside = np.flatnonzero((values < 0) | (values > 1))
         raise InvalidValueError(
             f"must be between 0 and 1. Got {values[outside[0]]!s} "
             f"{place_of(outside[0], len(outside), first_row)}.{percent_hint(values)}",
@@ -206,7 +206,8 @@ def _read_columns(
             "instead: leave these columns out, turn them into numbers, or let a formula do it "
             "(ConfidenceRegion.from_formula)."
         )
-    return _finite(np.column_stack([as_floats(c) for c in columns]), names, name, first_row), names
+    values = np.column_stack([as_floats(column) for column in columns])
+    return _finite(values, names, name, first_row), names
 
 
 def _read_array(X: object, name: str, first_row: int | None) -> tuple[Values, tuple[str, ...]]:
@@ -252,7 +253,7 @@ def _read_array(X: object, name: str, first_row: int | None) -> tuple[Values, tu
         )
     width = 1 if array.ndim == 1 else array.shape[1]
     names = ("x",) if width == 1 else tuple(f"x{column}" for column in range(width))
-    return _finite(array.astype(np.float64), names, name, first_row), names
+    return _finite(array, names, name, first_row), names
 
 
 def is_sequence(values: object) -> bool:
@@ -282,10 +283,14 @@ def _numbers_if_all_are(
 
 
 def _finite(
-    values: FloatArray, names: tuple[str, ...], name: str, first_row: int | None
+    array: npt.NDArray[Any], names: tuple[str, ...], name: str, first_row: int | None
 ) -> FloatArray:
-    bad = ~np.isfinite(values)
-    if bad.any():
+    """Return a copy in double precision, and check that it is finite."""
+    # -0.0 and 0.0 are the same input
+    values: FloatArray = np.add(array, 0.0, dtype=np.float64)
+    finite = np.isfinite(values)
+    if not finite.all():
+        bad = ~finite
         table = values.reshape(len(values), -1)
         row, column = np.argwhere(bad.reshape(table.shape))[0]
         place = place_of(row, int(bad.sum()), first_row, column=names[column])
@@ -293,4 +298,4 @@ def _finite(
             f"must hold finite numbers. Got {table[row, column]} {place}: drop or fill these rows.",
             parameter=name,
         )
-    return values + 0.0  # -0.0 and 0.0 are the same input
+    return values

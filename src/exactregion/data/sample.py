@@ -144,8 +144,15 @@ class Inputs:
         return numeric(self.X).reshape(len(self), -1)
 
     @cached_property
+    def is_in_user_order(self) -> bool:
+        """Whether the canonical order is that of the user's rows."""
+        return bool(np.array_equal(self.order, np.arange(len(self))))
+
+    @cached_property
     def user_rows(self) -> Values:
         """The inputs in the order of the user's rows, for functions that the user wrote."""
+        if self.is_in_user_order:
+            return self.X
         return read_only(_rows(self.X, np.argsort(self.order)))  # type: ignore[no-any-return]
 
     @cached_property
@@ -198,7 +205,18 @@ class Sample:
         rows. It never depends on the outcomes, and makes every rank independent of the order of
         the user's rows. Objects stay in the order given.
         """
-        inputs = read_inputs(X, names[0])
+        return cls.of_inputs(read_inputs(X, names[0]), y, pos_label, names, shared)
+
+    @classmethod
+    def of_inputs(
+        cls,
+        inputs: tuple[Values, tuple[str, ...]],
+        y: object,
+        pos_label: object,
+        names: tuple[str, str],
+        shared: Shared = (),
+    ) -> Sample:
+        """Do the same with inputs that are checked, and the names of their columns."""
         outcomes = read_outcomes(y, pos_label, names[1])
         found = cls.ordered(inputs, outcomes.trials, outcomes.successes, names, shared)
         if found.inputs.total == 0:
@@ -232,7 +250,9 @@ class Sample:
         values, columns = inputs
         check_same_rows(names[0], len(values), names[1], len(trials))
         order = canonical_order(values, trials)
-        rows = Inputs(_rows(values, order), trials[order], columns, order, shared)
+        if trials.min() < trials.max():  # else they are the same in any order
+            trials = trials[order]
+        rows = Inputs(_rows(values, order), trials, columns, order, shared)
         return cls(rows, successes[order], False, None)
 
     @property
@@ -246,7 +266,10 @@ class Sample:
     def user_outcomes(self) -> tuple[IntArray, IntArray]:
         """Successes and trials in the order of the user's rows."""
         inputs = self.inputs
-        return inputs.to_user_order(self.successes), inputs.to_user_order(inputs.trials)
+        trials = inputs.trials
+        if inputs.total < len(self) * inputs.extent.row_trials:  # else all are the same
+            trials = inputs.to_user_order(trials)
+        return inputs.to_user_order(self.successes), trials
 
     def part(self, rows: IntArray) -> Sample:
         """Return the sample of some of the user's rows, as if there were no others."""
@@ -314,6 +337,8 @@ def canonical_order(
     def order(rows: slice) -> IntArray:
         return np.argsort(keys[0][rows]) if quick else np.lexsort([key[rows] for key in keys])
 
-    starts = range(0, n, CHUNK_ROWS)
-    chunks = [start + order(slice(start, start + CHUNK_ROWS)) for start in starts]
-    return np.concatenate(chunks).astype(np.int64)
+    found = np.empty(n, dtype=np.int64)
+    for start in range(0, n, CHUNK_ROWS):
+        rows = slice(start, start + CHUNK_ROWS)
+        np.add(order(rows), start, out=found[rows])
+    return found

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,8 +17,10 @@ import numpy as np
 from exactregion._typing import FloatArray, IntArray
 from exactregion.data.sample import BLOCK_ROWS, Extent, Inputs, blocks, number_of_block
 from exactregion.engine.blocks import IMPOSSIBLE, check_numbers
-from exactregion.engine.information import information_of_block, scale_for, variance_of
+from exactregion.engine.information import information_of_columns, scale_for, variance_of
 from exactregion.engine.terms import (
+    ROUNDING,
+    bound_error,
     check_columns,
     checked,
     combined,
@@ -52,6 +55,10 @@ __all__ = ["BINS", "Chunk", "ChunkPlan", "ChunkSums", "LabelsOfBlock", "sums_of_
 GROUP = 64
 """Data sets whose labels are made at once: 64 × 4096 labels in single precision are 1 MiB, which
 stays in the cache until the product has read them."""
+
+MOST_CODED, FEWEST_CODED = 4096, 4
+"""Data sets whose labels are drawn for all blocks of a chunk side by side: 16 kB each, 64 MiB at
+most; and blocks for which that pays, since all lanes are drawn whether they have rows or not."""
 
 BINS = 1000
 """Bins of probabilities in which outcomes are counted, for pictures of data that are not kept:
@@ -156,22 +163,26 @@ class ChunkPlan:
         """The precision in which columns are kept."""
         return precision_of(self.extent, np.concatenate(self.bounds))
 
-    def columns(self, X: FloatArray, p: FloatArray, trials: IntArray) -> list[FloatArray]:
-        """Compute the columns of a block of rows for each term, on the grid: shape (b, r) each."""
+    def columns(self, chunk: Chunk) -> list[FloatArray | Landmarks]:
+        """Compute the columns of each term in a chunk, not yet on the grid: shape (b, r) each.
+
+        Features of a kernel are computed block by block, where they are written. A last column is
+        that of outcomes that the candidate rules out.
+        """
+        X, p, trials = chunk.X, chunk.p, chunk.trials
         inputs = Inputs(X, trials, (), np.arange(len(X)))
         is_counts = self.extent.row_trials != 1
         candidates = Candidates(inputs, p[None], is_counts, self.model, self.theta)
-        found = []
-        for term, unit, bound in zip(flat(self.terms), self.units, self.bounds, strict=True):
+        found: list[FloatArray | Landmarks] = []
+        for term, bound in zip(flat(self.terms), self.bounds, strict=True):
             columns: Any = term.columns
-            if isinstance(columns, Landmarks):
-                found.append(columns.on_grid(X, unit, self.precision))
-            else:
-                values = np.asarray(columns(candidates))
+            if not isinstance(columns, Landmarks):
+                values = np.asarray(columns(candidates), dtype=np.float64)
                 check_columns(values, (1, len(X)), bound)
-                rounded = on_grid(values[0], unit)
-                found.append(rounded.astype(self.precision, copy=False))
-        return found
+                columns = np.ascontiguousarray(values[0])
+            found.append(columns)
+        ruled_out = np.subtract(p < IMPOSSIBLE, p == 1, dtype=np.float64)
+        return [*found, ruled_out[:, None]]
 
     def statistics(self, sums: ChunkSums) -> list[FloatArray]:
         """Turn the sums over all rows into Z (m,), then that of each part of the statistic."""
@@ -235,7 +246,7 @@ class ChunkSums:
         By chunk, for each term its information (1, r, r), or its variance (1,): sums that are
         rounded, and therefore added in the order of the chunks at the end.
     bins : ndarray of shape (3, `BINS`)
-        Expected successes, successes and trials by the candidate's probability.
+        Expected successes, successes and trials by the candidate's probability, if requested.
     """
 
     points: FloatArray
@@ -266,7 +277,13 @@ LabelsOfBlock: TypeAlias = Callable[[slice, FloatArray], Iterator[tuple[int, Flo
 other with the number of its first."""
 
 
-def sums_of_chunk(chunk: Chunk, plan: ChunkPlan, labels: LabelsOfBlock | None = None) -> ChunkSums:
+def sums_of_chunk(
+    chunk: Chunk,
+    plan: ChunkPlan,
+    labels: LabelsOfBlock | None = None,
+    *,
+    with_bins: bool = True,
+) -> ChunkSums:
     """Sum over one chunk, block after block; `labels` are drawn here unless they are given."""
     from exactregion.engine import compiled  # Numba is slow to import
 
@@ -274,38 +291,58 @@ def sums_of_chunk(chunk: Chunk, plan: ChunkPlan, labels: LabelsOfBlock | None = 
     points, centre = np.zeros((plan.draws.m, width + 1)), np.zeros(width)
     rounded = [np.zeros(1)] * len(plan.units)
     buffers = _Buffers.for_plan(plan)
+    labels = labels or _labels_of(chunk, plan)
     unit = np.concatenate([*plan.units, [1.0]])
     precision = 2.0 ** probability_bits(plan.extent)
     with single_thread():
+        columns = plan.columns(chunk)
         for rows in blocks(len(chunk.p)):
-            X, p, trials = chunk.X[rows], chunk.p[rows], chunk.trials[rows]
-            parts = plan.columns(X, p, trials)
+            p, trials = chunk.p[rows], chunk.trials[rows]
+            Phi = buffers.Phi[: len(p)]
+            parts = _write_columns(columns, plan, chunk.X[rows], rows, Phi)
             added = _rounded_sums(plan, parts, p, trials)
             rounded = [total + part for total, part in zip(rounded, added, strict=True)]
-            Phi = buffers.Phi[: len(p)]
-            np.concatenate(parts, axis=1, out=Phi[:, :width])
-            np.subtract(p < IMPOSSIBLE, p == 1, out=Phi[:, width], dtype=Phi.dtype)
             # the last column, of certainties, comes along so that the features stay contiguous
             centre += compiled.centres(p[None], trials, precision, Phi, unit, BLOCK_ROWS)[0, :width]
-            block = _Block(number_of_block(chunk.index, rows), p, trials, chunk.successes[rows])
-            draw = _labels_drawn if buffers.U is None else _counts_drawn
-            drawn = labels(rows, buffers.K) if labels else draw(block, plan.draws, buffers)
-            for first, K in drawn:
+            for first, K in labels(rows, buffers.K):
                 add_products(points[first : first + len(K)], K, Phi)
     certain = int(chunk.trials[chunk.p == 1].sum())
-    bins = _bins_of(chunk, plan.extent)
+    bins = _bins_of(chunk, plan.extent) if with_bins else np.zeros((3, 0))
     return ChunkSums(points, centre, certain, {chunk.index: rounded}, bins)
+
+
+def _write_columns(
+    columns: list[FloatArray | Landmarks],
+    plan: ChunkPlan,
+    X: FloatArray,
+    rows: slice,
+    Phi: FloatArray,
+) -> list[FloatArray]:
+    """Write the columns of a block into Phi (b, …), on the grid, and return those of each term."""
+    from exactregion.features.lookup import write_rounded  # Numba is slow to import
+
+    first, parts = 0, []
+    one = np.ones(1)
+    units, bounds = [*plan.units, one], [*plan.bounds, one]
+    for values, unit, bound in zip(columns, units, bounds, strict=True):
+        if isinstance(values, Landmarks):
+            values.write(X, unit, Phi, first)
+        elif not write_rounded(values[rows], bound * ROUNDING, unit, Phi, first):
+            raise bound_error(values, bound)
+        parts.append(Phi[:, first : first + len(unit)])
+        first += len(unit)
+    return parts
 
 
 def _rounded_sums(
     plan: ChunkPlan, parts: list[FloatArray], p: FloatArray, trials: IntArray
 ) -> Iterator[Any]:
     """Sum the information of each term over a block, or its variance, where it is needed."""
-    for term, Phi, scale in zip(flat(plan.terms), parts, plan.scales, strict=True):
+    uses_expectations = plan.statistic.uses_expectations
+    for term, Phi, scale in zip(flat(plan.terms), parts[:-1], plan.scales, strict=True):
         if isinstance(term.measure, Whitened):
-            gradient = np.ascontiguousarray((Phi * scale).T)[None]
-            yield information_of_block(gradient, p[None], trials)
-        elif plan.statistic.uses_expectations:
+            yield information_of_columns(Phi, scale[0], p, trials)
+        elif uses_expectations:
             yield variance_of(squared_lengths(Phi), p[None], trials)
         else:
             yield 0.0
@@ -313,67 +350,130 @@ def _rounded_sums(
 
 @dataclass(frozen=True, eq=False)
 class _Buffers:
-    """Room for the features of a block, the uniforms and the successes of a group of data sets.
+    """Room for the features of a block, and the successes of a group of data sets.
 
     Allocated once per chunk: where memory is given back to the system at once, as Dask's workers
     do, new room for every product would cost more than the product.
     """
 
     Phi: FloatArray
-    U: FloatArray | None
     K: FloatArray
 
     @classmethod
     def for_plan(cls, plan: ChunkPlan) -> _Buffers:
         """Allocate room for all data sets where rows are counts: these are made row by row."""
-        m = plan.draws.m
-        precision = plan.precision
+        m, precision = plan.draws.m, plan.precision
         Phi = np.empty((BLOCK_ROWS, plan.ends[-1] + 1), dtype=precision)
-        if plan.extent.row_trials <= 1:
-            return cls(Phi, None, np.empty(min(m, GROUP) * BLOCK_ROWS, dtype=precision))
-        return cls(Phi, np.empty(m * BLOCK_ROWS), np.empty(m * BLOCK_ROWS, dtype=precision))
+        # two groups of data sets that are not full take longer than a larger one
+        number = m if plan.extent.row_trials > 1 or m <= 2 * GROUP else GROUP
+        return cls(Phi, np.empty(number * BLOCK_ROWS, dtype=precision))
+
+
+def _labels_of(chunk: Chunk, plan: ChunkPlan) -> LabelsOfBlock:
+    """Return what draws the outcomes of the blocks of a chunk."""
+    if plan.extent.row_trials > 1:
+        return _Counts(chunk, plan.draws)
+    if plan.precision == np.float32 and plan.draws.m <= MOST_CODED:
+        return _CodedLabels(chunk, plan.draws)
+    return _Labels(chunk, plan.draws)
 
 
 @dataclass(frozen=True, eq=False)
-class _Block:
-    """One of the blocks of all rows, and its number."""
+class _Counts:
+    """Draws the successes of all data sets in a block at once."""
 
-    number: int
-    p: FloatArray
-    trials: IntArray
-    successes: IntArray
+    chunk: Chunk
+    draws: Draws
 
+    def __call__(self, rows: slice, buffer: FloatArray) -> Iterator[tuple[int, FloatArray]]:
+        """Yield the successes of all data sets, and the number of the first."""
+        p, draws = self.chunk.p[rows], self.draws
+        U = self._room[: draws.n_resamples * len(p)].reshape(draws.n_resamples, len(p))
+        K = buffer[: draws.m * len(p)].reshape(1, draws.m, len(p))
+        draws.of_block(number_of_block(self.chunk.index, rows)).random(out=U)
+        trials, observed = self.chunk.trials[rows], self.chunk.successes[rows]
+        place_successes(K, U, p[None], trials=trials, observed=observed, seat=draws.seat)
+        yield 0, K[0]
 
-def _counts_drawn(
-    block: _Block, draws: Draws, buffers: _Buffers
-) -> Iterator[tuple[int, FloatArray]]:
-    """Yield the successes of all data sets, and the number of the first."""
-    b = len(block.p)
-    U = np.asarray(buffers.U)[: draws.n_resamples * b].reshape(draws.n_resamples, b)
-    K = buffers.K[: draws.m * b].reshape(1, draws.m, b)
-    draws.of_block(block.number).random(out=U)
-    place_successes(
-        K, U, block.p[None], trials=block.trials, observed=block.successes, seat=draws.seat
-    )
-    yield 0, K[0]
+    @cached_property
+    def _room(self) -> FloatArray:
+        return np.empty(self.draws.n_resamples * BLOCK_ROWS)
 
 
-def _labels_drawn(
-    block: _Block, draws: Draws, buffers: _Buffers
-) -> Iterator[tuple[int, FloatArray]]:
-    """Yield the labels of one group of data sets after the other, and the number of its first."""
-    from exactregion.engine import drawing  # Numba is slow to import
+@dataclass(frozen=True, eq=False)
+class _Labels:
+    """Draws the labels of a block, one group of data sets after the other."""
 
-    thresholds = drawing.thresholds_of(block.p * block.trials)
-    observed = block.successes.astype(buffers.K.dtype)
-    state = drawing.state_of(draws.of_block(block.number))
-    group = len(buffers.K) // BLOCK_ROWS
-    for first in range(0, draws.m, group):
-        number = min(group, draws.m - first)
-        K = buffers.K[: number * len(block.p)].reshape(number, len(block.p))
-        seat = draws.seat - first if first <= draws.seat < first + number else -1
-        drawing.draw_labels(state, thresholds, observed, seat, K)
-        yield first, K
+    chunk: Chunk
+    draws: Draws
+
+    def __call__(self, rows: slice, buffer: FloatArray) -> Iterator[tuple[int, FloatArray]]:
+        """Yield the labels of one group of data sets after the other, and number its first."""
+        from exactregion.engine import drawing  # Numba is slow to import
+
+        thresholds = self._thresholds[rows]
+        observed = self.chunk.successes[rows].astype(buffer.dtype)
+        state = self._state(rows)
+        for first, K, seat in self._groups(len(observed), buffer):
+            drawing.draw_labels(state, thresholds, observed, seat, K)
+            yield first, K
+
+    def _groups(self, b: int, buffer: FloatArray) -> Iterator[tuple[int, FloatArray, int]]:
+        """Yield the first of each group of data sets, room for labels, and the seat or -1."""
+        m, seat = self.draws.m, self.draws.seat
+        group = len(buffer) // BLOCK_ROWS
+        for first in range(0, m, group):
+            number = min(group, m - first)
+            K = buffer[: number * b].reshape(number, b)
+            yield first, K, seat - first if first <= seat < first + number else -1
+
+    def _state(self, rows: slice) -> Any:
+        from exactregion.engine.drawing import state_of  # Numba is slow to import
+
+        return state_of(self.draws.of_block(number_of_block(self.chunk.index, rows)))
+
+    @cached_property
+    def _thresholds(self) -> IntArray:
+        from exactregion.engine.drawing import thresholds_of  # Numba is slow to import
+
+        found: IntArray = thresholds_of(self.chunk.p * self.chunk.trials)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class _CodedLabels(_Labels):
+    """Draws the labels of all whole blocks of a chunk side by side, and those of the rest alone."""
+
+    def __call__(self, rows: slice, buffer: FloatArray) -> Iterator[tuple[int, FloatArray]]:
+        """Yield the labels of one group of data sets after the other, and number its first."""
+        from exactregion.engine import drawing  # Numba is slow to import
+
+        if self._whole_blocks < FEWEST_CODED or rows.stop - rows.start < BLOCK_ROWS:
+            yield from super().__call__(rows, buffer)
+            return
+        codes = self._codes[rows.start // BLOCK_ROWS]
+        for first, K, seat in self._groups(BLOCK_ROWS, buffer):
+            drawing.spread_codes(codes[first : first + len(K)], K)
+            if seat >= 0:
+                K[seat] = self.chunk.successes[rows]
+            yield first, K
+
+    @property
+    def _whole_blocks(self) -> int:
+        return len(self.chunk.p) // BLOCK_ROWS
+
+    @cached_property
+    def _codes(self) -> Any:
+        from exactregion.engine import drawing  # Numba is slow to import
+
+        thresholds = np.zeros((drawing.LANES, BLOCK_ROWS), dtype=np.int64)
+        states = np.zeros((drawing.LANES, 4), dtype=np.uint64)
+        for lane, rows in enumerate(blocks(self._whole_blocks * BLOCK_ROWS)):
+            thresholds[lane], states[lane] = self._thresholds[rows], self._state(rows)
+        shape = (drawing.LANES, self.draws.m, BLOCK_ROWS // drawing.ROWS_PER_CODE)
+        codes = np.zeros(shape, dtype=np.uint8)
+        drawing.draw_codes(states.T.ravel(), thresholds.T.ravel(), self.draws.seat, codes)
+        return codes
 
 
 def _bins_of(chunk: Chunk, extent: Extent) -> FloatArray:

@@ -231,7 +231,8 @@ def sums_of_classes(chunk: Chunk, plan: ClassPlan) -> ClassSums:
         wanted, p = view.successes(chunk.p), view.probability(chunk.p)
         successes = (chunk.successes == wanted).astype(np.int64)
         as_labels = Chunk(chunk.index, inputs_of_view(chunk, view), chunk.trials, successes, p)
-        found.append(sums_of_chunk(as_labels, each, _LabelsOf(drawn, wanted)))
+        labels = _LabelsOf(drawn, wanted)
+        found.append(sums_of_chunk(as_labels, each, labels, with_bins=False))
     values = plan.values.of_chunk(chunk, drawn)
     return ClassSums(tuple(found), values, {chunk.index: shares_of(chunk)})
 

@@ -12,14 +12,18 @@ import numpy as np
 from exactregion.features.compilation import compiled
 
 __all__ = [
+    "LANES",
+    "ROWS_PER_CODE",
     "add_values",
     "draw_classes",
+    "draw_codes",
     "draw_known",
     "draw_labels",
     "flip_free",
     "places_of",
     "room_for",
     "sorted_by_row",
+    "spread_codes",
     "state_of",
     "thresholds_of",
     "weigh",
@@ -29,10 +33,17 @@ __all__ = [
 FEW = 40
 """So many numbers are sorted by insertion: quicker than a general sort."""
 
+LANES = 16
+"""Blocks whose labels are drawn side by side, those of a chunk. One generator waits for itself at
+every number; sixteen of them keep vector units busy, and take a third of the time."""
+
+ROWS_PER_CODE = 4
+"""Rows whose labels make up a code: the states of the generators stay in registers for so long."""
+
 
 def thresholds_of(p: Any) -> Any:
     """⌈2⁵³ p⌉, exactly."""
-    return np.ceil(np.ldexp(p, 53)).astype(np.int64)
+    return np.ceil(p * 2.0**53).astype(np.int64)
 
 
 def state_of(generator: np.random.Generator) -> Any:
@@ -86,6 +97,69 @@ def draw_labels(state: Any, thresholds: Any, observed: Any, seat: int, K: Any) -
         _draw(state, numbers)
         for j in range(K.shape[1]):
             K[i, j] = numbers[j] < thresholds[j]
+
+
+@compiled
+def draw_codes(states: Any, thresholds: Any, seat: int, codes: Any) -> None:
+    """Draw the labels of `LANES` blocks of b rows each, those of the same four rows as one number.
+
+    They are what `draw_labels` draws with the generator of each block. Constants instead of shapes
+    let the compiler see that lanes do not touch each other.
+
+    Parameters
+    ----------
+    states : ndarray of shape (64,), unsigned
+        Numbers a, b, c and count of the generators' states, each for all lanes; they are advanced.
+    thresholds : ndarray of shape (16 b,)
+        As for `draw_labels`: row after row, each for all lanes.
+    seat : int
+        The data set of the original, which is not drawn.
+    codes : ndarray of shape (16, m, b / 4), of bytes
+        Where the labels go: bit k is that of the k-th of four rows.
+    """
+    one, three, eleven = np.uint64(1), np.uint64(3), np.uint64(11)
+    left, right = np.uint64(24), np.uint64(40)
+    fours = codes.shape[2]
+    drawn = np.empty(16 * fours, dtype=np.uint8)
+    for i in range(codes.shape[1]):
+        if i == seat:
+            continue
+        for j in range(fours):
+            for lane in range(16):
+                a, b = states[lane], states[16 + lane]
+                c, count = states[32 + lane], states[48 + lane]
+                code = np.uint8(0)
+                for k in range(4):
+                    x = a + b + count
+                    count += one
+                    a = b ^ (b >> eleven)
+                    b = c + (c << three)
+                    c = ((c << left) | (c >> right)) + x
+                    below = np.int64(x >> eleven) < thresholds[64 * j + 16 * k + lane]
+                    code |= np.uint8(below) << np.uint8(k)
+                states[lane], states[16 + lane] = a, b
+                states[32 + lane], states[48 + lane] = c, count
+                drawn[16 * j + lane] = code
+        for lane in range(16):
+            for j in range(fours):
+                codes[lane, i, j] = drawn[16 * j + lane]
+
+
+LABELS_OF_CODES = ((np.arange(16)[:, None] >> np.arange(4)) & 1).astype(np.float32)
+"""The four labels of each code."""
+
+
+def spread_codes(codes: Any, K: Any) -> None:
+    """Fill labels K (q, b), in single precision, by the codes (q, b / 4) of a block."""
+    # four labels are as long as one complex number, which is copied at once
+    _look_up(LABELS_OF_CODES.view(np.complex128)[:, 0], codes, K.view(np.complex128))
+
+
+@compiled
+def _look_up(values: Any, codes: Any, out: Any) -> None:
+    for i in range(codes.shape[0]):
+        for j in range(codes.shape[1]):
+            out[i, j] = values[codes[i, j]]
 
 
 @compiled

@@ -19,6 +19,7 @@ from exactregion.features.threads import single_thread
 __all__ = [
     "information_of",
     "information_of_block",
+    "information_of_columns",
     "scale_for",
     "variance_of",
     "variance_per_level",
@@ -57,6 +58,23 @@ def information_of(gradient: FloatArray, P: FloatArray, inputs: Inputs) -> Float
 def information_of_block(gradient: FloatArray, P: FloatArray, trials: IntArray) -> FloatArray:
     """Sum the information over a block of rows for gradients (T, d, b): shape (T, d, d)."""
     return _weighted(gradient, trials * P * (1 - P))
+
+
+def information_of_columns(
+    Phi: FloatArray, scale: FloatArray, p: FloatArray, trials: IntArray
+) -> FloatArray:
+    """Do the same for columns (b, r) times `scale` (r,) as gradients, with the same bits."""
+    from exactregion.engine.compiled import weighted_products  # Numba is slow to import
+
+    r = len(scale)
+    products = np.empty((r * (r + 1) // 2, len(p)))
+    weighted_products(p, trials, Phi, scale, products)
+    sums = products.sum(axis=-1)
+    information = np.zeros((1, r, r))
+    for a in range(r):
+        information[0, a, : a + 1] = sums[a * (a + 1) // 2 :][: a + 1]
+        information[0, :a, a] = information[0, a, :a]
+    return information
 
 
 def _weighted(gradient: FloatArray, weight: FloatArray) -> FloatArray:

@@ -41,9 +41,11 @@ from exactregion.statistics.base import Candidates, Statistic, Term, Terms
 from exactregion.statistics.measures import Largest, Measure, OfLabels, Whitened
 
 __all__ = [
+    "ROUNDING",
     "PreparedStatistic",
     "StatisticAt",
     "TermAt",
+    "bound_error",
     "check_columns",
     "checked",
     "combined",
@@ -51,6 +53,10 @@ __all__ = [
     "metric_of",
     "nested",
 ]
+
+
+ROUNDING = 1 + 1e-9
+"""Rounding may carry a column past its bound by a last bit, and no further than this."""
 
 
 def checked(statistic: Statistic, inputs: InputSummary) -> list[Terms]:
@@ -88,7 +94,7 @@ def _terms_error(statistic: Statistic, found: Any) -> InvalidTypeError:
 
 
 def check_columns(values: FloatArray, shape: tuple[int, int], bound: FloatArray | None) -> None:
-    """Check the columns (T, n, r) that a user's function gave, and that they keep their bound."""
+    """Check the columns (T, n, r) that a user's function gave: one per bound, if there are some."""
     wrong = values.ndim != 3 or values.shape[:2] != shape
     if wrong or (bound is not None and len(bound) != values.shape[2]):
         r = "r" if bound is None else len(bound)
@@ -96,13 +102,15 @@ def check_columns(values: FloatArray, shape: tuple[int, int], bound: FloatArray 
             "The columns of a term must have shape (candidates, rows, columns), "
             f"({shape[0]}, {shape[1]}, {r}). Got {values.shape} instead."
         )
-    # rounding may carry a column past its bound by a last bit
-    if bound is not None and (np.abs(values) > bound * (1 + 1e-9)).any():
-        raise InvalidValueError(
-            f"of a term must be at least as large as its columns, {np.abs(values).max():g}. "
-            f"Got {bound.tolist()} instead: sums would not be exact.",
-            parameter="bound",
-        )
+
+
+def bound_error(values: FloatArray, bound: FloatArray) -> InvalidValueError:
+    """Make the error for columns that exceed their bound."""
+    return InvalidValueError(
+        f"of a term must be at least as large as its columns, {np.abs(values).max():g}. "
+        f"Got {bound.tolist()} instead: sums would not be exact.",
+        parameter="bound",
+    )
 
 
 def flat(terms: Iterable[Terms]) -> Iterator[Term]:
@@ -320,6 +328,8 @@ class PreparedStatistic:
         extent = candidates.inputs.extent
         bound = np.atleast_1d(term.bound) if extent.is_large and term.bound is not None else None
         check_columns(values, (T, n), bound)
+        if bound is not None and (np.abs(values) > bound * ROUNDING).any():
+            raise bound_error(values, bound)
         moved = np.ascontiguousarray(np.moveaxis(once(values), -1, 1))
         spread = np.broadcast_to(moved, (T, *moved.shape[1:]))
         return CandidateFeatures.rounded(spread, extent, self.m, bound)

@@ -551,7 +551,7 @@ class ManyRows:
                 self._probabilities(theta[None], rows)[0],
             )
             release(inputs.X)
-            return sums_of_chunk(chunk, here)
+            return sums_of_chunk(chunk, here, with_bins=False)
 
         total = reduce(add, map_in_order(sums, self._chunks(), self.n_jobs))
         return here.statistics(total)[0]

@@ -201,21 +201,25 @@ class Landmarks:
         Call it for whole blocks and with one BLAS thread: a matrix product of another shape may
         differ in the last bit.
         """
-        scaled = self.kernel.scaled(X)
-        if self.table is None:
-            return self._computed(scaled, unit, precision)
-        x = scaled[:, 0]
-        found = np.empty((len(x), len(unit)), dtype=precision)
-        self.table.read(x, unit, found)
-        beyond = (x < self.table.low) | (x > self.table.high)
-        if beyond.any():
-            found[beyond] = self._computed(scaled[beyond], unit, precision)
+        found = np.empty((len(X), len(unit)), dtype=precision)
+        self.write(X, unit, found, 0)
         return found
 
-    def _computed(self, scaled: FloatArray, unit: FloatArray, precision: Any) -> FloatArray:
-        values = self.between(scaled, self.points) @ self.M
-        rounded: FloatArray = on_grid(values, unit).astype(precision, copy=False)
-        return rounded
+    def write(self, X: FloatArray, unit: FloatArray, out: FloatArray, first: int) -> None:
+        """Write what `on_grid` returns into columns `first`, … of `out`."""
+        scaled = self.kernel.scaled(X)
+        columns = slice(first, first + len(unit))
+        if self.table is None:
+            out[:, columns] = self._computed(scaled, unit)
+            return
+        x = scaled[:, 0]
+        self.table.read(x, unit, out, first)
+        if x.min() < self.table.low or x.max() > self.table.high:
+            beyond = (x < self.table.low) | (x > self.table.high)
+            out[beyond, columns] = self._computed(scaled[beyond], unit)
+
+    def _computed(self, scaled: FloatArray, unit: FloatArray) -> Any:
+        return on_grid(self.between(scaled, self.points) @ self.M, unit)
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,9 +244,8 @@ class _Table:
             return None
         return cls(low, high, features(np.linspace(low, high, NODES)[:, None]))
 
-    def read(self, x: FloatArray, unit: FloatArray, out: FloatArray) -> None:
+    def read(self, x: FloatArray, unit: FloatArray, out: FloatArray, first: int) -> None:
         """Interpolate the features of inputs; those beyond the table are meaningless."""
         from exactregion.features.lookup import interpolate  # Numba is slow to import
 
-        step = (self.high - self.low) / (NODES - 1)
-        interpolate(np.clip(x, self.low, self.high), self.low, step, self.rows, unit, out)
+        interpolate(x, self.low, self.high, self.rows, unit, out, first)

@@ -30,6 +30,7 @@ from exactregion.engine import (
     statistics_of_many,
 )
 from exactregion.engine.chunks import ChunkPlan
+from exactregion.engine.evaluate import path_order
 from exactregion.engine.levels import class_probabilities
 from exactregion.engine.progress import advance
 from exactregion.engine.windows import Ellipsoid, ManyRows
@@ -66,6 +67,9 @@ Result = TypeVar("Result")
 REACH = 3.2
 """How far a search looks, in multiples of the distance at which a region is expected to end: rays
 go to 2.5 of them from an estimate that may be off the likelihood's."""
+
+RANKED_AT_ONCE = 2**20
+"""Numbers Z that are made before they are ranked, 8 MB: more would leave the cache in between."""
 
 KEPT_RESULTS = 16
 """Results kept per region: enough for a report, and a bound on memory where bands are computed at
@@ -310,6 +314,19 @@ class FittedRegion:
 
         Far from the region all ranks are m; the ratio tells a search which θ is nearer.
         """
+        m = self.resampling.m
+        if len(theta) * m <= RANKED_AT_ONCE or m * len(self.sample) > MANY_LABELS:
+            return self._ranks(theta, ready)
+        order, size = path_order(theta), max(1, RANKED_AT_ONCE // m)
+        ranks, ratio = np.empty(len(theta), dtype=np.int64), np.empty(len(theta))
+        for start in range(0, len(theta), size):
+            some = order[start : start + size]
+            ranks[some], ratio[some] = self._ranks(theta[some], ready)
+        return ranks, ratio
+
+    def _ranks(
+        self, theta: FloatArray, ready: ChunkPlan | PreparedStatistic | None
+    ) -> tuple[IntArray, FloatArray]:
         Z = self.statistics(theta, ready, only_ranks=True)
         advance(len(theta))
         original = Z[:, self.resampling.seat]

@@ -37,7 +37,7 @@ class Candidates:
     Attributes
     ----------
     inputs : Inputs
-        The rows: all of them in memory, or a block of those that come in chunks.
+        The rows: all of them in memory, or one of the chunks that they come in.
     probabilities : ndarray of shape (T, n)
         P(Y=+1|x) of each candidate in each row.
     is_counts : bool
@@ -84,7 +84,8 @@ class Candidates:
         if gradient is None:
             same = model.has_constant_gradient
             gradient = model.logit_gradient(theta[:1] if same else theta, self.inputs.user_rows)
-            gradient = gradient[:, self.inputs.order]
+            if not self.inputs.is_in_user_order:
+                gradient = gradient[:, self.inputs.order]
             gradient = np.where(np.isfinite(gradient), gradient, 0.0)
         if not uncertain and self.inputs.levels == 1:
             gradient = np.where(((P > 0) & (P < 1))[:, :, None], gradient, 0.0)
@@ -105,7 +106,7 @@ class Term:
     Attributes
     ----------
     columns : callable, ndarray, sparse array, Landmarks or None
-        Φ. A function of `Candidates` to (T, n, r), called with all rows or with a block of them; or
+        Φ. A function of `Candidates` to (T, n, r), called with all rows or with a chunk of them; or
         an array (n, r) in the order of ``inputs.rows``, or features of a kernel, which all
         candidates share. None for `OfLabels`.
     measure : FromCentre, FromMean, Whitened or OfLabels

@@ -28,6 +28,7 @@ from exactregion.data.counts import COUNTED, MOST_ROWS, Tally, tally_of
 from exactregion.data.outcomes import (
     check_no_label,
     counted,
+    distinct_labels,
     find_classes,
     labelled,
     outcome_values,
@@ -165,7 +166,7 @@ class SeenLabels:
     @classmethod
     def of(cls, y: npt.NDArray[Any]) -> SeenLabels:
         """Look at the outcomes of a chunk, as `outcome_values` gives them."""
-        found = None if y.ndim == 2 else tuple(np.unique(y)[:SHOWN_CLASSES].tolist())
+        found = None if y.ndim == 2 else tuple(distinct_labels(y)[:SHOWN_CLASSES])
         return cls(found, frozenset(y.dtype.kind))
 
     def __add__(self, other: SeenLabels) -> SeenLabels:

@@ -135,7 +135,7 @@ class CandidateTest(FixedTest[Statistic, ExactTestResult]):
         if self.calibration:
             p = read_predictions(rows.p)
             names = (self.names.p, self.names.y)
-            return Sample.from_data(p, rows.y, pos_label=self.pos_label, names=names), p
+            return Sample.of_inputs((p, ("x",)), rows.y, self.pos_label, names), p
         numbers, shared = encode_text(rows.X)
         sample = Sample.from_data(numbers, rows.y, pos_label=self.pos_label, shared=shared)
         candidate = self.candidate if rows.p is None else rows.p
@@ -144,8 +144,9 @@ class CandidateTest(FixedTest[Statistic, ExactTestResult]):
     def on_sample(self, sample: Sample, probabilities: FloatArray) -> ExactTestResult:
         """Test probabilities in the order of the user's rows."""
         question = self._question(sample.inputs.names, probabilities, *sample.user_outcomes)
-        if not self.calibration:  # predictions that are the inputs leave no ties
-            sample = sample.with_ties_ordered_by(probabilities)
+        if self.calibration:  # predictions that are the inputs leave no ties
+            return self._result(self._statistics(sample, sample.inputs.matrix[:, 0]), question)
+        sample = sample.with_ties_ordered_by(probabilities)
         p = probabilities[sample.inputs.order]
         return self._result(self._statistics(sample, p), question)
 
@@ -166,7 +167,7 @@ class CandidateTest(FixedTest[Statistic, ExactTestResult]):
         whole = Chunk(0, inputs.matrix, inputs.trials, sample.successes, p)
         total = total_in_memory(whole, self.n_jobs)
         summaries = total(partial(_summaries, len(sample)))
-        found = self._by_chunks(summaries, total, inputs.shared)
+        found = self._by_chunks(summaries, total, inputs.shared, with_bins=False)
         return self._at_once(sample, p) if found is None else found[0]
 
     def _at_once(self, sample: Sample, p: FloatArray) -> list[FloatArray]:
@@ -208,6 +209,8 @@ class CandidateTest(FixedTest[Statistic, ExactTestResult]):
         summaries: Iterable[ChunkSummary],
         total: Total,
         shared: Shared = (),
+        *,
+        with_bins: bool = True,
     ) -> tuple[list[FloatArray], ChunkSums] | None:
         """Compute Z by a pass over all chunks; None where all rows must be in memory."""
         summary = InputSummary.of_chunks(summaries, calibration=self.calibration, shared=shared)
@@ -216,7 +219,7 @@ class CandidateTest(FixedTest[Statistic, ExactTestResult]):
         )
         if plan is None:
             return None
-        summed = total(partial(sums_of_chunk, plan=plan))
+        summed = total(partial(sums_of_chunk, plan=plan, with_bins=with_bins))
         return plan.statistics(summed), summed
 
     def _on_tally(self, seen: FirstLook, classes: tuple[object, object] | None) -> ExactTestResult:
@@ -269,8 +272,8 @@ class CandidateTest(FixedTest[Statistic, ExactTestResult]):
             inputs=columns,
             seed=self.seed,
             probabilities=p,
-            successes=successes.astype(np.int64),
-            trials=trials.astype(np.int64),
+            successes=successes.astype(np.int64, copy=False),
+            trials=trials.astype(np.int64, copy=False),
         )
 
 

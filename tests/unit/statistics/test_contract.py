@@ -187,7 +187,7 @@ def test_bounds_must_be_finite_sizes(bound):
 def test_columns_must_keep_their_bound_and_number():
     with pytest.raises(InvalidValueError, match=r"'bound'.*at least as large as its columns, 1"):
         evaluated(of_terms([Term(tails, FromCentre(), bound=np.full(2, 0.5))]), N)
-    with pytest.raises(InvalidValueError, match=r"\(1, 4096, 3\). Got \(1, 4096, 2\)"):
+    with pytest.raises(InvalidValueError, match=r"\(1, 65536, 3\). Got \(1, 65536, 2\)"):
         evaluated(of_terms([Term(tails, FromCentre(), bound=np.ones(3))]), N)
 
 

@@ -1,0 +1,48 @@
+"""Labels that are drawn side by side are those that each generator draws alone."""
+
+import numpy as np
+import pytest
+
+from exactregion.data.sample import BLOCK_ROWS, CHUNK_ROWS
+from exactregion.engine import chunks, drawing
+from exactregion.resampling import Draws
+
+
+def labels_of(drawn, chunk, m):
+    """Collect the labels (m, n) that a chunk is given, block by block."""
+    found = np.full((m, len(chunk.p)), -1.0)
+    buffer = np.empty(min(m, chunks.GROUP) * BLOCK_ROWS, dtype=np.float32)
+    for start in range(0, len(chunk.p), BLOCK_ROWS):
+        rows = slice(start, min(start + BLOCK_ROWS, len(chunk.p)))
+        for first, K in drawn(rows, buffer):
+            found[first : first + len(K), rows] = K
+    return found
+
+
+def a_chunk(n):
+    rng = np.random.default_rng(n)
+    p = rng.uniform(size=n)
+    p[:4] = [0.0, 1.0, 1e-300, 2.0**-53]
+    trials = np.ones(n, dtype=np.int64)
+    trials[7] = 0
+    return chunks.Chunk(3, p[:, None], trials, (rng.uniform(size=n) < p) * trials, p)
+
+
+def test_there_is_a_lane_for_each_block_of_a_chunk():
+    assert drawing.LANES * BLOCK_ROWS == CHUNK_ROWS
+
+
+@pytest.mark.parametrize("n", [CHUNK_ROWS, 5 * BLOCK_ROWS + 100, BLOCK_ROWS, 50])
+@pytest.mark.parametrize("m", [2, 70])
+def test_blocks_are_drawn_side_by_side_as_alone(n, m):
+    chunk, draws = a_chunk(n), Draws(m - 1, 12345)
+    alone = labels_of(chunks._Labels(chunk, draws), chunk, m)
+    together = labels_of(chunks._CodedLabels(chunk, draws), chunk, m)
+    np.testing.assert_array_equal(together, alone)
+    np.testing.assert_array_equal(alone[draws.seat], chunk.successes)
+    for start in range(0, n, BLOCK_ROWS):
+        block = slice(start, start + BLOCK_ROWS)
+        number = chunk.index * drawing.LANES + start // BLOCK_ROWS
+        U = draws.of_block(number).random((m - 1, len(chunk.p[block])))
+        others = np.delete(alone, draws.seat, axis=0)[:, block]
+        np.testing.assert_array_equal(others, chunk.p[block] * chunk.trials[block] > U)
