@@ -321,7 +321,7 @@ class _Search:
         if not self.effort.probes:
             return found
         z, on_surface = self.proposals(rng, SPREAD * NARROWER**2)
-        past = self.effort.roughness * rng.uniform(*PAST, size=z.shape[1])
+        past = np.asarray(self.effort.roughness * rng.uniform(*PAST, size=z.shape[1]))
         every_second = np.arange(z.shape[1]) % 2 == 0
         past += np.where(every_second, self.effort.margin, 0.0)
         self.evaluate(z * np.where(on_surface, 1 + past, 1.0)[..., None])
