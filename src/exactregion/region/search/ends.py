@@ -43,7 +43,7 @@ this, in every second data set. Chosen on repetitions 0 to 4 of the cases of
 validation/parts/searched.py with few rows: only its other repetitions are a test of them."""
 
 JOINT_EFFORT = Effort(rounds=4, points=8, compared=400, probes=24, margin=0.04)
-QUICK_EFFORT = replace(JOINT_EFFORT, rounds=3)
+QUICK_EFFORT = replace(JOINT_EFFORT, rounds=3, points=6)
 FOCUSED_EFFORT = Effort(rounds=4, points=12, compared=200, probes=24, margin=0.06)
 """Searches of regions that are about ellipsoids with 1,000 data sets: for intervals, bands and
 focused sets. Their ends lie beyond all members that populations find with 20 to 80 times as many

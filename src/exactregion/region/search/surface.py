@@ -68,8 +68,8 @@ PAST = (0.0, 2.0)
 """How far beyond the fitted surface, and beyond it and the margin, an audit looks next to the ends,
 in units of the roughness."""
 
-PROBED = (1.0, 1.15)
-"""Lengths of probes, in multiples of those of members at the boundary next to them."""
+PROBED = (0.95, 1.15)
+"""Lengths of probes in all directions, in multiples of the expected distance of the boundary."""
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,9 @@ class _Search:
         """Start from the rays of an outline, or from some around the efficient directions."""
         if outline is None:
             self.efficient = efficient = self.uphill[0]
-            along = np.vstack([efficient, _tilted(efficient, TILT)])
+            along = efficient[None]
+            if self.shares is None:
+                along = np.vstack([along, _tilted(efficient, TILT)])
             outline = trace(
                 self.inside,
                 self.window,
@@ -210,9 +212,8 @@ class _Search:
                 look_beyond=False,
             )
         r = (outline.inner + outline.outer) / 2
-        self.boundary = outline.members()
         shape = (len(self.each), len(r))
-        self.add_members(np.broadcast_to(self.boundary, (*shape, self.best.shape[1])))
+        self.add_members(np.broadcast_to(outline.members(), (*shape, self.best.shape[1])))
         self.known = (
             np.broadcast_to(outline.directions, (*shape, self.best.shape[1])),
             np.broadcast_to((self.expected(outline.directions) / r) ** 2, shape),
@@ -325,11 +326,11 @@ class _Search:
         every_second = np.arange(z.shape[1]) % 2 == 0
         past += np.where(every_second, self.effort.margin, 0.0)
         self.evaluate(z * np.where(on_surface, 1 + past, 1.0)[..., None])
-        near = _near(self.boundary, self.effort.probes, rng)
-        is_member = self.inside(self.window.theta(near)) > 0
-        shape = (len(self.each), *near.shape)
-        self.add_members(np.broadcast_to(near, shape), np.broadcast_to(is_member, shape[:2]))
-        found.probes = z.shape[1] + len(near)
+        probes = self._probes(rng)
+        is_member = self.inside(self.window.theta(probes)) > 0
+        shape = (len(self.each), *probes.shape)
+        self.add_members(np.broadcast_to(probes, shape), np.broadcast_to(is_member, shape[:2]))
+        found.probes = z.shape[1] + len(probes)
         found.settled = self.value <= bound
         found.value, found.members = self.value, self.best
         found.bound = np.maximum(bound, self.bounds())
@@ -339,6 +340,13 @@ class _Search:
             rest.step(rng, SPREAD * NARROWER**2)
             found.replace(again, rest.audited(rng, audits - 1))
         return found
+
+    def _probes(self, rng: np.random.Generator) -> FloatArray:
+        """Draw coordinates in all directions, about as far as the boundary is expected to be."""
+        u = rng.standard_normal((self.effort.probes, self.best.shape[1]))
+        u /= lengths_of(u)[:, None]
+        lengths = self.expected(u) * rng.uniform(*PROBED, size=len(u))
+        return np.asarray(u * lengths[:, None])
 
     def of(self, which: IntArray) -> _Search:
         """Return the search for some of the functionals."""
@@ -362,14 +370,3 @@ def _tilted(direction: FloatArray, angle: float) -> FloatArray:
     """Turn a unit vector both ways along each axis across it: shape (2 (d - 1), d)."""
     across = np.linalg.svd(direction[None])[2][1:]
     return np.asarray(np.cos(angle) * direction + np.sin(angle) * np.concatenate([across, -across]))
-
-
-def _near(members: FloatArray, number: int, rng: np.random.Generator) -> FloatArray:
-    """Draw coordinates between members at the boundary, and a little beyond them."""
-    first, second = members[rng.integers(len(members), size=(2, number))]
-    share = rng.uniform(size=(number, 1))
-    between = share * first + (1 - share) * second
-    length = share[:, 0] * lengths_of(first) + (1 - share[:, 0]) * lengths_of(second)
-    lengths = lengths_of(between)
-    factor = length * rng.uniform(*PROBED, size=number) / np.where(lengths > 0, lengths, 1.0)
-    return np.asarray(between * factor[:, None])
