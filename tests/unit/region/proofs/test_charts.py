@@ -10,6 +10,7 @@ import exactregion as er
 from exactregion.region.bounds import is_charted
 from exactregion.region.proofs.chart_bounds import can_chart
 from exactregion.region.proofs.charts import charts_of
+from exactregion.region.proofs.from_probabilities import FromProbabilities
 from exactregion.region.search.ends import is_projected
 from validation.charts import (
     DATA,
@@ -58,6 +59,23 @@ def test_random_points_of_random_boxes_stay_within_bounds(family):
         assert found.verdicts == 0
         told += found.told
     assert told > 0
+
+
+def test_no_member_of_a_group_is_likelier_than_the_group(region):
+    fitted = region.fitted_
+    data = FromProbabilities(fitted, charts_of(fitted)[0], fitted.accepted).data
+    assert len(data.group_start) > 8
+    assert data.group_start[-1] == len(data.offsets)
+    rng, trials = np.random.default_rng(3), fitted.sample.inputs.trials
+    first = data.start[:-1] + np.arange(len(trials))
+    close = 0
+    for successes in rng.integers(0, trials + 1, size=(200, len(trials))):
+        likelihoods = data.offsets + successes @ data.logits
+        most = np.maximum.reduceat(likelihoods, data.group_start[:-1])
+        bound = data.group_values[first + successes].sum(axis=0)
+        assert (most <= bound).all()
+        close += (bound < most + 0.1 * np.abs(most)).sum()
+    assert close > 0.5 * 200 * len(most)
 
 
 @pytest.mark.parametrize("intercept", [True, False])
