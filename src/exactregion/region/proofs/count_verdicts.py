@@ -134,7 +134,7 @@ def _least_likelihood(
     k: int, data: Any, least: Any, most: Any, v: Any, free: Any, offsets: Any
 ) -> float:
     """Bound the likelihood under member k from below."""
-    total = data.offsets[k] + 0.0
+    total: float = data.offsets[k]
     for a in range(len(v)):
         total += v[a] * data.weights[a, k]
     for f in range(len(free)):
