@@ -155,13 +155,18 @@ def standard_steps(model: Model, theta: FloatArray, X: Any, trials: FloatArray) 
     return np.asarray(steps / size[:, :, None])
 
 
-def far_apart(points: FloatArray, size: int, least: float = 0.0) -> list[int]:
+def far_apart(
+    points: FloatArray, size: int, least: float = 0.0, nearest: FloatArray | None = None
+) -> list[int]:
     """Choose the first point, then again and again the one farthest from all that are chosen.
 
-    At most `size` of them, which are at least this far apart.
+    At most `size` of them, which are at least this far apart. With `nearest`, squared distances
+    from others, the first is the one that is farthest from these.
     """
-    chosen, nearest = [0], ((points - points[0]) ** 2).sum(axis=1)
-    while len(chosen) < size:
+    chosen = []
+    if nearest is None:
+        chosen, nearest = [0], ((points - points[0]) ** 2).sum(axis=1)
+    while len(chosen) < min(size, len(points)):
         farthest = int(nearest.argmax())
         if nearest[farthest] < max(least**2, np.finfo(np.float64).tiny):
             break

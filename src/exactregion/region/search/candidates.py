@@ -48,6 +48,9 @@ CLOSE = (-2.5, 0.0)
 """Powers of ten of the distance of probes from a member at the boundary, in standard errors: from
 less than the bracket of a boundary point, `rays.TOLERANCE` of some 2.5 of them, to one."""
 
+FAR_APART = (0.25, 0.5, 0.5)
+"""Shares of as many θ of a curved family that lie far apart, and are ranked in this order."""
+
 REGARDLESS = 3
 """One probe in so many is ranked however implausible: where curves are flat a score says nothing,
 and a θ that fits badly may be a member."""
@@ -56,9 +59,10 @@ KNOWN, STEPS = 100, 8
 """Plausible θ per parameter that are ranked once per fit, besides the outline, for searches to
 start from; and random steps of each that keep it plausible, in families that are not curved."""
 
-LESS_LIKELY = 1.15
-"""Share of the range of deviances of the members known within which nearly all members are. With 1
-the farthest members are missed, which are among the least likely; more are ranked in vain."""
+LESS_LIKELY = 1.3
+"""Multiple of the range of deviances of the members known within which others are looked for. The
+farthest members are among the least likely: with 1 they are missed, and with scores, by which θ
+that fit badly may be members, so are whole branches."""
 
 PROBE_ROUNDS = 3
 """Rounds of steps from members to further probes of an audit."""
@@ -83,9 +87,11 @@ def known_members(fitted: FittedRegion, turn: int) -> FloatArray:
         outline, number = outline_of(fitted), KNOWN * fitted.n_parameters
         first = _drawn_probes(fitted, 2 * number, turn)[:number]
         members = outline.window.theta(outline.members())
+        if turn and _is_curved(fitted):
+            members = outline.window.theta(known_members(fitted, turn - 1))
         members = np.vstack([members, _members_among(fitted, first[::2])])
         if _is_curved(fitted):
-            members = np.vstack([members, _members_of_cover(fitted)])
+            members = np.vstack([members, _members_of_cover(fitted)]) if not turn else members
             members = _with_others_far_apart(fitted, members, turn)
         else:
             moved = _moved(fitted, first, turn)[1::2]
@@ -116,15 +122,21 @@ def _moved(fitted: FittedRegion, theta: FloatArray, turn: int) -> FloatArray:
 def _with_others_far_apart(fitted: FittedRegion, members: FloatArray, turn: int) -> FloatArray:
     """Return members of a curved family (k, d), and others that lie far apart.
 
-    Half of what is ranked is as likely as any member may be, half as those that were found then.
+    Some of what is ranked is as likely as any member may be, most as those that were found then.
     """
-    number = KNOWN * fitted.n_parameters // 4
     limit = largest_deviance(fitted)
-    for half in (0, 1):
-        tried = spread(fitted, members, limit, number, _rng(fitted, 4, turn, half))
+    for part, share in enumerate(FAR_APART):
+        number = int(share * KNOWN * fitted.n_parameters)
+        tried = spread(fitted, members, limit, number, _rng(fitted, 4, turn, part))
         members = np.vstack([members, _members_among(fitted, tried)])
-        limit = float(deviance_of(fitted, members).max())
+        limit = _less_likely(fitted, members)
     return members
+
+
+def _less_likely(fitted: FittedRegion, members: FloatArray) -> float:
+    """Return a deviance that few members exceed, by those that are known."""
+    known = deviance_of(fitted, members)
+    return float(known.min() + LESS_LIKELY * np.ptp(known))
 
 
 def _members_of_cover(fitted: FittedRegion) -> FloatArray:
@@ -184,7 +196,7 @@ def plausible_probes(
             return drawn
         window, rng = outline_of(fitted).window, _rng(fitted, 5, turn)
         members = theta = window.theta(known_members(fitted, turn))
-        limit = _member_deviance(fitted, turn)
+        limit = _less_likely(fitted, members)
         for _ in range(PROBE_ROUNDS):
             tried = steps_from(fitted, theta, number, rng)
             theta = np.vstack([theta, tried[deviance_of(fitted, tried) <= limit]])
@@ -193,16 +205,10 @@ def plausible_probes(
     probes = fitted.cached(("probes", number, turn), draw)
     if functionals is None or bound is None or not _is_curved(fitted):
         return probes
-    limit, rng = _member_deviance(fitted, turn), _rng(fitted, 6, turn)
+    members = outline_of(fitted).window.theta(known_members(fitted, turn))
+    limit, rng = _less_likely(fitted, members), _rng(fitted, 6, turn)
     others = beyond_bounds(fitted, probes, functionals, bound, limit=limit, rng=rng)
     return np.vstack([probes, others])
-
-
-def _member_deviance(fitted: FittedRegion, turn: int) -> float:
-    """Return a deviance that few members exceed, by those that searches start from."""
-    window = outline_of(fitted).window
-    known = deviance_of(fitted, window.theta(known_members(fitted, turn)))
-    return float(known.min() + LESS_LIKELY * np.ptp(known))
 
 
 def _drawn_probes(fitted: FittedRegion, number: int, turn: int) -> FloatArray:

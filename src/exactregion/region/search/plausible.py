@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from exactregion._typing import BoolArray, FloatArray
 from exactregion.engine.levels import log_class_probabilities, numbers_of_classes
@@ -99,20 +100,21 @@ def deviance_of(fitted: FittedRegion, theta: FloatArray) -> FloatArray:
 
 
 def spread(
-    fitted: FittedRegion, theta: FloatArray, limit: float, number: int, rng: np.random.Generator
+    fitted: FittedRegion, members: FloatArray, limit: float, number: int, rng: np.random.Generator
 ) -> FloatArray:
-    """Return θ far apart from each other, of a deviance up to the limit, by steps from members.
+    """Return θ far apart from members and from each other, of a deviance up to the limit.
 
-    Likelihoods cost little, so that these spread over all of a set that is long and bent before
-    anything is ranked.
+    They are found by steps from members. Likelihoods cost little, so that these spread over all of
+    a set that is long and bent before anything is ranked.
     """
+    known, found = _points(fitted, members), members[:0]
     for _ in range(SPREAD_ROUNDS):
-        tried = steps_from(fitted, theta, 4 * SPREAD, rng)
-        theta = np.vstack([theta, tried[deviance_of(fitted, tried) <= limit]])
-        points = _points(fitted, theta)
-        usable = np.isfinite(points).all(axis=1)
-        theta = theta[usable][far_apart(points[usable], SPREAD)]
-    return theta[:number]
+        tried = steps_from(fitted, np.vstack([members, found]), 4 * SPREAD, rng)
+        found = np.vstack([found, tried[deviance_of(fitted, tried) <= limit]])
+        points = _points(fitted, found)
+        nearest = cdist(points, known, "sqeuclidean").min(axis=1)
+        found = found[far_apart(points, SPREAD, nearest=nearest)]
+    return found[:number]
 
 
 def steps_from(
@@ -144,7 +146,7 @@ def steps_from(
 def _points(fitted: FittedRegion, theta: FloatArray) -> FloatArray:
     """Return the probabilities in rows and between them, on a scale of standard errors."""
     model, (rows, trials) = fitted.model, rows_for(fitted.sample.inputs)
-    points = on_scale_of_errors(model, theta, rows, trials)
+    points = np.nan_to_num(on_scale_of_errors(model, theta, rows, trials))
     # functions of one's own may be defined in rows alone
     if isinstance(model, Psychometric) and isinstance(model.core, LinearModel):
         rows, trials = ((each[1:] + each[:-1]) / 2 for each in (rows, trials))

@@ -5,7 +5,12 @@ import pytest
 
 import exactregion as er
 from exactregion.models import Psychometric
-from exactregion.region.search.candidates import draw_probes, known_members, plausible_probes
+from exactregion.region.search.candidates import (
+    LESS_LIKELY,
+    draw_probes,
+    known_members,
+    plausible_probes,
+)
 from exactregion.region.search.extremes import Extremes
 from exactregion.region.search.plausible import deviance_of, plausible_to
 
@@ -111,7 +116,7 @@ def test_probes_of_an_audit_are_as_likely_as_members_and_some_lie_beyond_its_end
     assert 0 < len(more) <= 24
     assert (thresholds(more) > farthest).all()
     likely = deviance_of(fitted, members)
-    assert (deviance_of(fitted, more) <= likely.min() + 1.15 * np.ptp(likely)).all()
+    assert (deviance_of(fitted, more) <= likely.min() + LESS_LIKELY * np.ptp(likely)).all()
 
 
 def test_a_search_that_keeps_missing_members_says_so(monkeypatch):
