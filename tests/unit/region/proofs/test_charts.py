@@ -229,6 +229,14 @@ def test_a_distance_from_the_mean_of_the_points_is_proven_for_linear_families():
     assert (members <= table["upper"].to_numpy()).all()
 
 
+def test_a_proof_gives_up_where_data_sets_tie_along_a_curve():
+    y = np.array([0, 0, 1, 1, 0, 0, 1, 1, 1, 0, 1])
+    settings = {"statistic": "embedding", "n_resamples": 9, "confidence_level": 0.8}
+    region = fit("logistic", np.linspace(-2, 2, 11), y, **settings)
+    # 420,000 boxes where it went on until the budget of all charts was used up
+    assert region.intervals(joint=True)["evaluations"].max() < 150_000
+
+
 def test_families_have_a_default_statistic_and_a_region_takes_another_one():
     assert er.ConfidenceRegion("logistic").statistic == "combined"
     assert er.ConfidenceRegion("psychometric").statistic == "ratio"
