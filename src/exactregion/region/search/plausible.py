@@ -111,6 +111,8 @@ def spread(
     for _ in range(SPREAD_ROUNDS):
         tried = steps_from(fitted, np.vstack([members, found]), 4 * SPREAD, rng)
         found = np.vstack([found, tried[deviance_of(fitted, tried) <= limit]])
+        if not len(found):  # a function of one's own need not take no θ
+            continue
         points = _points(fitted, found)
         nearest = cdist(points, known, "sqeuclidean").min(axis=1)
         found = found[far_apart(points, SPREAD, nearest=nearest)]
@@ -167,8 +169,10 @@ def beyond_bounds(
     """Return the likeliest θ beyond bounds (G,), by steps from those that are farthest out."""
     deviance = deviance_of(fitted, theta)
     theta, deviance = theta[deviance <= limit], deviance[deviance <= limit]
+    if not len(theta):
+        return theta
     values = _finite(functionals(theta))
-    for _ in range(CLIMB_ROUNDS if len(theta) else 0):
+    for _ in range(CLIMB_ROUNDS):
         farthest = np.argsort(-values, axis=0, kind="stable")[:CLIMBED]
         lots = np.where(values > bound, rng.random(values.shape), 0.0)
         at_random = np.argsort(-lots, axis=0, kind="stable")[:CLIMBED]
@@ -176,6 +180,8 @@ def beyond_bounds(
         tried = steps_from(fitted, theta, len(start), rng, start)
         found = deviance_of(fitted, tried)
         tried, found = tried[found <= limit], found[found <= limit]
+        if not len(tried):
+            continue
         theta, deviance = np.vstack([theta, tried]), np.append(deviance, found)
         values = np.vstack([values, _finite(functionals(tried))])
     ranked = np.zeros(len(theta), dtype=np.bool_)

@@ -12,7 +12,12 @@ from exactregion.region.search.candidates import (
     plausible_probes,
 )
 from exactregion.region.search.extremes import Extremes
-from exactregion.region.search.plausible import deviance_of, plausible_to
+from exactregion.region.search.plausible import (
+    beyond_bounds,
+    deviance_of,
+    plausible_to,
+    spread,
+)
 
 
 def psychometric(seed):
@@ -117,6 +122,15 @@ def test_probes_of_an_audit_are_as_likely_as_members_and_some_lie_beyond_its_end
     assert (thresholds(more) > farthest).all()
     likely = deviance_of(fitted, members)
     assert (deviance_of(fitted, more) <= likely.min() + LESS_LIKELY * np.ptp(likely)).all()
+
+
+def test_nothing_is_as_likely_as_that_which_is_impossible(two_branches):
+    fitted = two_branches.fitted_
+    members = two_branches.outline().window.theta(known_members(fitted, 0))
+    rng = np.random.default_rng(0)
+    assert spread(fitted, members, -1.0, 10, rng).shape == (0, 3)
+    bound = np.zeros(3)
+    assert beyond_bounds(fitted, members, lambda t: t, bound, limit=-1.0, rng=rng).shape == (0, 3)
 
 
 def test_a_search_that_keeps_missing_members_says_so(monkeypatch):
