@@ -15,7 +15,15 @@ from exactregion._typing import FloatArray
 from exactregion.data.sample import Inputs
 from exactregion.models.base import Model, evaluated
 
-__all__ = ["clipped_logit", "cover_of", "rows_for", "starting_points"]
+__all__ = [
+    "clipped_logit",
+    "cover_of",
+    "far_apart",
+    "on_scale_of_errors",
+    "rows_for",
+    "standard_steps",
+    "starting_points",
+]
 
 ROWS = 64
 """Most rows by which members are compared: curves that agree there hardly differ elsewhere."""
@@ -54,22 +62,28 @@ def cover_of(model: Model, inputs: Inputs, size: int) -> FloatArray:
     The same inputs and family give the same cover.
     """
     rows, trials = rows_for(inputs)
-    root, rng = 2 * np.sqrt(trials), np.random.default_rng(1)
+    rng = np.random.default_rng(1)
     low, high = np.array(model.bounds, dtype=np.float64).T
     theta = np.array(starting_points(model, STARTS, always=True))
     rounds = [(PROPOSALS, min(size, KEPT))] * ROUNDS + [(LAST * size, size)]
     for number, kept in rounds:
-        axes = _standard_steps(model, theta, rows, trials)
+        axes = standard_steps(model, theta, rows, trials)
         start = rng.integers(len(theta), size=number)
         length = SHORTEST * 2 ** rng.uniform(0, DOUBLINGS, number)
         z = length[:, None] * rng.standard_normal((number, theta.shape[1]))
         steps = np.einsum("tab,tb->ta", axes[start], z)
         theta = np.vstack([theta, np.clip(theta[start] + steps, low, high)])
-        P = _probabilities(model, theta, rows)
-        usable = np.isfinite(P).all(axis=1)
-        theta, P = theta[usable], np.clip(P[usable], 0.0, 1.0)
-        theta = theta[_far_apart(root * np.arcsin(np.sqrt(P)), kept)]
+        points = on_scale_of_errors(model, theta, rows, trials)
+        usable = np.isfinite(points).all(axis=1)
+        theta = theta[usable][far_apart(points[usable], kept, LEAST_APART)]
     return theta
+
+
+def on_scale_of_errors(model: Model, theta: FloatArray, X: Any, trials: FloatArray) -> FloatArray:
+    """Return the probabilities at θ (T, d) on a scale of standard errors: shape (T, n)."""
+    P = _probabilities(model, theta, X)
+    P = np.where(np.isfinite(P), np.clip(P, 0.0, 1.0), np.nan)
+    return np.asarray(2 * np.sqrt(trials) * np.arcsin(np.sqrt(P)))
 
 
 def rows_for(inputs: Inputs) -> tuple[Any, FloatArray]:
@@ -123,7 +137,7 @@ def _probabilities(model: Model, theta: FloatArray, X: Any) -> FloatArray:
         return np.asarray(evaluated(model, theta, X), dtype=np.float64)
 
 
-def _standard_steps(model: Model, theta: FloatArray, X: Any, trials: FloatArray) -> FloatArray:
+def standard_steps(model: Model, theta: FloatArray, X: Any, trials: FloatArray) -> FloatArray:
     """Return A (T, d, d) at each θ with A Aᵀ the inverse of its information, about."""
     P = np.nan_to_num(_probabilities(model, theta, X))
     gradient = np.nan_to_num(model.logit_gradient(theta, X), posinf=0.0, neginf=0.0)
@@ -141,12 +155,20 @@ def _standard_steps(model: Model, theta: FloatArray, X: Any, trials: FloatArray)
     return np.asarray(steps / size[:, :, None])
 
 
-def _far_apart(points: FloatArray, size: int) -> list[int]:
-    """Choose the first point, then again and again the one farthest from all that are chosen."""
-    chosen, nearest = [0], ((points - points[0]) ** 2).sum(axis=1)
-    while len(chosen) < size:
+def far_apart(
+    points: FloatArray, size: int, least: float = 0.0, nearest: FloatArray | None = None
+) -> list[int]:
+    """Choose the first point, then again and again the one farthest from all that are chosen.
+
+    At most `size` of them, which are at least this far apart. With `nearest`, squared distances
+    from others, the first is the one that is farthest from these.
+    """
+    chosen = []
+    if nearest is None:
+        chosen, nearest = [0], ((points - points[0]) ** 2).sum(axis=1)
+    while len(chosen) < min(size, len(points)):
         farthest = int(nearest.argmax())
-        if nearest[farthest] < LEAST_APART**2:
+        if nearest[farthest] < max(least**2, np.finfo(np.float64).tiny):
             break
         chosen.append(farthest)
         nearest = np.minimum(nearest, ((points - points[farthest]) ** 2).sum(axis=1))

@@ -126,6 +126,28 @@ class Window:
         is_open = np.isinf(self.bounds).any(axis=1)
         return self.coordinates(self.theta(z) * np.where(is_open, factors, 1.0))
 
+    def turned(
+        self, z: FloatArray, one: FloatArray, other: FloatArray, share: FloatArray
+    ) -> FloatArray:
+        """Return the coordinates of θ moved by a share of the difference of two others.
+
+        These are made as large as θ before, but for parameters between two bounds: differences of
+        curves that are not equally steep would move a threshold by too little or too much.
+        """
+        is_open = np.isinf(self.bounds).any(axis=1)
+        units = np.where(is_open, lengths_of(self.axes), np.inf)
+        theta, first, second = map(self.theta, (z, one, other))
+
+        def sizes(theta: FloatArray) -> FloatArray:
+            return np.asarray(np.abs(theta / units).max(axis=1, keepdims=True))
+
+        def resized(other: FloatArray) -> FloatArray:
+            with np.errstate(all="ignore"):
+                factor = np.nan_to_num(sizes(theta) / sizes(other), nan=1.0, posinf=1.0)
+            return np.where(is_open, factor * other, other)
+
+        return self.coordinates(theta + share * (resized(first) - resized(second)))
+
 
 def radius_of(level: float, d: int) -> float:
     """Return the radius of the asymptotic region in standard errors, √χ²_d(level)."""

@@ -24,6 +24,10 @@ from exactregion.region.search.extremes import NO_END
 
 __all__ = ["LogitsAt", "can_chart", "ends_in_charts", "work_in_charts"]
 
+PATIENCE = 5e7
+"""Work in a chart before progress is first looked at. Where Z of few data sets ties along a curve,
+as distances from their mean do (11 rows, 9 resamples), bounds come no closer from 2e7 on."""
+
 
 @dataclass(frozen=True, eq=False)
 class LogitsAt:
@@ -170,7 +174,13 @@ def ends_in_charts(
         else:
             in_chart = _NumbersInChart(numbers, chart, length)
         return proven_ends(
-            [rule], Span(*chart.box), in_chart, known, tolerance=tolerance, budget=budget
+            [rule],
+            Span(*chart.box),
+            in_chart,
+            known,
+            tolerance=tolerance,
+            budget=budget,
+            patience=PATIENCE,
         )
 
     rule = FromProbabilities(fitted, charts[0], fitted.accepted)

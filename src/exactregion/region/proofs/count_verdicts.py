@@ -18,10 +18,6 @@ from exactregion.region.proofs.enclosure import ABOVE, BELOW, OVERHEAD
 
 __all__ = ["judge_counts"]
 
-BLOCK = 128
-"""Members of the family whose likelihoods are bounded at once: their loops are vectorised, and
-few of them are in vain where one of the first decides."""
-
 
 @inlined
 def _below(thresholds: Any, start: int, stop: int, p: float) -> int:
@@ -85,35 +81,74 @@ def _ends(change: float, low: float, high: float) -> tuple[float, float]:
 
 
 @compiled
-def _add_up(
-    k: int, stop: int, data: Any, least: Any, most: Any, v: Any, free: Any, offsets: Any, sums: Any
+def _bound_groups(
+    data: Any, least: Any, most: Any, offsets: Any, first: Any, bound: Any
+) -> None:  # fmt: skip
+    """Bound the largest likelihood of each group of members, with the logits of θ in free rows.
+
+    A sum over rows of the largest value that any member of the group has there is at least the
+    largest sum; a largest value is convex in the successes, and so extreme at their ends.
+    """
+    bound[:] = 0.0
+    n_free = 0
+    for j in range(len(least)):
+        row = first[j] + int(least[j])
+        if least[j] == most[j]:
+            known = data.group_values[row]
+            for g in range(len(bound)):
+                bound[g] += known[g]
+        else:
+            fewest, largest = data.group_values[row], data.group_values[first[j] + int(most[j])]
+            at_least, at_most = offsets[n_free, 1], offsets[n_free, 3]
+            n_free += 1
+            for g in range(len(bound)):
+                x, y = fewest[g] + at_least, largest[g] + at_most
+                bound[g] += x if x > y else y
+
+
+@compiled
+def _bound_members(
+    k: int, stop: int, data: Any, least: Any, most: Any, v: Any, free: Any, offsets: Any,
+    upper: Any,
 ) -> None:  # fmt: skip
     """Bound the likelihoods under members k to stop, with the logits of θ in rows `free`."""
-    lower, upper, n = sums[0, k:stop], sums[1, k:stop], stop - k
+    n = stop - k
     for q in range(n):
-        lower[q] = data.offsets[k + q]
+        upper[q] = data.offsets[k + q]
     for a in range(len(v)):
         weights = data.weights[a, k:stop]
         for q in range(n):
-            lower[q] += v[a] * weights[q]
-    for q in range(n):
-        upper[q] = lower[q]
+            upper[q] += v[a] * weights[q]
     for f in range(len(free)):
         j = free[f]
         logits = data.logits[j, k:stop]
         first, second = least[j] + data.successes[j], most[j] + data.successes[j]
-        low_first, high_first, low_second, high_second = offsets[f]
+        at_least, at_most = offsets[f, 1], offsets[f, 3]
         for q in range(n):
-            x, y = first * logits[q] + low_first, second * logits[q] + low_second
-            lower[q] += x if x < y else y
-            x, y = first * logits[q] + high_first, second * logits[q] + high_second
+            x, y = first * logits[q] + at_least, second * logits[q] + at_most
             upper[q] += x if x > y else y
+
+
+@compiled
+def _least_likelihood(
+    k: int, data: Any, least: Any, most: Any, v: Any, free: Any, offsets: Any
+) -> float:
+    """Bound the likelihood under member k from below."""
+    total: float = data.offsets[k]
+    for a in range(len(v)):
+        total += v[a] * data.weights[a, k]
+    for f in range(len(free)):
+        j = free[f]
+        x = (least[j] + data.successes[j]) * data.logits[j, k] + offsets[f, 0]
+        y = (most[j] + data.successes[j]) * data.logits[j, k] + offsets[f, 2]
+        total += min(x, y)
+    return total
 
 
 @compiled
 def _ratio_is_below(
     b: int, i: int, data: Any, bounds: Any, least: Any, most: Any, v: Any, free: Any, offsets: Any,
-    sums: Any, limit: float, last: Any,
+    first: Any, group_bound: Any, upper: Any, limit: float, last: Any,
 ) -> tuple[bool, float]:  # fmt: skip
     """Whether D of the ratio stays below the limit; else also a lower bound of D.
 
@@ -139,16 +174,28 @@ def _ratio_is_below(
             offsets[n_free, 2], offsets[n_free, 3] = at_most
             n_free += 1
     limit -= largest + slack
-    k, stop = last[i], last[i] + 1  # the one that is likely to decide comes first
-    for start in range(-BLOCK, len(data.offsets), BLOCK):
-        if start >= 0:
-            k, stop = start, min(start + BLOCK, len(data.offsets))
-        _add_up(k, stop, data, least, most, v, free[:n_free], offsets, sums)
-        for q in range(k, stop):
-            # what is not a number is not below
-            if not sums[1, q] < limit:
-                last[i] = q
-                return False, sums[0, q] + smallest - slack
+    free = free[:n_free]
+    # the member that is likely to decide comes first, then groups of them, the largest first
+    member, n_groups, widest = last[i], len(group_bound), 0
+    _bound_members(member, member + 1, data, least, most, v, free, offsets, upper)
+    if not upper[0] < limit:  # what is not a number is not below
+        found = _least_likelihood(member, data, least, most, v, free, offsets)
+        return False, found + smallest - slack
+    _bound_groups(data, least, most, offsets, first, group_bound)
+    for g in range(n_groups):
+        if group_bound[g] > group_bound[widest]:
+            widest = g
+    for turn in range(-1, n_groups):
+        g = widest if turn < 0 else turn
+        if group_bound[g] < limit or turn == widest:
+            continue
+        start, stop = data.group_start[g], data.group_start[g + 1]
+        _bound_members(start, stop, data, least, most, v, free, offsets, upper)
+        for q in range(stop - start):
+            if not upper[q] < limit:
+                last[i] = start + q
+                found = _least_likelihood(start + q, data, least, most, v, free, offsets)
+                return False, found + smallest - slack
     return True, -np.inf
 
 
@@ -164,9 +211,11 @@ def judge_counts(
     least, most = np.empty(n), np.empty(n)
     w, v = np.empty(data.scalar.shape[1]), np.empty(data.basis.shape[1])
     free, offsets = np.empty(n, dtype=np.int64), np.empty((n, 4))
-    sums = np.empty((2, len(data.offsets)))
+    group_bound, upper_bound = np.empty(data.group_values.shape[1]), np.empty(len(data.offsets))
+    # where the group values of a row are, for as many successes as the original has
+    first = data.start[:-1] + np.arange(n) + data.successes.astype(np.int64)
     has_ratio, has_scalar = len(data.offsets) > 0, len(w) > 0
-    cost = len(data.offsets) * len(v) // 4 + n * (len(w) + 4) + OVERHEAD
+    cost = len(group_bound) * n // 4 + n * (len(w) + 4) + OVERHEAD
     work = 0
     for b in range(len(verdicts)):
         n_other = np.sum(verdicts[b] == ABOVE)
@@ -179,8 +228,10 @@ def judge_counts(
             is_same, thresholds = True, data.thresholds[i]
             for j in range(n):
                 start, stop = data.start[j], data.start[j + 1]
-                least[j] = _below(thresholds, start, stop, bounds.p_low[b, j]) - data.successes[j]
-                most[j] = _below(thresholds, start, stop, bounds.p_high[b, j]) - data.successes[j]
+                fewest = _below(thresholds, start, stop, bounds.p_low[b, j])
+                free_ones = _below(thresholds, start + fewest, stop, bounds.p_high[b, j])
+                least[j] = fewest - data.successes[j]
+                most[j] = least[j] + free_ones
                 is_same &= least[j] == 0 and most[j] == 0
             if is_same:
                 # the same data set, so the same Z to the last bit: the seat decides
@@ -194,7 +245,20 @@ def judge_counts(
                 is_below = upper < 0
                 if has_ratio:
                     is_below, ratio = _ratio_is_below(
-                        b, i, data, bounds, least, most, v, free, offsets, sums, -upper, last
+                        b,
+                        i,
+                        data,
+                        bounds,
+                        least,
+                        most,
+                        v,
+                        free,
+                        offsets,
+                        first,
+                        group_bound,
+                        upper_bound,
+                        -upper,
+                        last,
                     )
                     lower += ratio
                 verdict = BELOW if is_below else ABOVE if lower > 0 else 0

@@ -45,6 +45,9 @@ from exactregion.statistics.likelihood import WEIGHT
 
 __all__ = ["FromProbabilities", "uses_probabilities_alone", "work_for"]
 
+ROUNDING = 1e-15
+"""Rounding error of each addition, and of what is added, as a share of the summands' size."""
+
 SLACK, LEAST = 1e-11, 1e-15
 """Relative and absolute error of bounds of probabilities, as computed: by links, by a user's own
 functions, and by quantiles of beta distributions for counts. Below `LEAST` all are taken for 0."""
@@ -56,6 +59,14 @@ BOX_WORK, ROW_WORK = 3000, 50
 USUAL_BOXES, BOXES_PER_CHART, COMPARED, COLUMNS = 1500, 15, 0.2, 20
 """Boxes for two parameters near the region and in each chart, the share of alternatives that is
 compared in a box, and columns per row, as measured for 7 to 60 rows."""
+
+
+GROUP = 16
+"""Most members of a group that is bounded at once. With larger ones fewer groups are bounded, and
+more of them are too wide to decide; 8 to 32 take about as long."""
+
+GROUP_VALUES = 4_000_000
+"""Numbers kept to bound groups, 32 megabytes; where trials are very many, groups are larger."""
 
 
 def uses_probabilities_alone(fitted: FittedRegion) -> bool:
@@ -81,6 +92,8 @@ class CountData(NamedTuple):
     weights: Any  # (r, K): of each member
     offsets: Any  # (K,)
     logits: Any  # (n, K): of each member in each row
+    group_start: Any  # (G + 1,): where the members of each group are
+    group_values: Any  # (k + n, G): most of the likelihood that a row adds, by its successes
     highest: float  # the largest of them for the original
     scalar: Any  # (n, s): columns of the distance from a centre
     scalar_sizes: Any  # (n,): their lengths
@@ -155,12 +168,16 @@ class FromProbabilities:
             self.by_expectation = True
         thresholds = thresholds_of(fitted)[0]
         start = np.concatenate([[0], np.cumsum(inputs.trials)])
+        most = max(1, GROUP_VALUES // (inputs.total + n))
+        order, group_start = _in_groups(basis @ rows[:, :-1].T, self.trials, most)
+        rows = rows[order]
         weights = np.ascontiguousarray(rows[:, :-1].T)
+        logits, offsets = np.ascontiguousarray(basis @ weights), np.ascontiguousarray(rows[:, -1])
         return CountData(
             thresholds, start, successes, np.arange(len(thresholds)) < fitted.resampling.seat,
-            np.ascontiguousarray(basis), weights, np.ascontiguousarray(rows[:, -1]),
-            np.ascontiguousarray(basis @ weights), highest, np.ascontiguousarray(scalar),
-            np.linalg.norm(scalar, axis=1), scalar_error,
+            np.ascontiguousarray(basis), weights, offsets, logits, group_start,
+            _values_of_groups(logits, offsets, inputs.trials, group_start, self.factor), highest,
+            np.ascontiguousarray(scalar), np.linalg.norm(scalar, axis=1), scalar_error,
         )  # fmt: skip
 
     def ranks(
@@ -258,3 +275,46 @@ class FromProbabilities:
 
     def without_unused(self, cell: IntArray) -> None:
         """Boxes have no cells here."""
+
+
+def _in_groups(logits: FloatArray, trials: FloatArray, most: int) -> tuple[IntArray, IntArray]:
+    """Order members (K,) so that groups of them lie close together, and say where these start.
+
+    Groups are halved across the row in which they are widest, until there would be too many.
+    """
+    K = logits.shape[1]
+    if not K:
+        return np.empty(0, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    P = 1 / (1 + np.exp(-logits))
+    points = np.sqrt(trials)[:, None] * np.arcsin(np.sqrt(P))
+    groups = [np.arange(K)]
+    while len(groups[0]) > GROUP and 2 * len(groups) <= most:
+        halves = []
+        for group in groups:
+            widest = np.ptp(points[:, group], axis=1).argmax()
+            ordered = group[np.argsort(points[widest, group], kind="stable")]
+            halves += [ordered[: (len(group) + 1) // 2], ordered[(len(group) + 1) // 2 :]]
+        groups = [group for group in halves if len(group)]
+    return np.concatenate(groups), np.concatenate([[0], np.cumsum([len(g) for g in groups])])
+
+
+def _values_of_groups(
+    logits: FloatArray, offsets: FloatArray, trials: IntArray, start: IntArray, factor: float
+) -> FloatArray:
+    """Return the largest k η + a over the members of each group, for k = 0 to t in each row.
+
+    The offset of a member is the sum of its a over rows. Any such a would do; with those of its
+    probabilities k η + a is about the log-likelihood of the row, which is small.
+    """
+    n, K = logits.shape
+    if not K:
+        return np.empty((0, 0))
+    shares = -factor * trials[:, None] * np.logaddexp(0.0, logits / factor)
+    shares += (offsets - shares.sum(axis=0)) / n
+    values = []
+    for own, share, t in zip(logits, shares, trials, strict=True):
+        k = np.arange(t + 1)[:, None]
+        largest = np.maximum.reduceat(k * own + share, start[:-1], axis=1)
+        size = t * np.abs(own).max() + np.abs(share).max()
+        values.append(largest + ROUNDING * (n + 10) * size)
+    return np.ascontiguousarray(np.concatenate(values))

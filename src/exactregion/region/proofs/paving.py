@@ -232,6 +232,7 @@ def proven_ends(
     *,
     tolerance: float,
     budget: float,
+    patience: float = PATIENCE,
 ) -> ProvenEnds:
     """Bound the largest values of numbers and of their negatives over the θ that all rules accept.
 
@@ -250,15 +251,17 @@ def proven_ends(
         both ends are not split further.
     budget : float
         Comparisons of labels after which no more boxes are split.
+    patience : float
+        The same of this proof, before it is first looked at whether splits bring bounds closer.
     """
-    started = time.perf_counter()
+    started, before = time.perf_counter(), sum(rule.work for rule in rules)
     F = len(known)
     boxes = _first_boxes(domain, rules)
     value, bound, n_boxes = known.astype(np.float64), np.full(F, -np.inf), 0
     other = np.arange(F) ^ 1
     last: list[tuple[Boxes, BoolArray]] = []
     members: list[FloatArray] = [np.empty((0, len(domain.centre)))]
-    progress = _Progress(2.0 ** len(domain.half))
+    progress = _Progress(2.0 ** len(domain.half), patience)
     while len(boxes):
         is_open, is_inside = _classify(rules, boxes)
         boxes, is_inside = boxes[is_open], is_inside[is_open]
@@ -278,7 +281,7 @@ def proven_ends(
         exceeds &= boxes.half.max(axis=1) > SMALLEST_HALF
         with np.errstate(invalid="ignore"):  # ∞ - ∞, where nothing is to be proven
             excess = np.where(reaches, top - value, 0.0).max(axis=0, initial=0.0)
-        is_stalled = progress.is_over(work, excess)
+        is_stalled = progress.is_over(work - before, excess)
         if not exceeds.any() or work > budget or is_stalled:
             exceeds[:] = False
         bound = np.maximum(bound, top[~exceeds].max(axis=0, initial=-np.inf))
@@ -334,13 +337,14 @@ class _Progress:
     may be a member, they do not, and would go on until the budget is used up.
     """
 
-    def __init__(self, factor: float) -> None:
+    def __init__(self, factor: float, patience: float) -> None:
         # a cut across each coordinate takes this many times the work
-        self.factor, self.work, self.excess = factor, 0.0, np.empty(0)
+        self.factor, self.patience = factor, patience
+        self.work, self.excess = 0.0, np.empty(0)
 
     def is_over(self, work: float, excess: FloatArray) -> bool:
         """Return whether no excess over members shrank since a fraction of this work."""
-        if work < max(PATIENCE, self.factor * self.work):
+        if work < max(self.patience, self.factor * self.work):
             return False
         is_over = bool(self.work) and not (excess < LEAST_PROGRESS * self.excess).any()
         self.work, self.excess = work, excess

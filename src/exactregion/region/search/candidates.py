@@ -5,25 +5,31 @@ each parameter may have, a quarter around and beyond the members known so far, w
 that are long and curved, and a quarter close to the boundary. A likelihood costs as much as one
 data set, a rank as much as m: only plausible θ are ranked. Both use the outcomes: they decide where
 ranks are evaluated, never which θ are members.
+
+In curved families θ far apart from each other come first, and steps from members are probes too
+(`search.plausible`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
-from exactregion._typing import BoolArray, FloatArray
-from exactregion.engine.levels import log_class_probabilities, numbers_of_classes
-from exactregion.models.base import evaluated
+from exactregion._typing import FloatArray
 from exactregion.models.cover import cover_of
 from exactregion.region.fitted import FittedRegion
-from exactregion.region.rays import radius_of
-from exactregion.region.search.extremes import random_factors
+from exactregion.region.search.extremes import Functionals, random_factors
 from exactregion.region.search.outline import outline_of
+from exactregion.region.search.plausible import (
+    beyond_bounds,
+    deviance_of,
+    largest_deviance,
+    plausible_to,
+    spread,
+    steps_from,
+)
 from exactregion.region.window import Window, lengths_of, window_at
 
-__all__ = ["central_window", "draw_probes", "known_members", "plausible_probes", "plausible_to"]
+__all__ = ["central_window", "draw_probes", "known_members", "plausible_probes"]
 
 SCALES = (-0.5, 2.0)
 """Powers of ten of the standard errors at which probes are drawn around the estimate: from a third,
@@ -42,13 +48,8 @@ CLOSE = (-2.5, 0.0)
 """Powers of ten of the distance of probes from a member at the boundary, in standard errors: from
 less than the bracket of a boundary point, `rays.TOLERANCE` of some 2.5 of them, to one."""
 
-IMPLAUSIBLE = 4.0
-"""A θ is not ranked if its deviance exceeds the smallest by this multiple of what members have: the
-largest at the boundary that an outline found, and R² by the asymptotic law at level `WIDEST`.
-Members were seen at up to 2.5 times these; twice the multiple leaves in 10 % more probes."""
-
-WIDEST = 0.995
-"""Level of the joint region that focused sets lie in."""
+FAR_APART = (0.25, 0.5, 0.5)
+"""Shares of as many θ of a curved family that lie far apart, and are ranked in this order."""
 
 REGARDLESS = 3
 """One probe in so many is ranked however implausible: where curves are flat a score says nothing,
@@ -56,8 +57,15 @@ and a θ that fits badly may be a member."""
 
 KNOWN, STEPS = 100, 8
 """Plausible θ per parameter that are ranked once per fit, besides the outline, for searches to
-start from; and random steps of each that keep it plausible, which spread them over sets of steep
-curves that random probes seldom hit."""
+start from; and random steps of each that keep it plausible, in families that are not curved."""
+
+LESS_LIKELY = 1.3
+"""Multiple of the range of deviances of the members known within which others are looked for. The
+farthest members are among the least likely: with 1 they are missed, and with scores, by which θ
+that fit badly may be members, so are whole branches."""
+
+PROBE_ROUNDS = 3
+"""Rounds of steps from members to further probes of an audit."""
 
 COVER = 256
 """Curves all over a curved family that are tried as well: where the likelihood is largest for a
@@ -68,43 +76,6 @@ LONG = 10.0
 estimate is a step. Ends are moved out by a share of their distance from the origin of a search, and
 would lie far beyond all members if that were a step."""
 
-Plausible = Callable[[FloatArray], BoolArray]
-"""θ (T, d) to which of them are worth a rank."""
-
-AT_ONCE = 4_000_000
-"""Probabilities held in memory at once."""
-
-
-def plausible_to(fitted: FittedRegion) -> Plausible:
-    """Return which θ are plausible, as a function of θ."""
-    limit = fitted.cached("plausible", lambda: _largest_deviance(fitted))
-    return lambda theta: np.asarray(_deviance(fitted, theta) <= limit)
-
-
-def _largest_deviance(fitted: FittedRegion) -> float:
-    """Return the deviance up to which θ are plausible."""
-    outline = outline_of(fitted)
-    known = _deviance(fitted, outline.window.theta(outline.members()))
-    above = max(radius_of(WIDEST, fitted.n_parameters) ** 2, float(np.ptp(known)))
-    return float(known.min()) + IMPLAUSIBLE * above
-
-
-def _deviance(fitted: FittedRegion, theta: FloatArray) -> FloatArray:
-    """Return minus twice the log-likelihood of each θ (T, d): far out a family may overflow."""
-    inputs = fitted.sample.inputs
-    numbers = numbers_of_classes(fitted.sample.successes, inputs.trials, inputs.levels)
-
-    def of_batch(theta: FloatArray) -> FloatArray:
-        with np.errstate(all="ignore"):
-            P = np.asarray(evaluated(fitted.model, theta, inputs.user_rows))[:, inputs.order]
-            logs = log_class_probabilities(P, inputs.levels)
-            total = np.where(numbers > 0, numbers * logs, 0.0).sum(axis=-1).sum(axis=-1)
-            is_defined = ((P >= 0) & (P <= 1)).all(axis=1)
-            return np.where(is_defined, -2 * total, np.inf)
-
-    batches = np.array_split(theta, 1 + len(theta) * len(inputs) // AT_ONCE)
-    return np.concatenate([of_batch(batch) for batch in batches])
-
 
 def known_members(fitted: FittedRegion, turn: int) -> FloatArray:
     """Return coordinates z of members of the joint region that searches start from, once per fit.
@@ -113,24 +84,59 @@ def known_members(fitted: FittedRegion, turn: int) -> FloatArray:
     """
 
     def find() -> FloatArray:
-        outline, is_plausible = outline_of(fitted), plausible_to(fitted)
-        window, number = outline.window, KNOWN * fitted.n_parameters
-        rng = fitted.search_rng(turn)
-        first = window.coordinates(plausible_probes(fitted, 2 * number, turn)[:number])
-        z = first.copy()
-        for _ in range(STEPS if len(z) else 0):
-            one, other = z[rng.integers(len(z), size=(2, len(z)))]
-            tried = z + 10.0 ** rng.uniform(-1.5, 0.0, size=(len(z), 1)) * (one - other)
-            factors = random_factors(rng, len(z[::4]), z.shape[1], (-1.0, 1.5))
-            tried[::4] = window.scaled(z[::4], factors)
-            kept = is_plausible(window.theta(tried))
-            z[kept] = tried[kept]
-        theta = window.theta(np.vstack([first[::2], z[1::2]]))
-        members = theta[fitted.accepted.holds(fitted.ranks(theta)[0])] if len(theta) else theta
-        members = np.vstack([members, _members_of_cover(fitted)])
-        return np.vstack([outline.members(), window.coordinates(members)])
+        outline, number = outline_of(fitted), KNOWN * fitted.n_parameters
+        first = _drawn_probes(fitted, 2 * number, turn)[:number]
+        members = outline.window.theta(outline.members())
+        if turn and _is_curved(fitted):
+            members = outline.window.theta(known_members(fitted, turn - 1))
+        members = np.vstack([members, _members_among(fitted, first[::2])])
+        if _is_curved(fitted):
+            members = np.vstack([members, _members_of_cover(fitted)]) if not turn else members
+            members = _with_others_far_apart(fitted, members, turn)
+        else:
+            moved = _moved(fitted, first, turn)[1::2]
+            members = np.vstack([members, _members_among(fitted, moved)])
+        return outline.window.coordinates(members)
 
     return fitted.cached(("known members", turn), find)
+
+
+def _members_among(fitted: FittedRegion, theta: FloatArray) -> FloatArray:
+    return theta[fitted.accepted.holds(fitted.ranks(theta)[0])] if len(theta) else theta
+
+
+def _moved(fitted: FittedRegion, theta: FloatArray, turn: int) -> FloatArray:
+    """Move θ (T, d) by random steps that keep them plausible."""
+    window, is_plausible = outline_of(fitted).window, plausible_to(fitted)
+    rng, z = fitted.search_rng(turn), window.coordinates(theta)
+    for _ in range(STEPS if len(z) else 0):
+        one, other = z[rng.integers(len(z), size=(2, len(z)))]
+        tried = z + 10.0 ** rng.uniform(-1.5, 0.0, size=(len(z), 1)) * (one - other)
+        factors = random_factors(rng, len(z[::4]), z.shape[1], (-1.0, 1.5))
+        tried[::4] = window.scaled(z[::4], factors)
+        kept = is_plausible(window.theta(tried))
+        z[kept] = tried[kept]
+    return window.theta(z)
+
+
+def _with_others_far_apart(fitted: FittedRegion, members: FloatArray, turn: int) -> FloatArray:
+    """Return members of a curved family (k, d), and others that lie far apart.
+
+    Some of what is ranked is as likely as any member may be, most as those that were found then.
+    """
+    limit = largest_deviance(fitted)
+    for part, share in enumerate(FAR_APART):
+        number = int(share * KNOWN * fitted.n_parameters)
+        tried = spread(fitted, members, limit, number, _rng(fitted, 4, turn, part))
+        members = np.vstack([members, _members_among(fitted, tried)])
+        limit = _less_likely(fitted, members)
+    return members
+
+
+def _less_likely(fitted: FittedRegion, members: FloatArray) -> float:
+    """Return a deviance that few members exceed, by those that are known."""
+    known = deviance_of(fitted, members)
+    return float(known.min() + LESS_LIKELY * np.ptp(known))
 
 
 def _members_of_cover(fitted: FittedRegion) -> FloatArray:
@@ -140,7 +146,7 @@ def _members_of_cover(fitted: FittedRegion) -> FloatArray:
     """
 
     def find() -> FloatArray:
-        if fitted.is_linear or fitted.sample.inputs.levels > 1:
+        if not _is_curved(fitted):
             return np.empty((0, fitted.n_parameters))
         cover = cover_of(fitted.model, fitted.sample.inputs, COVER)
         tried = [cover]
@@ -149,8 +155,7 @@ def _members_of_cover(fitted: FittedRegion) -> FloatArray:
                 tried.append(cover.copy())
                 tried[-1][:, which] = end
         theta = np.vstack(tried)
-        theta = theta[plausible_to(fitted)(theta)]
-        return theta[fitted.accepted.holds(fitted.ranks(theta)[0])] if len(theta) else theta
+        return _members_among(fitted, theta[plausible_to(fitted)(theta)])
 
     return fitted.cached("members of cover", find)
 
@@ -172,19 +177,57 @@ def central_window(fitted: FittedRegion) -> Window:
     return fitted.cached("central window", find)
 
 
-def plausible_probes(fitted: FittedRegion, number: int, turn: int) -> FloatArray:
-    """Draw θ as probes, and return those that are plausible, in random order."""
+def plausible_probes(
+    fitted: FittedRegion,
+    number: int,
+    turn: int,
+    functionals: Functionals | None = None,
+    bound: FloatArray | None = None,
+) -> FloatArray:
+    """Draw θ as probes, and return those that are plausible, in random order.
+
+    In curved families there are others, by steps from members and as likely as these; of
+    functionals (G,) with a bound, they are the likeliest that lie beyond.
+    """
 
     def draw() -> FloatArray:
-        outline = outline_of(fitted)
-        seed = np.random.SeedSequence(fitted.resampling.entropy, spawn_key=(3, turn))
-        rng, known = np.random.default_rng(seed), outline.members()
-        theta = rng.permutation(draw_probes(outline.window, known, known, number, rng))
-        kept = plausible_to(fitted)(theta)
-        kept[::REGARDLESS] = fitted.is_defined(theta[::REGARDLESS])
-        return theta[kept]
+        drawn = _drawn_probes(fitted, number, turn)
+        if not _is_curved(fitted):
+            return drawn
+        window, rng = outline_of(fitted).window, _rng(fitted, 5, turn)
+        members = theta = window.theta(known_members(fitted, turn))
+        limit = _less_likely(fitted, members)
+        for _ in range(PROBE_ROUNDS):
+            tried = steps_from(fitted, theta, number, rng)
+            theta = np.vstack([theta, tried[deviance_of(fitted, tried) <= limit]])
+        return np.vstack([drawn, theta[len(members) :]])
 
-    return fitted.cached(("probes", number, turn), draw)
+    probes = fitted.cached(("probes", number, turn), draw)
+    if functionals is None or bound is None or not _is_curved(fitted):
+        return probes
+    members = outline_of(fitted).window.theta(known_members(fitted, turn))
+    limit, rng = _less_likely(fitted, members), _rng(fitted, 6, turn)
+    others = beyond_bounds(fitted, probes, functionals, bound, limit=limit, rng=rng)
+    return np.vstack([probes, others])
+
+
+def _drawn_probes(fitted: FittedRegion, number: int, turn: int) -> FloatArray:
+    """Draw θ around the estimate, over the range of parameters and around boundary points."""
+    outline, rng = outline_of(fitted), _rng(fitted, 3, turn)
+    known = outline.members()
+    theta = rng.permutation(draw_probes(outline.window, known, known, number, rng))
+    kept = plausible_to(fitted)(theta)
+    kept[::REGARDLESS] = fitted.is_defined(theta[::REGARDLESS])
+    return theta[kept]
+
+
+def _is_curved(fitted: FittedRegion) -> bool:
+    return not fitted.is_linear and fitted.sample.inputs.levels == 1
+
+
+def _rng(fitted: FittedRegion, *key: int) -> np.random.Generator:
+    seed = np.random.SeedSequence(fitted.resampling.entropy, spawn_key=key)
+    return np.random.default_rng(seed)
 
 
 def draw_probes(

@@ -10,6 +10,7 @@ import exactregion as er
 from exactregion.region.bounds import is_charted
 from exactregion.region.proofs.chart_bounds import can_chart
 from exactregion.region.proofs.charts import charts_of
+from exactregion.region.proofs.from_probabilities import FromProbabilities
 from exactregion.region.search.ends import is_projected
 from validation.charts import (
     DATA,
@@ -58,6 +59,23 @@ def test_random_points_of_random_boxes_stay_within_bounds(family):
         assert found.verdicts == 0
         told += found.told
     assert told > 0
+
+
+def test_no_member_of_a_group_is_likelier_than_the_group(region):
+    fitted = region.fitted_
+    data = FromProbabilities(fitted, charts_of(fitted)[0], fitted.accepted).data
+    assert len(data.group_start) > 8
+    assert data.group_start[-1] == len(data.offsets)
+    rng, trials = np.random.default_rng(3), fitted.sample.inputs.trials
+    first = data.start[:-1] + np.arange(len(trials))
+    close = 0
+    for successes in rng.integers(0, trials + 1, size=(200, len(trials))):
+        likelihoods = data.offsets + successes @ data.logits
+        most = np.maximum.reduceat(likelihoods, data.group_start[:-1])
+        bound = data.group_values[first + successes].sum(axis=0)
+        assert (most <= bound).all()
+        close += (bound < most + 0.1 * np.abs(most)).sum()
+    assert close > 0.5 * 200 * len(most)
 
 
 @pytest.mark.parametrize("intercept", [True, False])
@@ -209,6 +227,14 @@ def test_a_distance_from_the_mean_of_the_points_is_proven_for_linear_families():
     assert len(members) > 50
     assert (members >= table["lower"].to_numpy()).all()
     assert (members <= table["upper"].to_numpy()).all()
+
+
+def test_a_proof_gives_up_where_data_sets_tie_along_a_curve():
+    y = np.array([0, 0, 1, 1, 0, 0, 1, 1, 1, 0, 1])
+    settings = {"statistic": "embedding", "n_resamples": 9, "confidence_level": 0.8}
+    region = fit("logistic", np.linspace(-2, 2, 11), y, **settings)
+    # 420,000 boxes where it went on until the budget of all charts was used up
+    assert region.intervals(joint=True)["evaluations"].max() < 150_000
 
 
 def test_families_have_a_default_statistic_and_a_region_takes_another_one():

@@ -293,7 +293,7 @@ def test_pavings_need_a_family_that_is_proven():
 
 
 def test_splitting_ends_where_it_brings_no_bound_closer():
-    progress = _Progress(4.0)
+    progress = _Progress(4.0, PATIENCE)
     pole = np.array([0.2, np.inf])
     assert not progress.is_over(PATIENCE, pole)
     assert not progress.is_over(3 * PATIENCE, pole)  # too early to tell

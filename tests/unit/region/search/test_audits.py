@@ -5,8 +5,19 @@ import pytest
 
 import exactregion as er
 from exactregion.models import Psychometric
-from exactregion.region.search.candidates import draw_probes, plausible_probes, plausible_to
+from exactregion.region.search.candidates import (
+    LESS_LIKELY,
+    draw_probes,
+    known_members,
+    plausible_probes,
+)
 from exactregion.region.search.extremes import Extremes
+from exactregion.region.search.plausible import (
+    beyond_bounds,
+    deviance_of,
+    plausible_to,
+    spread,
+)
 
 
 def psychometric(seed):
@@ -69,6 +80,59 @@ def test_a_step_as_estimate_hides_no_other_curves():
     assert table.loc["x", "lower"] > 0.05  # proven: 0.063
 
 
+@pytest.fixture(scope="module")
+def two_branches():
+    """Steep curves with a large lapse rate fit these answers, and flat ones with none."""
+    correct = np.array([18, 23, 19, 19, 22, 33, 31])
+    region = er.ConfidenceRegion(Psychometric(guess=0.5), n_resamples=199, rng=4)
+    return region.fit(np.arange(1.0, 8.0), np.column_stack([correct, 40 - correct]))
+
+
+def test_steep_curves_have_thresholds_all_over_the_gap_between_two_levels(two_branches):
+    steps = np.array([[-at * 1e4, 1e4, 0.27] for at in np.linspace(4.01, 4.99, 99)])
+    members = steps[two_branches.contains(steps)]
+    smallest = (-members[:, 0] / members[:, 1]).min()
+    assert smallest < 4.1
+    found = two_branches.threshold(certify=False)
+    assert found.lower <= smallest + 0.01 * (found.upper - found.lower)
+    assert found.lower > 3.5
+
+
+def test_searches_start_from_members_of_both_branches(two_branches):
+    fitted, window = two_branches.fitted_, two_branches.outline().window
+    members = window.theta(known_members(fitted, 0))
+    assert two_branches.contains(members).all()
+    assert (members[:, 1] > 100).sum() > 20
+    assert (members[:, 1] < 2).sum() > 20
+    steep = members[members[:, 1] > 100]
+    assert np.ptp(-steep[:, 0] / steep[:, 1]) > 0.5
+
+
+def test_probes_of_an_audit_are_as_likely_as_members_and_some_lie_beyond_its_ends(two_branches):
+    fitted, window = two_branches.fitted_, two_branches.outline().window
+    members = window.theta(known_members(fitted, 1))
+
+    def thresholds(theta):
+        return theta[:, :1] / theta[:, 1:2]  # their negatives
+
+    farthest = thresholds(members).max(axis=0)
+    probes = plausible_probes(fitted, 500, 1)
+    more = plausible_probes(fitted, 500, 1, thresholds, farthest)[len(probes) :]
+    assert 0 < len(more) <= 24
+    assert (thresholds(more) > farthest).all()
+    likely = deviance_of(fitted, members)
+    assert (deviance_of(fitted, more) <= likely.min() + LESS_LIKELY * np.ptp(likely)).all()
+
+
+def test_nothing_is_as_likely_as_that_which_is_impossible(two_branches):
+    fitted = two_branches.fitted_
+    members = two_branches.outline().window.theta(known_members(fitted, 0))
+    rng = np.random.default_rng(0)
+    assert spread(fitted, members, -1.0, 10, rng).shape == (0, 3)
+    bound = np.zeros(3)
+    assert beyond_bounds(fitted, members, lambda t: t, bound, limit=-1.0, rng=rng).shape == (0, 3)
+
+
 def test_a_search_that_keeps_missing_members_says_so(monkeypatch):
     region = er.ConfidenceRegion("probit", n_resamples=99, rng=0)
     x = np.linspace(-2, 2, 40)
@@ -99,7 +163,7 @@ def test_members_are_plausible_and_far_ones_are_not_ranked():
     outline = region.outline()
     assert is_plausible(outline.window.theta(outline.members())).all()
     assert not is_plausible(np.array([[0.0, -2.0, 0.5]])).any()
-    assert len(plausible_probes(region.fitted_, 900, 1)) < 800
+    assert is_plausible(plausible_probes(region.fitted_, 900, 1)).mean() > 0.8
 
 
 def test_the_gap_of_a_half_open_interval_is_that_of_its_end():
