@@ -17,10 +17,9 @@ import numpy as np
 from exactregion._typing import FloatArray
 from exactregion.models.cover import cover_of
 from exactregion.region.fitted import FittedRegion
-from exactregion.region.search.extremes import Functionals, random_factors
+from exactregion.region.search.extremes import random_factors
 from exactregion.region.search.outline import outline_of
 from exactregion.region.search.plausible import (
-    beyond_bounds,
     deviance_of,
     largest_deviance,
     plausible_to,
@@ -177,17 +176,10 @@ def central_window(fitted: FittedRegion) -> Window:
     return fitted.cached("central window", find)
 
 
-def plausible_probes(
-    fitted: FittedRegion,
-    number: int,
-    turn: int,
-    functionals: Functionals | None = None,
-    bound: FloatArray | None = None,
-) -> FloatArray:
+def plausible_probes(fitted: FittedRegion, number: int, turn: int) -> FloatArray:
     """Draw θ as probes, and return those that are plausible, in random order.
 
-    In curved families there are others, by steps from members and as likely as these; of
-    functionals (G,) with a bound, they are the likeliest that lie beyond.
+    In curved families there are others, by steps from members and as likely as these.
     """
 
     def draw() -> FloatArray:
@@ -202,13 +194,7 @@ def plausible_probes(
             theta = np.vstack([theta, tried[deviance_of(fitted, tried) <= limit]])
         return np.vstack([drawn, theta[len(members) :]])
 
-    probes = fitted.cached(("probes", number, turn), draw)
-    if functionals is None or bound is None or not _is_curved(fitted):
-        return probes
-    members = outline_of(fitted).window.theta(known_members(fitted, turn))
-    limit, rng = _less_likely(fitted, members), _rng(fitted, 6, turn)
-    others = beyond_bounds(fitted, probes, functionals, bound, limit=limit, rng=rng)
-    return np.vstack([probes, others])
+    return fitted.cached(("probes", number, turn), draw)
 
 
 def _drawn_probes(fitted: FittedRegion, number: int, turn: int) -> FloatArray:

@@ -21,11 +21,10 @@ from exactregion.models.linear import LinearModel
 from exactregion.models.psychometric import Psychometric
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.rays import radius_of
-from exactregion.region.search.extremes import Functionals, random_factors
+from exactregion.region.search.extremes import random_factors
 from exactregion.region.search.outline import outline_of
 
 __all__ = [
-    "beyond_bounds",
     "deviance_of",
     "largest_deviance",
     "plausible_to",
@@ -50,12 +49,6 @@ BETWEEN = 0.5
 
 OWN_STEPS = (-2.0, 2.0)
 """Powers of two of steps in standard errors at a θ: regions have radii of some three of them."""
-
-CLIMB_ROUNDS, CLIMBED = 6, 8
-"""Rounds of steps from θ farthest beyond an end, so many of them, and from as many at random."""
-
-RANKED = 24
-"""The likeliest θ beyond each end that are ranked in an audit."""
 
 Plausible = Callable[[FloatArray], BoolArray]
 """θ (T, d) to which of them are worth a rank."""
@@ -124,12 +117,10 @@ def steps_from(
     theta: FloatArray,
     number: int,
     rng: np.random.Generator,
-    start: FloatArray | None = None,
 ) -> FloatArray:
     """Draw θ (number, d) around others: by their own standard errors, and by their differences."""
     model, window, d = fitted.model, outline_of(fitted).window, theta.shape[1]
-    at_random, one, other = theta[rng.integers(len(theta), size=(3, number))]
-    start = at_random if start is None else start
+    start, one, other = theta[rng.integers(len(theta), size=(3, number))]
     own, turns, multiples = (slice(first, None, 4) for first in range(3))
     share = 10.0 ** rng.uniform(-1.5, 0.3, size=(number, 1))
     tried = start + share * (one - other)
@@ -155,41 +146,3 @@ def _points(fitted: FittedRegion, theta: FloatArray) -> FloatArray:
         between = on_scale_of_errors(model, theta, rows, trials)
         points = np.hstack([points, BETWEEN * between])
     return points
-
-
-def beyond_bounds(
-    fitted: FittedRegion,
-    theta: FloatArray,
-    functionals: Functionals,
-    bound: FloatArray,
-    *,
-    limit: float,
-    rng: np.random.Generator,
-) -> FloatArray:
-    """Return the likeliest θ beyond bounds (G,), by steps from those that are farthest out."""
-    deviance = deviance_of(fitted, theta)
-    theta, deviance = theta[deviance <= limit], deviance[deviance <= limit]
-    if not len(theta):
-        return theta
-    values = _finite(functionals(theta))
-    for _ in range(CLIMB_ROUNDS):
-        farthest = np.argsort(-values, axis=0, kind="stable")[:CLIMBED]
-        lots = np.where(values > bound, rng.random(values.shape), 0.0)
-        at_random = np.argsort(-lots, axis=0, kind="stable")[:CLIMBED]
-        start = theta[np.concatenate([farthest, at_random]).ravel()]
-        tried = steps_from(fitted, theta, len(start), rng, start)
-        found = deviance_of(fitted, tried)
-        tried, found = tried[found <= limit], found[found <= limit]
-        if not len(tried):
-            continue
-        theta, deviance = np.vstack([theta, tried]), np.append(deviance, found)
-        values = np.vstack([values, _finite(functionals(tried))])
-    ranked = np.zeros(len(theta), dtype=np.bool_)
-    for column, end in zip(values.T, bound, strict=True):
-        beyond = np.flatnonzero(column > end)
-        ranked[beyond[np.argsort(deviance[beyond], kind="stable")[:RANKED]]] = True
-    return theta[ranked]
-
-
-def _finite(values: FloatArray) -> FloatArray:
-    return np.nan_to_num(values, nan=-np.inf)

@@ -6,15 +6,12 @@ import pytest
 import exactregion as er
 from exactregion.models import Psychometric
 from exactregion.region.search.candidates import (
-    LESS_LIKELY,
     draw_probes,
     known_members,
     plausible_probes,
 )
 from exactregion.region.search.extremes import Extremes
 from exactregion.region.search.plausible import (
-    beyond_bounds,
-    deviance_of,
     plausible_to,
     spread,
 )
@@ -108,29 +105,11 @@ def test_searches_start_from_members_of_both_branches(two_branches):
     assert np.ptp(-steep[:, 0] / steep[:, 1]) > 0.5
 
 
-def test_probes_of_an_audit_are_as_likely_as_members_and_some_lie_beyond_its_ends(two_branches):
-    fitted, window = two_branches.fitted_, two_branches.outline().window
-    members = window.theta(known_members(fitted, 1))
-
-    def thresholds(theta):
-        return theta[:, :1] / theta[:, 1:2]  # their negatives
-
-    farthest = thresholds(members).max(axis=0)
-    probes = plausible_probes(fitted, 500, 1)
-    more = plausible_probes(fitted, 500, 1, thresholds, farthest)[len(probes) :]
-    assert 0 < len(more) <= 24
-    assert (thresholds(more) > farthest).all()
-    likely = deviance_of(fitted, members)
-    assert (deviance_of(fitted, more) <= likely.min() + LESS_LIKELY * np.ptp(likely)).all()
-
-
 def test_nothing_is_as_likely_as_that_which_is_impossible(two_branches):
     fitted = two_branches.fitted_
     members = two_branches.outline().window.theta(known_members(fitted, 0))
     rng = np.random.default_rng(0)
     assert spread(fitted, members, -1.0, 10, rng).shape == (0, 3)
-    bound = np.zeros(3)
-    assert beyond_bounds(fitted, members, lambda t: t, bound, limit=-1.0, rng=rng).shape == (0, 3)
 
 
 def test_a_search_that_keeps_missing_members_says_so(monkeypatch):
