@@ -73,9 +73,7 @@ WIDEST_GAP = 0.1
 BUDGET, LARGE_BUDGET = 1.5e9, 1e11
 """Comparisons of labels for proving the ends of one call by default, and with ``certify=True``:
 some fifteen seconds, and a quarter of an hour. Not seconds, so that results do not depend on the
-machine. The first is where a proof takes as long as the search that would replace it: belts of 332,
-600, 880 and 1,000 rows are proven in 4, 6, 11 and 14 s of one core (1,000 resamples), and that of
-2,000 is searched in 18 s."""
+machine."""
 
 EMPTY_BUDGET = 3e8
 """The same where a search found no member: a set that is nearly but not quite empty would use up
@@ -85,11 +83,11 @@ SHARES = 8
 """Each half-open interval of a call may take this part of the budget, so that what is proven of one
 does not depend on how many there are."""
 
-USUAL_BOXES = 1300
+USUAL_BOXES = 2100
 """Boxes for two parameters in which all alternatives would have to be compared for the same work:
 ends are not proven by default where this would exceed the budget. With 1,000 resamples that is from
-1,050 rows on: a belt of 1,000 is proven, one of 1,390 uses up the budget and is searched after it,
-28 s in all."""
+615 rows on. Belts of 332, 600 and 1,000 rows are proven in 4, 6 and 14 s of one core; that of 1,000
+is searched in 0.7 s."""
 
 PROBES, PROBE_WORK = (300, 2000), 4e8
 """Fewest and most probes of an audit, and how many labels they may draw: a second or two."""
