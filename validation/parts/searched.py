@@ -21,7 +21,10 @@ from validation.parts.proven import EVEN, drawn
 from validation.study import Case, generator
 
 PROBES = 6_000
-RESAMPLES = 199
+FEW_RESAMPLES, RESAMPLES, LARGE = 199, 999, 100
+"""Resamples of data with fewer rows than `LARGE`, and of others: regions of these are about
+ellipsoids."""
+
 NAMED = ("Weibull tutorial", "moths with immunes", "psychometric, free lapse rate")
 KINDS = ("joint", "focused", "band", "pointwise band")
 VISIBLE = 1e-4
@@ -29,7 +32,10 @@ VISIBLE = 1e-4
 as 1 - 10⁻⁷, where no reader sees the difference."""
 
 SETTINGS = [
-    *(("logistic", d, n) for d, n in ((2, 10), (2, 23), (2, 200), (3, 50), (4, 60), (5, 100))),
+    *(
+        ("logistic", d, n)
+        for d, n in ((2, 10), (2, 23), (2, 200), (3, 50), (4, 60), (4, 200), (5, 100))
+    ),
     *((family, 2, n) for family in ("probit", "cloglog", "Laplace mixture") for n in (30, 100)),
 ]
 CASES = [
@@ -102,8 +108,9 @@ def rows(settings: dict[str, Any], repetition: int) -> list[dict[str, Any]]:
         model, X, y = drawn(settings, rng)
         is_linear = settings["family"] != "Laplace mixture"
         threshold = EVEN if d == 2 and is_linear else None
+    resamples = FEW_RESAMPLES if settings["n"] < LARGE else RESAMPLES
     region = er.ConfidenceRegion(
-        model, n_resamples=RESAMPLES, rng=repetition, pos_label=None if np.ndim(y) == 2 else 1
+        model, n_resamples=resamples, rng=repetition, pos_label=None if np.ndim(y) == 2 else 1
     ).fit(X, y)
     table = X.reshape(len(X), -1)
     at = np.zeros((9, table.shape[1]))
