@@ -149,7 +149,7 @@ def explore(
         rays = trace(
             lambda theta: depth(ranks(theta)[0]),
             window,
-            directions(d, 2 * d if quick else 24 + 8 * d, rng),
+            directions(d, 4 * d if quick else 24 + 8 * d, rng),
             first_step=depth.radius,
             tolerance=QUICK_TOLERANCE if quick else TOLERANCE,
             look_beyond=not quick,

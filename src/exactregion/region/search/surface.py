@@ -58,8 +58,9 @@ TRUSTED, LITTLE = 0.2, 0.05
 """A rank counts for a fit by a Gaussian of its depth, and with this share however far it is from
 the boundary: far out all ranks are the same, which tells that the boundary is not there."""
 
-OFFSETS = (-1.5, 3.0)
-"""Distance of ranked points from the fitted surface, in units of the roughness of the boundary."""
+FIRST_OFFSETS, OFFSETS = (-6.0, 3.0), (-1.5, 3.0)
+"""Distance of ranked points from the fitted surface, in units of the roughness of the boundary. A
+first fit rests on few rays: some of its points must turn out to be members all the same."""
 
 AUDITS = 3
 """Audits before a search gives up and says so."""
@@ -145,7 +146,8 @@ def ends_on_surface(
     search = _Search(functionals, inside, window, radius=radius, effort=effort, shares=shares)
     search.start(outline)
     for turn in range(effort.rounds):
-        search.step(rng, SPREAD * NARROWER**turn)
+        offsets = OFFSETS if turn else FIRST_OFFSETS
+        search.step(rng, SPREAD * NARROWER**turn, offsets)
     found = search.audited(rng)
     found.seconds = time.perf_counter() - started
     return found
@@ -296,11 +298,18 @@ class _Search:
         rows = self.each[:, None]
         return z[rows, order], (at >= surface)[rows, order]
 
-    def step(self, rng: np.random.Generator, spread: float) -> None:
-        """Rank the best places of the fitted surface."""
+    def step(
+        self,
+        rng: np.random.Generator,
+        spread: float,
+        offsets: tuple[float, float] = OFFSETS,
+    ) -> None:
+        """Rank the best places of the fitted surface, closer to it and farther away by turns."""
         z, on_surface = self.proposals(rng, spread)
-        offsets = 1 + self.effort.roughness * rng.uniform(*OFFSETS, size=z.shape[1])
-        self.evaluate(z * np.where(on_surface, offsets, 1.0)[..., None])
+        K, (low, high) = z.shape[1], offsets
+        shares = (rng.permutation(K) + rng.random(K)) / K
+        factors = 1 + self.effort.roughness * (low + (high - low) * shares)
+        self.evaluate(z * np.where(on_surface, factors, 1.0)[..., None])
 
     @property
     def distance(self) -> FloatArray:
