@@ -52,7 +52,7 @@ five parameters)."""
 
 LEAST_EFFORT = Effort(rounds=2, points=4, compared=100, probes=24, margin=0.04)
 """The same where a rank takes long; one round is enough for two parameters. Ends of joint intervals
-are then short of members by at most 1 % of the length, those of bands and of focused sets by 3 %."""
+are then short of members by at most 1 % of the length, those of bands and focused sets by 4 %."""
 
 MANY, MOST = 1000, 8
 """Number of data sets that these are for. With fewer a boundary is rougher, and a rank takes less
