@@ -29,7 +29,7 @@ boundaries."""
 
 TILT = np.pi / 4
 """Angle between further rays and the efficient direction, both ways along each axis across it, for
-sets that are not known from elsewhere. The side of a focused set is flat, and ends at some 60 degrees."""
+sets that are not known from elsewhere. The side of a focused set is flat, up to some 60 degrees."""
 
 FLAT = 0.3
 """Cosine of the angle from the efficient direction at which a slab is taken to end: 72 degrees."""
