@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 ROOT = Path(__file__).parents[2]
+HELD_OUT = ["step", "saturating", "two-sided threshold", "asymmetric S"]
 README = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
 
 
@@ -121,6 +122,72 @@ def test_calibration_tests():
     assert quoted("Hosmer-Lemeshow # % compared with # % for waves)") == [
         round(100 * share) for share in (power.loc["Hosmer-Lemeshow", "wavy"], ours["wavy"])
     ]
+
+
+def test_tests_with_inputs():
+    power = read("misfit", "power").query("n == 200")
+    ours = power[power.test.str.contains("multiscale")].set_index(["inputs", "kind"])
+    kinds = ["missing interaction", "missing quadratic", "one bad subgroup"]
+    assert quoted("rows of two inputs, # data sets each") == [ours.repetitions.min()]
+    found = [ours.rate[2, kind] for kind in kinds]
+    assert quoted("and a bad subgroup in # to # %, but a wrong link in # %") == [
+        round(100 * share)
+        for share in (min(found), max(found), 0.0001 + ours.rate[2, "wrong link"])
+    ]
+    assert quoted("with five inputs the interaction in # %") == [
+        round(100 * ours.rate[5, "missing interaction"])
+    ]
+    assert ours.rate[5, "wrong link"] == 0
+    held_out = read("misfit", "power").query("kind in @HELD_OUT")
+    held_out = held_out[held_out.test.str.contains("multiscale")]
+    assert quoted("(1,000 rows, # to # data sets each) it finds # to # %") == [
+        held_out.repetitions.min(),
+        held_out.repetitions.max(),
+        *(round(100 * share) for share in (held_out.rate.min(), held_out.rate.max())),
+    ]
+
+
+def test_a_wrong_family():
+    covered = read("wrong_family", "coverage").set_index(["truth", "n", "method"])
+    covered = covered.loc[("step", 200, "exactregion, combined")]
+    assert quoted("cover the closest line in # % of # data sets") == [
+        round(100 * covered.rate),
+        covered.repetitions,
+    ]
+    rejected = read("wrong_family", "rejections").set_index(["truth", "n", "test"])
+    assert rejected.rate["step", 200, "empty, exactregion, combined"] == 0
+    said = quoted("`goodness_of_fit` rejects in # of #. With 50 rows it rejects in # of #.")
+    tested = [rejected.loc[("step", n, "goodness_of_fit")] for n in (200, 50)]
+    assert said == [
+        number for row in tested for number in (round(row.rate * row.repetitions), row.repetitions)
+    ]
+
+
+def test_tests_of_coefficients():
+    name = "exactregion region.test"
+    size = read("hypotheses", "size_by_n").query("test == @name").rate
+    assert quoted("reject a true hypothesis in # to # % of data sets") == percent(
+        size.min(), size.max()
+    )
+    power = read("hypotheses", "power").set_index("test")
+    worst = power.loc[name].rate.min()
+    at = power[(power.n == 20) & (power.inputs == "binary")]
+    assert (at.rate[name] == worst).all()
+    assert quoted("# % of # data sets (Boschloo's test: # %)") == [
+        round(100 * worst + 1e-6),
+        at.repetitions[name].min(),
+        round(100 * at.rate["Boschloo"].min() + 1e-6),
+    ]
+
+
+def test_classes():
+    power = read("classes", "power").query("test == 'exactregion'")
+    assert quoted("find five kinds of error in # to # % of data sets") == [
+        round(100 * power.rate.min()),
+        round(100 * power.rate.max()),
+    ]
+    worst = power.loc[power.rate.idxmin()]
+    assert (worst.kind, worst.classes) == ("one bad class", 10)
 
 
 def test_the_experiment_of_the_paper():

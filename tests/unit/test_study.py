@@ -101,6 +101,7 @@ QUICK = {
     "degrees": {"n": 200},
     "misfit": {"n": 50, "inputs": 2},
     "goodness": {"n": 30},
+    "wrong_family": {"n": 50},
     "hypotheses": {"n": 20, "inputs": "binary"},
     "coefficients": {"data": "6 of 20, 0 of 20"},
     "segments": {"n": 200, "columns": 3},

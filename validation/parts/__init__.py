@@ -10,6 +10,7 @@ PARTS = (
     "degrees",
     "misfit",
     "goodness",
+    "wrong_family",
     "hypotheses",
     "coefficients",
     "segments",

@@ -16,7 +16,14 @@ from scipy.special import expit, logit
 
 import exactregion as er
 from validation import misfits
-from validation.peers.calibration import NAMES, by_group, peers
+from validation.peers.calibration import (
+    KERNEL,
+    MOST_FOR_KERNEL,
+    NAMES,
+    by_group,
+    kernel_error,
+    peers,
+)
 from validation.rejections import answer, draw_rates, losses, power_table, size_table
 from validation.study import Case, generator
 
@@ -86,21 +93,27 @@ def rows(settings: dict[str, Any], repetition: int) -> list[dict[str, Any]]:
     y, p, group, X = draw(settings, rng)
     ours = {"n_resamples": RESAMPLES, "rng": rng}
     found = {OURS: er.calibration_test(y, p, **ours).pvalue}
-    found |= {name: answer(test, y, p) for name, test in peers(rng).items()}
+    own = generator({**settings, "for": "peers"}, repetition)
+    tests = peers(rng, own)
+    found |= {name: answer(test, y, p) for name, test in tests.items()}
     wanted = asked(settings)
     if OURS + BY_GROUP in wanted:
         table = er.calibration_test(y, p, by=group, **ours)
         found[OURS + BY_GROUP] = float(table["pvalue_holm"].min())
-        for name, test in peers(rng).items():
+        for name, test in tests.items():
             found[name + BY_GROUP] = answer(by_group, test, y, p, group)
     if INPUTS in wanted:
         found[INPUTS] = er.model_test(p, X, y, **ours).pvalue
+    if KERNEL in wanted:
+        found[KERNEL] = answer(kernel_error, y, p, own)
     return [found]
 
 
 def asked(settings: dict[str, Any]) -> list[str]:
     """Name the tests that are made with these settings."""
     names = [OURS, *NAMES]
+    if settings["n"] <= MOST_FOR_KERNEL:
+        names.append(KERNEL)
     if settings["predictions"] != "model":
         return names
     if settings["kind"] in ("true", INTERACTION):
@@ -116,7 +129,7 @@ def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
     by = ["kind", "predictions", "n"]
     size = size_table(frame[true], by, asked).drop(columns="kind")
     power = power_table(frame[~true], by, asked, size, _ours)
-    names = [*NAMES, *(name + BY_GROUP for name in NAMES)]
+    names = [*NAMES, KERNEL, *(name + BY_GROUP for name in NAMES)]
     return {"size": size, "power": power, "losses": losses(power, names)}
 
 

@@ -1,8 +1,8 @@
 """Tests of coefficients: how often a true hypothesis is rejected, and how often a wrong one.
 
 The family is logistic with one or two inputs, continuous or discrete. The hypothesis says that the
-first slope is zero, or both of two. Data sets with separated or equal outcomes are kept: Wald and
-the likelihood ratio count as failed where they have no finite maximum.
+first slope is zero, or both of two. Data sets with separated or equal outcomes are kept: tests that
+need a finite maximum count as failed where there is none, and Firth's where all outcomes are equal.
 """
 
 from __future__ import annotations
@@ -15,12 +15,20 @@ from scipy.special import expit
 from scipy.stats import boschloo_exact, chi2, fisher_exact, norm
 
 import exactregion as er
+from validation.peers.coefficients import bootstrap_ratio, firth_ratio, modified_root
 from validation.peers.likelihood import Linear, log_likelihood, maximise
 from validation.rejections import answer, losses, power_table, size_table
 from validation.study import Case, generator
 
 OURS = "exactregion region.test"
-TESTS = [OURS, "Wald", "likelihood ratio", "Fisher", "Boschloo"]
+BOOTSTRAP = "likelihood ratio, bootstrap"
+ALWAYS = [OURS, "Wald", "likelihood ratio", BOOTSTRAP]
+ONE = ["r*", "Firth, likelihood ratio"]
+TABLES = ["Fisher", "Boschloo"]
+TESTS = [*ALWAYS, *ONE, *TABLES]
+EQUAL = dict.fromkeys([OURS, BOOTSTRAP, *TABLES], 1.0)
+"""What tests say where all outcomes are equal; the others have no answer."""
+
 INTERCEPTS = {"even": 0.0, "rare": -2.0}
 
 CASES = [
@@ -50,17 +58,30 @@ def rows(settings: dict[str, Any], repetition: int) -> list[dict[str, Any]]:
         slopes[1] = 1.0  # the other input matters
     y = (rng.uniform(size=n) < expit(INTERCEPTS[settings["outcomes"]] + X @ slopes)).astype(float)
     if y.min() == y.max():
-        return [dict.fromkeys(TESTS, 1.0) | {"certified": True, "seconds": 0.0}]
+        known = dict.fromkeys(TESTS, np.nan) | EQUAL
+        return [known | {"certified": True, "seconds": 0.0}]
     frame = pd.DataFrame(X, columns=["a", "b"][: X.shape[1]])
     region = er.ConfidenceRegion("logistic", n_resamples=399, rng=rng).fit(frame, y)
     found = region.test("a = 0" if df == 1 else "a = 0, b = 0")
-    peers = {"Wald": answer(_wald, X, y, df), "likelihood ratio": answer(_ratio, X, y, df)}
-    table = [[((y == k) & (X[:, 0] == x)).sum() for k in (0, 1)] for x in (0.0, 1.0)]
-    if settings["inputs"] == "binary":
-        peers["Fisher"] = answer(lambda: fisher_exact(table)[1])
-        peers["Boschloo"] = answer(lambda: boschloo_exact(table).pvalue)
+    peers = peers_of(settings, repetition, X, y)
     known = dict.fromkeys(TESTS, np.nan) | {OURS: found.pvalue} | peers
     return [known | {"certified": found.certified, "seconds": found.seconds}]
+
+
+def peers_of(settings: dict[str, Any], repetition: int, X: Any, y: Any) -> dict[str, float]:
+    """Ask the tests of others; what the bootstrap draws comes from a generator of its own."""
+    df, own = settings["df"], generator({**settings, "for": "peers"}, repetition)
+    found = {"Wald": answer(_wald, X, y, df), "likelihood ratio": answer(_ratio, X, y, df)}
+    found[BOOTSTRAP] = answer(bootstrap_ratio, X, y, df, own)
+    if df == 1:
+        found |= dict(
+            zip(ONE, (answer(modified_root, X, y), answer(firth_ratio, X, y)), strict=True)
+        )
+    if settings["inputs"] == "binary":
+        table = [[((y == k) & (X[:, 0] == x)).sum() for k in (0, 1)] for x in (0.0, 1.0)]
+        found["Fisher"] = answer(lambda: fisher_exact(table)[1])
+        found["Boschloo"] = answer(lambda: boschloo_exact(table).pvalue)
+    return found
 
 
 def _wald(X: Any, y: Any, df: int) -> float:
@@ -87,7 +108,8 @@ def _ratio(X: Any, y: Any, df: int) -> float:
 
 
 def _asked(settings: dict[str, Any]) -> list[str]:
-    return TESTS if settings["inputs"] == "binary" else TESTS[:3]
+    one = ONE if settings["df"] == 1 else []
+    return [*ALWAYS, *one, *(TABLES if settings["inputs"] == "binary" else [])]
 
 
 def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -95,10 +117,10 @@ def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
     true = frame["slope"] == 0
     by = ["slope", "inputs", "df", "n", "outcomes"]
     size = size_table(frame[true], by, _asked).drop(columns="slope")
-    tables = frame[true & (frame["inputs"] == "binary")]
     by_n = [
-        size_table(frame[true], ["n"], lambda _: TESTS[:3]),
-        size_table(tables, ["n"], lambda _: TESTS[3:]),
+        size_table(frame[true], ["n"], lambda _: ALWAYS),
+        size_table(frame[true & (frame["df"] == 1)], ["n"], lambda _: ONE),
+        size_table(frame[true & (frame["inputs"] == "binary")], ["n"], lambda _: TABLES),
     ]
     found = {"size": size, "size_by_n": pd.concat(by_n, ignore_index=True)}
     if (~true).any():

@@ -14,9 +14,12 @@ from scipy.spatial.distance import cdist, pdist
 from scipy.special import expit, ndtr
 from scipy.stats import chi2
 
-from validation.peers.likelihood import Linear, slopes_and_weights
+from validation.peers.likelihood import Linear, maximise_logistic, slopes_and_weights
 
-__all__ = ["TESTS", "hosmer_lemeshow", "le_cessie", "quadratic_ratio"]
+__all__ = ["TESTS", "hosmer_lemeshow", "hosmer_lemeshow_bootstrap", "le_cessie", "quadratic_ratio"]
+
+
+RESAMPLES = 199
 
 
 def _fitted(model: Linear) -> np.ndarray:
@@ -36,6 +39,29 @@ def hosmer_lemeshow(model: Linear, groups: int = 10) -> float:
     expected = np.array([p[part].sum() for part in parts])
     variance = expected * (1 - expected / size)
     return float(chi2.sf(((observed - expected) ** 2 / variance).sum(), groups - 2))
+
+
+def hosmer_lemeshow_bootstrap(model: Linear, groups: int = 10) -> float:
+    """The same χ² ranked among those of outcomes drawn from the fitted model, each fitted anew.
+
+    For the logistic family, whose many fits are made at once. The draws depend on the data alone.
+    """
+    if model.family != "logistic":
+        raise ValueError("only for the logistic family")
+    p = _fitted(model)
+    rng = np.random.default_rng([len(p), int(model.y.sum())])
+    Y = np.vstack([model.y, rng.uniform(size=(RESAMPLES, len(p))) < p]).astype(float)
+    P = expit(maximise_logistic(model.design, Y) @ model.design.T)
+    order = np.argsort(P, axis=1, kind="stable")
+    size = np.array([len(part) for part in np.array_split(order[0], groups)])
+    starts = np.r_[0, np.cumsum(size)[:-1]]
+    observed, expected = (
+        np.add.reduceat(np.take_along_axis(values, order, axis=1), starts, axis=1)
+        for values in (Y, P)
+    )
+    variance = np.maximum(expected * (1 - expected / size), 1e-12)
+    values = ((observed - expected) ** 2 / variance).sum(axis=1)
+    return float((values >= values[0] * (1 - 1e-9)).mean())
 
 
 def le_cessie(model: Linear) -> float:
@@ -78,6 +104,7 @@ def quadratic_ratio(model: Linear) -> float:
 
 TESTS: dict[str, Callable[[Linear], float]] = {
     "Hosmer-Lemeshow": hosmer_lemeshow,
+    "Hosmer-Lemeshow, bootstrap": hosmer_lemeshow_bootstrap,
     "le Cessie-van Houwelingen": le_cessie,
     "likelihood ratio, all quadratic terms": quadratic_ratio,
 }
