@@ -305,7 +305,7 @@ class FittedRegion:
         """
         if self.many_rows is not None:  # far θ, of which thorough searches ask many, take longest
             return True
-        return self.resampling.m * len(self.sample) > MANY_LABELS and self.is_linear
+        return self.resampling.m * self.sample.inputs.total > MANY_LABELS and self.is_linear
 
     def ranks(
         self, theta: FloatArray, ready: ChunkPlan | PreparedStatistic | None = None
