@@ -119,7 +119,7 @@ def joint_bounds(
 
     def search(probes: int) -> Bounds:
         # a band has many functionals
-        found = search_joint(fitted, g, width, probes=probes, quick=each)
+        found = search_joint(fitted, g, width, numbers=linear, probes=probes, quick=each)
         return _with_open_ends(found, linear, lambda: joint_far_members(fitted))
 
     prove = None
@@ -245,7 +245,8 @@ def focused_bounds(
     if is_projected(fitted):
         return joint_bounds(fitted, g, 1, numbers=number, certify=certify)
     alone = number is not None and can_enclose(fitted)
-    focused = FocusedSearch(fitted, gradient, alone=alone)
+    linear = g if number is None and isinstance(g, LinearRatios) else number
+    focused = FocusedSearch(fitted, gradient, numbers=linear, alone=alone)
 
     def search(probes: int) -> Bounds:
         found = focused.bounds(g, probes=probes)

@@ -16,13 +16,14 @@ import numpy as np
 from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.ranking import AcceptedRanks
 from exactregion.region.fitted import FittedRegion
+from exactregion.region.ratios import LinearRatios
 from exactregion.region.rays import Depth
 from exactregion.region.search.candidates import central_window, known_members, plausible_probes
 from exactregion.region.search.extremes import Extremes, Functionals, largest
 from exactregion.region.search.outline import joint_far_members, most_compatible, outline_of
 from exactregion.region.search.scores import focused_distances
 from exactregion.region.search.surface import Effort, SurfaceEnds, ends_on_surface
-from exactregion.region.window import Membership, RankFunction, Window, window_at
+from exactregion.region.window import Membership, RankFunction, Window, multiply, window_at
 from exactregion.statistics import Combined, Ratio, Statistic
 from exactregion.statistics.focused import Focused
 
@@ -54,6 +55,10 @@ LEAST_EFFORT = Effort(rounds=2, points=4, compared=100, probes=24, margin=0.04)
 """The same where a rank takes long; one round is enough for two parameters. Ends of joint intervals
 are then short of members by at most 1 % of the length, those of bands and focused sets by 4 %."""
 
+SKEWED = 2
+"""By which factor margins are wider where a rank takes long and outcomes are few. With one success
+of 5,000, ends were short of members by 5 % of the length."""
+
 MANY, MOST = 1000, 8
 """Number of data sets that these are for. With fewer a boundary is rougher, and a rank takes less
 time: there are more points, in proportion, up to this many times as many."""
@@ -67,10 +72,8 @@ FEWEST = 400
 region ends that a focused set lies in, and members were outside by up to 4 % of the length; a rank
 takes little time then."""
 
-SMOOTH, UNEVEN = 8, 1.3
-"""Successes and failures per parameter from which on a region is about an ellipsoid, and the length
-that no ray of its outline may exceed, as a multiple of the median. With 3 to 6 of either, ends were
-short of members by up to 5 % of the length."""
+UNEVEN = 1.3
+"""The length that no ray of an outline may exceed, as a multiple of the median."""
 
 NUISANCE = 0.005
 """β of focused intervals: they are taken over the members of the joint region at level 1 - β, and
@@ -194,7 +197,13 @@ class Bounds:
 
 
 def search_joint(
-    fitted: FittedRegion, g: Functionals, width: int, *, probes: int, quick: bool
+    fitted: FittedRegion,
+    g: Functionals,
+    width: int,
+    *,
+    numbers: LinearRatios | None,
+    probes: int,
+    quick: bool,
 ) -> Bounds:
     """Search for the ends of functionals over the joint region, each as if it were alone.
 
@@ -214,6 +223,7 @@ def search_joint(
         depth.radius,
         QUICK_MARGIN if quick else JOINT_MARGIN,
         QUICK_EFFORT if quick else JOINT_EFFORT,
+        numbers=numbers,
         quick=quick,
     )
     groups = [slice(start, min(start + GROUP, width)) for start in range(0, width, GROUP)]
@@ -225,27 +235,28 @@ def search_joint(
     )
 
 
-def _is_smooth(fitted: FittedRegion) -> bool:
-    """Return whether a region is about an ellipsoid: a linear predictor, and enough outcomes."""
+def _is_smooth(fitted: FittedRegion, numbers: LinearRatios | None) -> bool:
+    """Return whether numbers are linear, and a region is about an ellipsoid.
+
+    That is one of a linear predictor with enough outcomes. Where a rank takes long, any region of a
+    linear predictor and any functional are treated so.
+    """
 
     def find() -> bool:
-        if fitted.can_search_by_rays:
-            return True
         if not fitted.is_linear or fitted.sample.inputs.levels > 1:
             return False
-        if fitted.accepted.m < FEWEST:
+        if fitted.accepted.m < FEWEST or fitted.has_few_outcomes:
             return False
-        successes = fitted.sample.successes.sum()
-        fewer = min(successes, fitted.sample.inputs.total - successes)
         far, outline = joint_far_members(fitted), outline_of(fitted)
-        if fewer < SMOOTH * fitted.n_parameters or far is None or far.separation is not None:
+        if far is None or far.separation is not None or outline.status != "bounded":
             return False
-        if outline.status != "bounded" or outline.rays is None:
-            return False
-        lengths = outline.rays.outer
-        return bool(lengths.max() <= UNEVEN * np.median(lengths))
+        lengths = np.inf if outline.rays is None else outline.rays.outer
+        return bool(np.max(lengths) <= UNEVEN * np.median(lengths))
 
-    return fitted.cached("is smooth", find)
+    if fitted.can_search_by_rays:
+        return True
+    is_linear = numbers is not None and numbers.denominator is None
+    return is_linear and fitted.cached("is smooth", find)
 
 
 def is_projected(fitted: FittedRegion) -> bool:
@@ -278,8 +289,9 @@ class FocusedSearch:
         gradient: Callable[[FloatArray], FloatArray],
         *,
         alone: bool,
+        numbers: LinearRatios | None = None,
     ) -> None:
-        self.fitted, self.gradient = fitted, gradient
+        self.fitted, self.gradient, self.numbers = fitted, gradient, numbers
         statistic = focused_statistic(fitted, Focused(gradient), alone=alone)
         m = fitted.accepted.m
         spent = max(1, int(NUISANCE * m))
@@ -317,7 +329,7 @@ class FocusedSearch:
                 return Bounds.empty(1)
             window = window_at(fitted.model, fitted.sample, tried[np.argmax(kept)])
         radius, shares = self.depth.radius, None
-        if _is_smooth(fitted) and not fitted.can_search_by_rays:
+        if _is_smooth(fitted, self.numbers) and fitted.many_rows is None:
             shares = focused_distances(
                 fitted,
                 self.gradient,
@@ -334,6 +346,7 @@ class FocusedSearch:
             radius,
             FOCUSED_MARGIN,
             FOCUSED_EFFORT,
+            numbers=self.numbers,
             shares=shares,
         )
         return search.bounds(g, probes, poles=True)
@@ -350,6 +363,7 @@ class _Search:
     radius: float
     margin: float
     effort: Effort
+    numbers: LinearRatios | None
     quick: bool = False
     shares: Membership | None = None
 
@@ -360,7 +374,7 @@ class _Search:
         from other members and the farthest probe that is one. It is repeated for ends beyond which
         it finds a member.
         """
-        if _is_smooth(self.fitted):
+        if _is_smooth(self.fitted, self.numbers):
             return self._on_surface(g, probes, poles=poles)
         started, before = time.perf_counter(), self._evaluations()
 
@@ -410,7 +424,9 @@ class _Search:
         """Find the bounds of g over a set that is about an ellipsoid, or a slab of one."""
         fitted, before, outline = self.fitted, self._evaluations(), outline_of(self.fitted)
         effort, m = self.effort, fitted.accepted.m
-        if fitted.can_search_by_rays:
+        if fitted.can_search_by_rays and fitted.has_few_outcomes:
+            effort = replace(effort, margin=SKEWED * effort.margin)
+        elif fitted.can_search_by_rays:
             rounds = min(LEAST_EFFORT.rounds, len(self.window.origin) - 1)
             effort = replace(LEAST_EFFORT, rounds=max(rounds, 1), margin=effort.margin)
         more = float(np.clip(MANY / m, 1, MOST))
@@ -422,21 +438,27 @@ class _Search:
             roughness=ROUGHNESS / np.sqrt(m),
         )
         is_outlined = self.effort is not FOCUSED_EFFORT and self.window is outline.window
-        ends = ends_on_surface(
-            partial(_with_negatives, g),
-            self.inside,
-            self.window,
-            fitted.search_rng(),
-            radius=self.radius,
-            effort=effort,
-            outline=outline.rays if is_outlined else None,
-            shares=self.shares,
-        )
+
+        def ends_of(functionals: Functionals) -> SurfaceEnds:
+            return ends_on_surface(
+                partial(_with_negatives, functionals),
+                self.inside,
+                self.window,
+                fitted.search_rng(),
+                radius=self.radius,
+                effort=effort,
+                outline=outline.rays if is_outlined else None,
+                shares=self.shares,
+            )
+
+        ends = ends_of(g)
         if poles:
             members = self.window.coordinates(outline.window.theta(outline.members()))
-            is_pole = passes_infinity(
-                g, self.inside, self.window, np.vstack([members, ends.members])
-            )
+            members = np.vstack([members, ends.members])
+            b = None if self.numbers is None else self.numbers.denominator
+            if b is not None:  # a pole is where this is zero
+                members = np.vstack([members, ends_of(lambda theta: multiply(theta, b.T)).members])
+            is_pole = passes_infinity(g, self.inside, self.window, members)
             ends.bound[np.tile(is_pole, 2)] = np.inf
         return Bounds.of_ends(ends, self._evaluations() - before)
 

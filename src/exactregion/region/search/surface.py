@@ -101,7 +101,8 @@ class SurfaceEnds:
         self.seconds = 0.0
 
     def replace(self, which: IntArray, ends: SurfaceEnds) -> None:
-        """Take the ends of some functionals from another search."""
+        """Take the ends of some functionals from a search that went on; none moves inwards."""
+        ends.bound = np.maximum(self.bound[which], ends.bound)
         self.probes += ends.probes
         for name in ("value", "bound", "members", "settled"):
             getattr(self, name)[which] = getattr(ends, name)

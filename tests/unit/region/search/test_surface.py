@@ -6,7 +6,6 @@ import pytest
 import exactregion as er
 from exactregion.region import fitted
 from exactregion.region.rays import directions, trace
-from exactregion.region.search import ends
 from exactregion.region.search.surface import Effort, ends_on_surface
 from exactregion.region.window import Window
 
@@ -110,7 +109,7 @@ def test_few_ranks_find_what_populations_find(monkeypatch, n, slopes):
         return [region.intervals(joint=joint, certify=False) for joint in (True, False)]
 
     quick = tables()
-    monkeypatch.setattr(ends, "SMOOTH", np.inf)  # populations
+    monkeypatch.setattr(fitted, "FEW_OUTCOMES", np.inf)  # populations
     for few, many in zip(quick, tables(), strict=True):
         length = many["upper"] - many["lower"]
         assert (few["upper"] > many["upper"] - 0.05 * length).all()
@@ -125,7 +124,6 @@ def test_few_ranks_of_many_data(monkeypatch):
     p = rng.uniform(0.05, 0.95, size=400)
     y = rng.random(400) < p
     options = {"n_resamples": 99, "rng": 0, "confidence_level": 0.9}
-    monkeypatch.setattr(ends, "SMOOTH", np.inf)
     thorough = er.ConfidenceRegion("recalibration", **options).fit(p, y)
     expected = thorough.intervals(joint=True, certify=False)
     monkeypatch.setattr(fitted, "MANY_LABELS", 0)
@@ -150,3 +148,38 @@ def test_families_that_may_have_members_far_away_are_searched_thoroughly(
     p = np.linspace(0.1, 0.9, 9)
     region = er.ConfidenceRegion(model, n_resamples=19, rng=0).fit(p, p > 0.4)
     assert region.fitted_.can_search_by_rays is by_rays
+
+
+def fit_weak_slope():
+    """Fit a slope that may be zero, so that an ED50 has no end."""
+    rng = np.random.default_rng(38)
+    X = rng.normal(size=(150, 2))
+    y = rng.random(150) < 1 / (1 + np.exp(-0.55 * X[:, 0]))
+    return er.ConfidenceRegion("logistic", rng=38).fit(X, y)
+
+
+def test_functionals_that_are_not_linear_are_searched_thoroughly():
+    """Neither their gradients nor their ends are where those of a plane would be."""
+    region = fit_weak_slope()
+    edge = region.estimate_[1]
+    assert region.functional(lambda theta: max(theta[1] - edge, 0.0)).lower <= 0.0
+
+
+@pytest.mark.parametrize("takes_long", [False, True])
+def test_a_ratio_has_no_end_where_its_denominator_changes_sign(monkeypatch, takes_long):
+    if takes_long:
+        monkeypatch.setattr(fitted, "MANY_LABELS", 0)
+    region = fit_weak_slope()
+    assert region.contains([0.0288, -0.0057, 0.127])
+    assert region.functional([[-1, 0, 0], [0, 1, 0]], joint=True).status == "unbounded"
+
+
+def test_few_successes_among_many_rows():
+    rng = np.random.default_rng(100)
+    X = rng.normal(size=(5000, 2))
+    X[:, 1] = X[:, 1] > 1
+    y = rng.random(5000) < 1 / (1 + np.exp(6 - X @ [0.7, 0.5]))
+    region = er.ConfidenceRegion("logistic", rng=0).fit(X, y)
+    assert region.fitted_.can_search_by_rays
+    member = [-4.79887, -0.36155, -2.11913]  # of the focused set of the intercept
+    assert region.intervals(certify=False).loc["intercept", "upper"] > member[0]
