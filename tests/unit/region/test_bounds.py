@@ -5,7 +5,7 @@ import pytest
 
 import exactregion as er
 from exactregion.region.rays import directions
-from exactregion.region.search.ends import passes_infinity
+from exactregion.region.search.poles import passes_infinity
 from exactregion.region.window import Window
 
 FREE = np.array([[-np.inf, np.inf]] * 2)
