@@ -307,7 +307,7 @@ class FittedRegion:
         return fewer < FEW_OUTCOMES * self.n_parameters
 
     @property
-    def can_search_by_rays(self) -> bool:
+    def ranks_take_long(self) -> bool:
         """Whether searches ask for few ranks, near the estimate alone, since each takes long.
 
         The thousands of ranks of a thorough search take more than ten seconds from so many data on.

@@ -17,7 +17,7 @@ from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.ranking import AcceptedRanks
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.ratios import LinearRatios
-from exactregion.region.rays import Depth
+from exactregion.region.rays import Depth, Rays
 from exactregion.region.search.candidates import central_window, known_members, plausible_probes
 from exactregion.region.search.extremes import Extremes, Functionals, largest
 from exactregion.region.search.outline import joint_far_members, most_compatible, outline_of
@@ -203,16 +203,18 @@ def search_joint(
     if outline.rays is None:
         return Bounds.empty(width)
     ranks, depth = fitted.rank_function(), Depth(fitted.accepted, len(outline.estimate))
+    window = central_window(fitted)
     search = _Search(
         fitted,
         lambda theta: depth(ranks(theta)[0]),
-        central_window(fitted),
+        window,
         [ranks],
         depth.radius,
         QUICK_MARGIN if quick else JOINT_MARGIN,
         QUICK_EFFORT if quick else JOINT_EFFORT,
         numbers=numbers,
         quick=quick,
+        rays=outline.rays if window is outline.window else None,
     )
     groups = [slice(start, min(start + GROUP, width)) for start in range(0, width, GROUP)]
     return Bounds.joined(
@@ -224,7 +226,7 @@ def search_joint(
 
 
 def _is_smooth(fitted: FittedRegion, numbers: LinearRatios | None) -> bool:
-    """Return whether numbers are linear, and a region is about an ellipsoid.
+    """Return whether ends are searched on a surface: of linear numbers, over about an ellipsoid.
 
     That is one of a linear predictor with enough outcomes. Where a rank takes long, any region of a
     linear predictor and any functional are treated so.
@@ -241,10 +243,13 @@ def _is_smooth(fitted: FittedRegion, numbers: LinearRatios | None) -> bool:
         lengths = np.inf if outline.rays is None else outline.rays.outer
         return bool(np.max(lengths) <= UNEVEN * np.median(lengths))
 
-    if fitted.can_search_by_rays:
+    if fitted.ranks_take_long:
         return True
-    is_linear = numbers is not None and numbers.denominator is None
-    return is_linear and fitted.cached("is smooth", find)
+    return _are_linear(numbers) and fitted.cached("is smooth", find)
+
+
+def _are_linear(numbers: LinearRatios | None) -> bool:
+    return numbers is not None and numbers.denominator is None
 
 
 def is_projected(fitted: FittedRegion) -> bool:
@@ -317,7 +322,8 @@ class FocusedSearch:
                 return Bounds.empty(1)
             window = window_at(fitted.model, fitted.sample, tried[np.argmax(kept)])
         radius, shares = self.depth.radius, None
-        if _is_smooth(fitted, self.numbers) and fitted.many_rows is None:
+        is_smooth = _is_smooth(fitted, self.numbers) and fitted.many_rows is None
+        if is_smooth and _are_linear(self.numbers):
             shares = focused_distances(
                 fitted,
                 self.gradient,
@@ -342,7 +348,10 @@ class FocusedSearch:
 
 @dataclass(frozen=True, eq=False)
 class _Search:
-    """A set of θ by which are `inside`, coordinates around it, and what counts evaluations."""
+    """A set of θ by which are `inside`, coordinates around it, and what counts evaluations.
+
+    `rays` are those of an outline from the origin, if they are known.
+    """
 
     fitted: FittedRegion
     inside: Membership
@@ -353,6 +362,7 @@ class _Search:
     effort: Effort
     numbers: LinearRatios | None
     quick: bool = False
+    rays: Rays | None = None
     shares: Membership | None = None
 
     def bounds(self, g: Functionals, probes: int, *, poles: bool) -> Bounds:
@@ -412,9 +422,9 @@ class _Search:
         """Find the bounds of g over a set that is about an ellipsoid, or a slab of one."""
         fitted, before, outline = self.fitted, self._evaluations(), outline_of(self.fitted)
         effort, m = self.effort, fitted.accepted.m
-        if fitted.can_search_by_rays and fitted.has_few_outcomes:
+        if fitted.ranks_take_long and fitted.has_few_outcomes:
             effort = replace(effort, margin=SKEWED * effort.margin)
-        elif fitted.can_search_by_rays:
+        elif fitted.ranks_take_long:
             rounds = min(LEAST_EFFORT.rounds, len(self.window.origin) - 1)
             effort = replace(LEAST_EFFORT, rounds=max(rounds, 1), margin=effort.margin)
         more = float(np.clip(MANY / m, 1, MOST))
@@ -425,7 +435,6 @@ class _Search:
             probes=effort.probes if probes else 0,
             roughness=ROUGHNESS / np.sqrt(m),
         )
-        is_outlined = self.effort is not FOCUSED_EFFORT and self.window is outline.window
 
         def ends_of(functionals: Functionals) -> SurfaceEnds:
             return ends_on_surface(
@@ -435,7 +444,7 @@ class _Search:
                 fitted.search_rng(),
                 radius=self.radius,
                 effort=effort,
-                outline=outline.rays if is_outlined else None,
+                outline=self.rays,
                 shares=self.shares,
             )
 

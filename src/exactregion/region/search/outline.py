@@ -105,7 +105,7 @@ def _find_outline(fitted: FittedRegion) -> Outline:
         fitted.accepted,
         fitted.search_rng(),
         start=fitted.start,
-        quick=fitted.can_search_by_rays and not fitted.has_few_outcomes,
+        quick=fitted.ranks_take_long and not fitted.has_few_outcomes,
     )
     far = joint_far_members(fitted)
     status = outline.status

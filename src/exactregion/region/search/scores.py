@@ -21,6 +21,9 @@ __all__ = ["focused_distances"]
 DEGREE = 3
 """Of the polynomials: the first terms of a score are linear in θ, the next make it bend."""
 
+AT_ONCE = 4_000_000
+"""Numbers held in memory at once."""
+
 POINTS = 3
 """Places at which scores are computed per coefficient of a polynomial."""
 
@@ -49,7 +52,8 @@ def focused_distances(
     z = rng.standard_normal((POINTS * powers.shape[1], d))
     z *= joint_radius * rng.random((len(z), 1)) ** (1 / d) / lengths_of(z)[:, None]
     z[0] = 0.0
-    scores = _scores(fitted, window, z, gradient).T
+    batches = np.array_split(z, 1 + z.size * len(fitted.sample) // AT_ONCE)
+    scores = np.hstack([_scores(fitted, window, batch, gradient) for batch in batches]).T
     at = terms(z)
     fit = np.linalg.solve(at.T @ at, at.T @ (scores - scores[0]))
 

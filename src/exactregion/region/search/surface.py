@@ -44,11 +44,9 @@ SPREAD, NARROWER = 0.5, 0.75
 """Spread of directions around the best one so far in the first round, in radians, and its factor
 from round to round: in the fourth it is 12 degrees, over which an ellipsoid falls by 2 %."""
 
-NEAR = 0.6
+NEAR, ANYWHERE = 0.6, 0.02
 """Directions count for a fit by a Gaussian of their angle from the best one, with this deviation,
-and all of them with a share `ANYWHERE`: the quadratic is to fit where the end may be."""
-
-ANYWHERE = 0.02
+and all of them with a small share: the quadratic is to fit where the end may be."""
 
 RIDGE = 0.02
 """Weight with which coefficients are kept small: of the fifty rays of an outline it is little, of
@@ -233,8 +231,8 @@ class _Search:
         self.value[better] = values[better, first[better]]
         self.best[better] = z[better, first[better]]
 
-    def evaluate(self, z: FloatArray) -> BoolArray:
-        """Rank points (F, K, d), learn from them, and return which are members."""
+    def evaluate(self, z: FloatArray) -> None:
+        """Rank points (F, K, d), and learn from them."""
         F, K, d = z.shape
         depth = np.asarray(self.inside(self.window.theta(z.reshape(-1, d)))).reshape(F, K)
         lengths = lengths_of(z.reshape(-1, d)).reshape(F, K)
@@ -246,7 +244,6 @@ class _Search:
         joined = [np.concatenate(pair, axis=1) for pair in zip(self.known, new, strict=True)]
         self.known = joined[0], joined[1], joined[2]
         self.add_members(z, depth > 0)
-        return depth > 0
 
     def distances(self, u: FloatArray) -> FloatArray:
         """Return how far the fitted boundary is in directions (F, M, d): shape (F, M)."""
