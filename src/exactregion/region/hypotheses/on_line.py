@@ -19,7 +19,8 @@ from exactregion.region.hypotheses.largest_pvalue import LargestPValue
 from exactregion.region.hypotheses.refitted import NUMBERS, TIE, Refit
 from exactregion.region.proofs.enclosure import Enclosure
 from exactregion.region.proofs.inputs import ProofInputs
-from exactregion.region.proofs.paving import Domain, domain_along, proven_ends
+from exactregion.region.proofs.paving import domain_along
+from exactregion.region.proofs.splitting import Domain, proven_ends
 from exactregion.region.ratios import RatiosInWindow
 from exactregion.region.window import Window
 

@@ -18,7 +18,7 @@ from exactregion.region.proofs.from_probabilities import (
     uses_probabilities_alone,
     work_for,
 )
-from exactregion.region.proofs.paving import ProvenEnds, Span, proven_ends
+from exactregion.region.proofs.splitting import ProvenEnds, Span, proven_ends
 from exactregion.region.ratios import LinearRatios, OverBoxes, both_signs
 from exactregion.region.search.extremes import NO_END
 

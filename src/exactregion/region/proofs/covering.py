@@ -14,7 +14,7 @@ import numpy as np
 
 from exactregion._typing import BoolArray, FloatArray
 from exactregion.region.fitted import FittedRegion
-from exactregion.region.proofs.paving import Domain, proven_ends, rule_over
+from exactregion.region.proofs.splitting import Domain, proven_ends, rule_over
 from exactregion.region.ratios import LinearRatios, RatiosInWindow
 from exactregion.region.search.ends import Bounds
 from exactregion.region.search.outline import outline_of

@@ -26,14 +26,16 @@ number. Columns are those that the engines use, already rounded, so that equal p
 from __future__ import annotations
 
 import copy
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from exactregion._typing import BoolArray, FloatArray, IntArray
+from exactregion.data.sample import Sample
 from exactregion.engine.blocks import IMPOSSIBLE
 from exactregion.ranking import AcceptedRanks
 from exactregion.region.fitted import FittedRegion
@@ -45,7 +47,17 @@ from exactregion.region.window import Window
 if TYPE_CHECKING:
     from exactregion.region.proofs.cells import Cells
 
-__all__ = ["ABOVE", "BELOW", "NO_CELL", "OVERHEAD", "Boxes", "Enclosure", "RankBounds"]
+__all__ = [
+    "ABOVE",
+    "BELOW",
+    "BOX_WORK",
+    "LABEL_WORK",
+    "NO_CELL",
+    "OVERHEAD",
+    "Boxes",
+    "Enclosure",
+    "RankBounds",
+]
 
 BELOW, ABOVE = -1, 1
 """Verdicts about an alternative: Z below or above the original's all over the box; 0 is neither."""
@@ -58,6 +70,9 @@ NO_CELL = -1
 
 BOX_WORK, LABEL_WORK = 3000, 50
 """What a box costs beside its alternatives, and what each label adds to it, in the same unit."""
+
+Ends: TypeAlias = tuple[FloatArray, FloatArray]
+"""p and 1 - p (B, n) at one end of their range over boxes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,29 +129,70 @@ class Boxes:
         )
 
 
-class RankBounds(Protocol):
-    """Bounds of ranks over boxes.
+class RankBounds(ABC):
+    """Bounds of ranks over boxes: what those of all kinds of statistics share.
 
     `M` is the number of alternatives, `work` the comparisons of labels so far.
     """
 
-    accepted: AcceptedRanks
-    M: int
-    work: int
+    def __init__(self, sample: Sample, accepted: AcceptedRanks, M: int) -> None:
+        self.accepted, self.M, self.work = accepted, M, 0
+        self.undecided = np.zeros(M, dtype=np.int64)
+        successes = sample.successes
+        self.has_success, self.has_failure = successes > 0, successes < sample.inputs.trials
 
+    @abstractmethod
     def ranks(
         self, boxes: Boxes, index: int, *, complete: bool = False
     ) -> tuple[IntArray, IntArray]:
-        """Bound the rank over each box, and update the boxes' verdicts at `index`."""
+        """Bound the rank over each box: lowest and highest.
+
+        The verdicts of the boxes, those at `index`, are updated. A box is left as soon as it is
+        clear that it is not outside by high ranks: the highest rank may then be the last. With
+        `complete` all alternatives are compared.
+        """
 
     def widest(self, boxes: Boxes) -> IntArray | None:
         """Return across which sides boxes are best cut (B,); None for the longest."""
+        return None
 
     def without_unused(self, cell: IntArray) -> IntArray | None:
         """Drop cells that no box is in (B,); return new numbers of old ones if any was."""
+        return None
+
+    def order(self) -> IntArray:
+        """Return the alternatives (M,), those first that stayed undecided most often."""
+        return np.argsort(-self.undecided, kind="stable")
+
+    def spare(self, *, complete: bool) -> int:
+        """Return how many alternatives may be above before a box is known not to be outside."""
+        return self.M if complete or self.accepted.low > 1 else self.M - self.accepted.high
+
+    def bounds_of(
+        self, verdicts: Any, low: Ends, high: Ends, margin: float
+    ) -> tuple[IntArray, IntArray]:
+        """Bound ranks by verdicts (B, M), and by p and 1 - p (B, n) at both ends of their range.
+
+        A θ under which an observed outcome is impossible has the last rank. `margin` is the
+        relative error of probabilities.
+        """
+        impossible = self._is_impossible(high[0], low[1], 1 / (1 + margin))
+        doubtful = self._is_impossible(low[0], high[1], 1 + margin)
+        lowest, highest = 1 + (verdicts == BELOW).sum(axis=1), 1 + (verdicts != ABOVE).sum(axis=1)
+        last = self.M + 1
+        return np.where(impossible, last, lowest), np.where(impossible | doubtful, last, highest)
+
+    def _is_impossible(self, p: FloatArray, q: FloatArray, margin: float) -> BoolArray:
+        """Return where an observed outcome is impossible for these p and 1 - p.
+
+        p is 1 from 1 - 2⁻⁵⁴ on, and cannot be 1 below 1 - 2⁻⁵³.
+        """
+        success = (p < margin * IMPOSSIBLE) & self.has_success
+        failure = q < margin * IMPOSSIBLE * (0.5 if margin < 1 else 1.0)
+        return np.asarray((success | (failure & self.has_failure)).any(axis=1))
 
 
-class Enclosure:
+class Enclosure(RankBounds):
     """Bounds of the rank by one statistic over boxes in the coordinates of a window.
 
     `number` is the number that a focused statistic is for.
@@ -149,11 +205,8 @@ class Enclosure:
         accepted: AcceptedRanks,
         number: LinearRatios | None = None,
     ) -> None:
-        self.accepted = accepted
         self.inputs = ProofInputs(fitted, window, number)
-        self.M = len(self.inputs.draws.uniforms)
-        self.undecided = np.zeros(self.M, dtype=np.int64)
-        self.work = 0
+        super().__init__(fitted.sample, accepted, len(self.inputs.draws.uniforms))
 
     @cached_property
     def cells(self) -> Cells:
@@ -172,12 +225,7 @@ class Enclosure:
     def ranks(
         self, boxes: Boxes, index: int, *, complete: bool = False
     ) -> tuple[IntArray, IntArray]:
-        """Bound the rank over each box: lowest and highest.
-
-        The verdicts of the boxes, those at `index`, are updated. A box is left as soon as it is
-        clear that it is not outside by high ranks: the highest rank may then be the last. With
-        `complete` all alternatives are compared.
-        """
+        """Bound the rank over each box, and make cells of those that are open."""
         from exactregion.region.proofs.verdicts import judge  # Numba is slow to import
 
         # far out numbers overflow; what is not a number decides nothing
@@ -188,9 +236,9 @@ class Enclosure:
         self.work += len(boxes) * (BOX_WORK + LABEL_WORK * len(self.inputs.row))
         self.work += judge(
             verdicts,
-            np.argsort(-self.undecided, kind="stable"),
+            self.order(),
             self.undecided,
-            self.M if complete or self.accepted.low > 1 else self.M - self.accepted.high,
+            self.spare(complete=complete),
             self.accepted.high,
             self.inputs.draws,
             packed,
@@ -200,27 +248,9 @@ class Enclosure:
         is_open = (verdicts == BELOW).sum(axis=1) < self.accepted.high
         has_width = boxes.half.any(axis=1)
         self.cells.add(is_open & has_width, boxes.cells[index], verdicts, packed.rows)
-        lowest, highest = 1 + (verdicts == BELOW).sum(axis=1), 1 + (verdicts != ABOVE).sum(axis=1)
-        last = self.M + 1
-        # such an outcome gives the last rank: all over a box, or in a part of it
-        impossible = self._is_impossible(bounds.rows.p_high, bounds.rows.q_low, 1 - 1e-6)
-        doubtful = self._is_impossible(bounds.rows.p_low, bounds.rows.q_high, 1 + 1e-6)
-        return np.where(impossible, last, lowest), np.where(impossible | doubtful, last, highest)
-
-    def widest(self, boxes: Boxes) -> IntArray | None:
-        """Return across which sides boxes are best cut (B,); None for the longest."""
-        return None
+        rows = bounds.rows
+        return self.bounds_of(verdicts, (rows.p_low, rows.q_low), (rows.p_high, rows.q_high), 1e-6)
 
     def without_unused(self, cell: IntArray) -> IntArray | None:
         """Drop cells that no box is in (B,); return new numbers of old ones if any was."""
         return self.cells.without_unused(cell)
-
-    def _is_impossible(self, p: FloatArray, q: FloatArray, margin: float) -> BoolArray:
-        """Return where an observed outcome is impossible for these p and 1 - p.
-
-        p is 1 from 1 - 2⁻⁵⁴ on, and cannot be 1 below 1 - 2⁻⁵³.
-        """
-        inputs = self.inputs
-        success = (p < margin * IMPOSSIBLE) & (inputs.successes > 0)
-        failure = q < margin * IMPOSSIBLE * (0.5 if margin < 1 else 1.0)
-        return np.asarray((success | (failure & (inputs.successes < inputs.trials))).any(axis=1))

@@ -25,12 +25,17 @@ from scipy import sparse
 
 from exactregion._typing import FloatArray, IntArray
 from exactregion.data.sample import blocks
-from exactregion.engine.blocks import IMPOSSIBLE
 from exactregion.features.grid import grid_unit, probability_bits
 from exactregion.ranking import AcceptedRanks
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.proofs.charts import Chart
-from exactregion.region.proofs.enclosure import ABOVE, BELOW, OVERHEAD, Boxes
+from exactregion.region.proofs.enclosure import (
+    BOX_WORK,
+    LABEL_WORK,
+    OVERHEAD,
+    Boxes,
+    RankBounds,
+)
 from exactregion.region.proofs.inputs import thresholds_of
 from exactregion.statistics import (
     Discrepancy,
@@ -51,10 +56,6 @@ ROUNDING = 1e-15
 SLACK, LEAST = 1e-11, 1e-15
 """Relative and absolute error of bounds of probabilities, as computed: by links, by a user's own
 functions, and by quantiles of beta distributions for counts. Below `LEAST` all are taken for 0."""
-
-BOX_WORK, ROW_WORK = 3000, 50
-"""What a box costs beside its alternatives, and what each row adds, in comparisons of labels."""
-
 
 USUAL_BOXES, BOXES_PER_CHART, COMPARED, COLUMNS = 1500, 15, 0.2, 20
 """Boxes for two parameters near the region and in each chart, the share of alternatives that is
@@ -116,18 +117,17 @@ class CountBounds(NamedTuple):
     largest_scale: Any  # (B,)
 
 
-class FromProbabilities:
-    """Bounds of the rank over boxes in the coordinates of a chart; used like an `Enclosure`."""
+class FromProbabilities(RankBounds):
+    """Bounds of the rank over boxes in the coordinates of a chart."""
 
     def __init__(self, fitted: FittedRegion, chart: Chart, accepted: AcceptedRanks) -> None:
-        self.fitted, self.chart, self.accepted = fitted, chart, accepted
+        self.fitted, self.chart = fitted, chart
         inputs = fitted.sample.inputs
         self.trials = inputs.trials.astype(np.float64)
         self.factor, self.scalar_weight, self.by_expectation = 0.0, 1.0, False
         self.from_mean = False
         self.data = self._read()
-        self.M = len(self.data.thresholds)
-        self.undecided = np.zeros(self.M, dtype=np.int64)
+        super().__init__(fitted.sample, accepted, len(self.data.thresholds))
         self.last = np.zeros(self.M, dtype=np.int64)
         self.row_error = 2.0 ** -(probability_bits(inputs.extent) + 1)
         starts = self.data.start if self.from_mean else np.zeros(1, dtype=np.int64)
@@ -135,7 +135,6 @@ class FromProbabilities:
             np.sort(self.data.thresholds[:, first:last], axis=None)
             for first, last in pairwise(starts)
         ]
-        self.work = 0
 
     def on(self, chart: Chart) -> FromProbabilities:
         """Return the same for boxes of another chart; draws are read once."""
@@ -183,29 +182,22 @@ class FromProbabilities:
     def ranks(
         self, boxes: Boxes, index: int, *, complete: bool = False
     ) -> tuple[IntArray, IntArray]:
-        """Bound the rank over each box, as `Enclosure.ranks` does."""
+        """Bound the rank over each box."""
         from exactregion.region.proofs.count_verdicts import judge_counts  # Numba is slow to import
 
         p_low, p_high = self.probabilities(boxes.centre, boxes.half)
         verdicts = boxes.verdicts[index]
-        self.work += len(boxes) * (BOX_WORK + ROW_WORK * len(self.trials))
+        self.work += len(boxes) * (BOX_WORK + LABEL_WORK * len(self.trials))
         self.work += judge_counts(
             verdicts,
-            np.argsort(-self.undecided, kind="stable"),
+            self.order(),
             self.undecided,
             self.last,
-            self.M if complete or self.accepted.low > 1 else self.M - self.accepted.high,
+            self.spare(complete=complete),
             self.data,
             self._bounds(p_low, p_high),
         )
-        lowest, highest = 1 + (verdicts == BELOW).sum(axis=1), 1 + (verdicts != ABOVE).sum(axis=1)
-        last = self.M + 1
-        # an outcome that may be impossible gives the last rank
-        success, failure = self.data.successes > 0, self.data.successes < self.trials
-        doubtful = (success & (p_low < 2 * IMPOSSIBLE)) | (failure & (p_high > 1 - 2 * IMPOSSIBLE))
-        impossible = success & (p_high < IMPOSSIBLE / 2)
-        lowest = np.where(impossible.any(axis=1), last, lowest)
-        return lowest, np.where(doubtful.any(axis=1), last, highest)
+        return self.bounds_of(verdicts, (p_low, 1 - p_low), (p_high, 1 - p_high), 1.0)
 
     def probabilities(self, centre: FloatArray, half: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Bound the probabilities over boxes of t (B, d), with the error of their computation."""
@@ -240,9 +232,14 @@ class FromProbabilities:
                 scale = self.scalar_weight / expected * np.array([[1 - 1e-9], [1 + 1e-9]])
         if self.factor:
             eta_low, eta_high = eta_low * self.factor, eta_high * self.factor
+        total_range = half_range @ data.scalar_sizes
+        # in one order of axes, or Numba compiles the verdicts for each that comes: 7 s
+        p_low, p_high, eta_low, eta_high, half_range = map(
+            np.ascontiguousarray, (p_low, p_high, eta_low, eta_high, half_range)
+        )
         return CountBounds(
             p_low, p_high, eta_low, eta_high, unit,
-            1e-13 * likelihoods, residual, half_range, half_range @ data.scalar_sizes, *scale,
+            1e-13 * likelihoods, residual, half_range, total_range, *scale,
         )  # fmt: skip
 
     def _centre_successes(
@@ -272,9 +269,6 @@ class FromProbabilities:
                 (np.arcsin(np.sqrt(high)) - np.arcsin(np.sqrt(low))) @ np.sqrt(self.trials)
             )
         return np.asarray(np.argmin(widths, axis=0))
-
-    def without_unused(self, cell: IntArray) -> None:
-        """Boxes have no cells here."""
 
 
 def _in_groups(logits: FloatArray, trials: FloatArray, most: int) -> tuple[IntArray, IntArray]:

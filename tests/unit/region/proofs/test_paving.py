@@ -6,7 +6,9 @@ import pytest
 import exactregion as er
 from exactregion.ranking import AcceptedRanks
 from exactregion.region import bounds
-from exactregion.region.proofs.paving import PATIENCE, _Progress, domain_of
+from exactregion.region.bounds import affordable_work
+from exactregion.region.proofs.paving import domain_of
+from exactregion.region.proofs.splitting import PATIENCE, _Progress
 from exactregion.statistics.focused import focused_on
 
 
@@ -299,3 +301,14 @@ def test_splitting_ends_where_it_brings_no_bound_closer():
     assert not progress.is_over(3 * PATIENCE, pole)  # too early to tell
     assert not progress.is_over(5 * PATIENCE, pole / [2, 1])
     assert progress.is_over(21 * PATIENCE, pole / [2, 1])
+
+
+def test_many_rows_are_not_proven_by_default(monkeypatch):
+    # boxes keep what is known about each row, however few resamples there are
+    X = np.linspace(-2, 2, 60)
+    y = np.arange(60) % 3 == 0
+    region = er.ConfidenceRegion("logistic", n_resamples=19, rng=0).fit(X, y)
+    assert affordable_work(region.fitted_, 2, None) > 0
+    monkeypatch.setattr(bounds, "USUAL_ROWS", 59)
+    assert affordable_work(region.fitted_, 2, None) == 0
+    assert affordable_work(region.fitted_, 2, True) > 0
