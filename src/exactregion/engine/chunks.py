@@ -159,6 +159,12 @@ class ChunkPlan:
         return [int(end) for end in np.cumsum([len(unit) for unit in self.units])]
 
     @property
+    def columns_of_terms(self) -> list[slice]:
+        """The columns of each term among all."""
+        pairs = zip(self.ends, self.units, strict=True)
+        return [slice(end - len(unit), end) for end, unit in pairs]
+
+    @property
     def precision(self) -> type[np.floating[Any]]:
         """The precision in which columns are kept."""
         return precision_of(self.extent, np.concatenate(self.bounds))
@@ -188,8 +194,8 @@ class ChunkPlan:
         """Turn the sums over all rows into Z (m,), then that of each part of the statistic."""
         measured, expected = [], []
         by_chunk = [sums.rounded[index] for index in sorted(sums.rounded)]
-        for which, (term, end) in enumerate(zip(flat(self.terms), self.ends, strict=True)):
-            columns = slice(end - len(self.units[which]), end)
+        terms = zip(flat(self.terms), self.columns_of_terms, strict=True)
+        for which, (term, columns) in enumerate(terms):
             total: Any = sum((part[which] for part in by_chunk[1:]), by_chunk[0][which])
             measure, W = term.measure, np.empty((1, 0, 0))
             assert not isinstance(measure, Largest | OfLabels)

@@ -176,7 +176,8 @@ def _in_metric(points: Any, centre: Any, W: Any, out: Any) -> None:
                     whitened_8[k] += w * deviations[b, k]
             for k in range(8):
                 total_8[k] += whitened_8[k] * whitened_8[k]
-        out[i : i + 8] = total_8
+        for k in range(8):  # a slice would be checked for its length, which takes 2 s to compile
+            out[i + k] = total_8[k]
     deviation = np.empty(r)
     for i in range(eights, m):
         for a in range(r):

@@ -20,7 +20,7 @@ __all__ = [
     "draw_known",
     "draw_labels",
     "flip_free",
-    "places_of",
+    "number_below",
     "room_for",
     "sorted_by_row",
     "spread_codes",
@@ -73,6 +73,13 @@ def _draw(state: Any, numbers: Any) -> None:
 
 
 @compiled
+def _copy(values: Any, out: Any) -> None:
+    """Copy one by one: a check that lengths agree, with its message, takes 2 s to compile."""
+    for j in range(len(values)):
+        out[j] = values[j]
+
+
+@compiled
 def draw_labels(state: Any, thresholds: Any, observed: Any, seat: int, K: Any) -> None:
     """Fill the labels K (q, b) of q data sets, row after row.
 
@@ -92,7 +99,7 @@ def draw_labels(state: Any, thresholds: Any, observed: Any, seat: int, K: Any) -
     numbers = np.empty(K.shape[1], dtype=np.int64)
     for i in range(K.shape[0]):
         if i == seat:
-            K[i] = observed
+            _copy(observed, K[i])
             continue
         _draw(state, numbers)
         for j in range(K.shape[1]):
@@ -177,7 +184,7 @@ def draw_classes(state: Any, thresholds: Any, observed: Any, seat: int, codes: A
     numbers = np.empty(codes.shape[1], dtype=np.int64)
     for i in range(codes.shape[0]):
         if i == seat:
-            codes[i] = observed
+            _copy(observed, codes[i])
             continue
         _draw(state, numbers)
         for j in range(codes.shape[1]):
@@ -249,7 +256,7 @@ def draw_known(
     number = 0
     for i in range(K.shape[0]):
         if first + i == seat:
-            K[i] = observed
+            _copy(observed, K[i])
             continue
         _draw(state, numbers)
         if labels:
@@ -309,47 +316,49 @@ def sorted_by_row(b: int, row: Any, uniform: Any, owner: Any) -> Any:
 
 
 @compiled
-def places_of(p: Any, counts: Any, uniforms: Any) -> Any:
-    """Find where the free labels of each row of a block end that are successes at p (b,)."""
-    places = np.empty(len(counts), dtype=np.int64)
+def number_below(p: Any, counts: Any, uniforms: Any) -> Any:
+    """Count the free labels of each row of a block that are successes at p (b,)."""
+    below = np.empty_like(counts)
     start = 0
     for j in range(len(counts)):
         stop = start + counts[j]
         place = start
         while place < stop and uniforms[place] < p[j]:
             place += 1
-        places[j], start = place, stop
-    return places
+        below[j], start = place - start, stop
+    return below
 
 
 @compiled
-def flip_free(
-    P: Any, places: Any, counts: Any, uniforms: Any, owner: Any, features: Any, steps: Any
-) -> None:
+def flip_free(P: Any, free: Any, features: Any, steps: Any) -> None:
     """Add to steps (T, m, r) what the free labels of a block change from each θ to the next.
+
+    One θ after the other, so that its steps stay in the cache.
 
     Parameters
     ----------
-    P : ndarray of shape (b, T)
+    P : ndarray of shape (T, b)
         Probabilities.
-    places : ndarray of shape (b,)
-        As `places_of` gives them for the θ before; they are moved to the last one.
-    counts : ndarray of shape (b,)
-        Free labels of each row.
-    uniforms, owner : ndarrays of shape (F,)
-        Their uniforms, in ascending order within a row, and their data sets.
+    free : tuple of ndarrays
+        Of each row the number of free labels, and how many are successes before the first θ; of all
+        free labels the uniforms, in ascending order within a row, and the data sets.
     features : ndarray of shape (b, r)
         What a success adds.
     steps : ndarray of shape (T, m, r)
         Where it goes.
     """
+    counts, below, uniforms, owner = free
     r = features.shape[1]
+    places = np.empty(len(counts), dtype=np.int64)
     start = 0
     for j in range(len(counts)):
-        stop = start + counts[j]
-        place = places[j]
-        for t in range(P.shape[1]):
-            p = P[j, t]
+        places[j] = start + below[j]
+        start += counts[j]
+    for t in range(P.shape[0]):
+        start = 0
+        for j in range(len(counts)):
+            stop = start + counts[j]
+            place, p = places[j], P[t, j]
             while place < stop and uniforms[place] < p:
                 i = owner[place]
                 for a in range(r):
@@ -360,7 +369,7 @@ def flip_free(
                 i = owner[place]
                 for a in range(r):
                     steps[t, i, a] -= features[j, a]
-        places[j], start = place, stop
+            places[j], start = place, stop
 
 
 @compiled

@@ -125,7 +125,15 @@ class _Loop:
     def between(self, start: int, stop: int) -> tuple[int, FloatArray, FloatArray, float, Any]:
         """Return what is measured, and where it goes, for some candidates."""
         kind, centre, W, scale = self.measure
-        return kind, centre[start:stop], W[start:stop], scale, self.out[start:stop]
+        given = _read_only(centre[start:stop]), _read_only(W[start:stop])
+        return kind, *given, scale, self.out[start:stop]
+
+
+def _read_only(array: Any) -> Any:
+    """Return a view that cannot be written to: Numba compiles loops for each kind that comes."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def _measure_of(term: TermAt, m: int) -> tuple[int, FloatArray, FloatArray, float]:
@@ -147,7 +155,8 @@ def _measure_of(term: TermAt, m: int) -> tuple[int, FloatArray, FloatArray, floa
         P, inputs = term.candidates.probabilities, term.candidates.inputs
         precision = 2.0 ** probability_bits(inputs.extent)
         unit = features.unit if features.unit.ndim == 1 else features.unit[0]
-        centre = compiled.centres(P, inputs.trials, precision, rows, unit, BLOCK_ROWS)
+        shared = (_read_only(P), _read_only(inputs.trials), precision, _read_only(rows))
+        centre = compiled.centres(*shared, _read_only(unit), BLOCK_ROWS)
     else:
         centre = np.ascontiguousarray(term.centre.T)
     if isinstance(measure, Whitened):
@@ -208,7 +217,7 @@ class Path:
         )
         state = self._state(loop if shared else None)
         columns = (
-            thresholds[start:stop],
+            _read_only(thresholds[start:stop]),
             self.free.columns[0],
             *self.free.arrays,
             state.place,
@@ -218,9 +227,9 @@ class Path:
         measured = loop.between(start, stop)
         if not shared:
             values = np.ascontiguousarray(loop.changing)[start:stop]
-            compiled.follow_labels(columns, values, state.sums, measured)
+            compiled.follow_labels(columns, _read_only(values), state.sums, measured)
         elif isinstance(state.features, np.ndarray):
-            compiled.follow_dense(columns, state.features, state.sums, measured)
+            compiled.follow_dense(columns, _read_only(state.features), state.sums, measured)
         else:
             rows = state.features.indptr, state.features.indices, state.features.data
             compiled.follow_sparse(columns, rows, state.sums, measured)

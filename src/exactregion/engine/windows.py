@@ -90,13 +90,23 @@ class Ellipsoid:
 class _FreeLabels:
     """The free labels of a window by block of rows, and points at its origin by kind of columns.
 
-    Of each block: how many free labels each row has, their uniforms in ascending order, and the
-    data set of each.
+    Of each block: how many free labels each row has, how many of them are successes at the origin,
+    their uniforms in ascending order, and the data set of each.
     """
 
     window: Ellipsoid
-    blocks: list[tuple[Any, FloatArray, Any]] = field(default_factory=list)
+    blocks: list[tuple[Any, Any, FloatArray, Any]] = field(default_factory=list)
     known: list[tuple[Any, FloatArray]] = field(default_factory=list)
+
+    @cached_property
+    def most(self) -> int:
+        """The largest number of free labels of any data set."""
+        numbers = np.zeros(1, dtype=np.int64)
+        for *_, owner in self.blocks:
+            added = np.bincount(owner, minlength=len(numbers))
+            added[: len(numbers)] += numbers
+            numbers = added
+        return int(numbers.max())
 
     def points(self, plan: ChunkPlan) -> list[FloatArray | None]:
         """Return the points (m, r) at the origin for each term, if they were summed."""
@@ -147,17 +157,24 @@ class _Factors:
         """Number of sums per θ."""
         return sum(0 if pairs is None else max(1, len(pairs)) for pairs in self.pairs)
 
-    def of_rows(self, parts: list[FloatArray]) -> tuple[FloatArray, FloatArray]:
-        """Return both factors (K, b) in a block, for the columns (b, r) of each term."""
-        b = len(parts[0])
+    def of_rows(
+        self, Phi: FloatArray, lengths: list[FloatArray | None]
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return both factors (K, b) in a block, for the columns (b, …) of all terms.
+
+        Squared lengths of the columns of a term are computed unless they are given.
+        """
+        b = len(Phi)
         left, right = [], []
-        for part, scale, pairs in zip(parts, self.plan.scales, self.pairs, strict=True):
+        plan = self.plan
+        terms = zip(plan.columns_of_terms, plan.scales, self.pairs, lengths, strict=True)
+        for columns, scale, pairs, known in terms:
             if pairs:
-                scaled = (part * scale).T
+                scaled = (Phi[:, columns] * scale).T
                 left += [scaled[a] for a, _ in pairs]
                 right += [scaled[b] for _, b in pairs]
             elif pairs is not None:
-                left.append(squared_lengths(part))
+                left.append(squared_lengths(Phi[:, columns]) if known is None else known)
                 right.append(np.ones(b))
         return np.array(left).reshape(-1, b), np.array(right).reshape(-1, b)
 
@@ -189,7 +206,7 @@ class ManyRows:
     window: Callable[[], Ellipsoid]  # where searches look
     n_jobs: int | None = None
     _windows: list[_FreeLabels] = field(default_factory=list, init=False, repr=False)
-    _kept: list[tuple[Landmarks, Any]] = field(default_factory=list, init=False, repr=False)
+    _kept: list[tuple[Landmarks, Any, Any]] = field(default_factory=list, init=False, repr=False)
     _lock: Any = field(default_factory=threading.Lock, init=False, repr=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -269,26 +286,33 @@ class ManyRows:
         for chunk, start in enumerate(range(0, len(inputs), CHUNK_ROWS)):
             for rows in blocks(min(CHUNK_ROWS, len(inputs) - start)):
                 yield chunk, slice(start + rows.start, start + rows.stop)
-            for array in (inputs.X, self.resampling.sample.successes, *(k for _, k in self._kept)):
+            for array in (inputs.X, self.resampling.sample.successes, *self._kept_arrays):
                 release(array)
 
-    def _features(self, plan: ChunkPlan, rows: slice, design: FloatArray) -> list[FloatArray]:
-        """Compute the columns of each term on the grid: shape (b, r) each."""
-        found = []
-        for term, unit in zip(flat(plan.terms), plan.units, strict=True):
+    def _multiples(self, plan: ChunkPlan, rows: slice, design: FloatArray) -> Any:
+        """Compute the columns of all terms in multiples of their units: shape (b, r)."""
+        dtype = np.int16 if _has_short_multiples(plan) else np.float64
+        found = np.empty((len(design), plan.ends[-1]), dtype)
+        terms = zip(flat(plan.terms), plan.columns_of_terms, plan.units, strict=True)
+        for term, columns, unit in terms:
             if not isinstance(term.columns, Landmarks):
-                values = on_grid(design, unit)
+                found[:, columns] = np.rint(design / unit)
             elif (kept := self._kept_for(term.columns)) is not None:
-                values = kept[rows] * unit
+                found[:, columns] = kept[0][rows]
             else:
                 X = _matrix(self._inputs(rows))
-                values = term.columns.on_grid(X, unit, plan.precision)
-            found.append(values.astype(plan.precision, copy=False))
+                found[:, columns] = term.columns.on_grid(X, unit, np.float64) / unit
         return found
 
-    def _kept_for(self, columns: Any) -> Any:
-        """Return features that were kept, as multiples of their unit; None if they were not."""
-        return next((kept for known, kept in self._kept if _same(known, columns)), None)
+    def _kept_for(self, columns: Any) -> tuple[Any, Any] | None:
+        """Return features that were kept, in multiples of their unit, and their squared lengths."""
+        found = (arrays for known, *arrays in self._kept if _same(known, columns))
+        kept, lengths = next(found, (None, None))
+        return None if kept is None else (kept, lengths)
+
+    @property
+    def _kept_arrays(self) -> list[Any]:
+        return [array for _, *arrays in self._kept for array in arrays]
 
     def _keep(self, plan: ChunkPlan) -> None:
         """Compute features of several inputs once and keep them, if there is room for them."""
@@ -301,13 +325,15 @@ class ManyRows:
             if (bound / unit).max() > MOST_MULTIPLE or 2 * n * len(unit) > KEPT_BYTES:
                 continue
             kept: Any = scratch((n, len(unit)), np.int16)
+            lengths: Any = scratch((n,), np.float64)
             with single_thread():
                 for _, rows in self._blocks():
                     values = columns.on_grid(_matrix(self._inputs(rows)), unit, np.float64)
-                    kept[rows] = values / unit
+                    kept[rows], lengths[rows] = values / unit, squared_lengths(values)
                     if rows.start % CHUNK_ROWS == 0:
                         release(kept)
-            self._kept[:] = [(columns, kept)]
+                        release(lengths)
+            self._kept[:] = [(columns, kept, lengths)]
 
     def _probabilities(self, theta: FloatArray, rows: slice) -> FloatArray:
         """Evaluate the family at θ (T, d) on some rows."""
@@ -350,7 +376,7 @@ class ManyRows:
         self._keep(plan)
         resampling, m = self.resampling, self.resampling.m
         trials, successes = resampling.sample.inputs.trials, resampling.sample.successes
-        points = np.zeros((m, plan.ends[-1]))
+        points, units = np.zeros((m, plan.ends[-1])), np.concatenate(plan.units)
         listed = bool(labels.blocks)
         owner_type = np.uint16 if m <= 2**16 else np.int32
 
@@ -363,10 +389,10 @@ class ManyRows:
                 rows = slice(all_rows.start + within.start, all_rows.start + within.stop)
                 b = rows.stop - rows.start
                 design = self._design(rows)
-                Phi = np.concatenate(self._features(plan, rows, design), axis=1)
+                Phi = (self._multiples(plan, rows, design) * units).astype(plan.precision)
                 low, high = labels.window.limits(design)
                 middle = self._probabilities(labels.window.origin[None], rows)[0]
-                low, middle, high = (
+                least, at_origin, most = (
                     drawing.thresholds_of(p * trials[rows]) for p in (low, middle, high)
                 )
                 state = drawing.state_of(resampling.draws.of_block(number_of_block(chunk, within)))
@@ -375,7 +401,7 @@ class ManyRows:
                     q = min(GROUP, m - first)
                     drawn = K[: q * b].reshape(q, b)
                     number = drawing.draw_known(
-                        state, np.arange(b + 1), low, middle, high, observed, first,
+                        state, np.arange(b + 1), least, at_origin, most, observed, first,
                         resampling.seat, drawn, *found,
                     )  # fmt: skip
                     if not listed:
@@ -385,8 +411,9 @@ class ManyRows:
                     parts = [np.concatenate(part) for part in zip(*in_block, strict=True)]
                     first_of, uniforms, owner = drawing.sorted_by_row(b, *parts)
                     counts = np.diff(first_of).astype(owner_type)
-                    found_blocks.append((counts, uniforms, owner.astype(owner_type)))
-            for array in (resampling.sample.inputs.X, *(kept for _, kept in self._kept)):
+                    below = drawing.number_below(middle, counts, uniforms)
+                    found_blocks.append((counts, below, uniforms, owner.astype(owner_type)))
+            for array in (resampling.sample.inputs.X, *self._kept_arrays):
                 release(array)
             return sums, found_blocks
 
@@ -394,8 +421,8 @@ class ManyRows:
             for sums, found_blocks in map_in_order(of_chunk, self._chunks(), self.n_jobs):
                 points += sums
                 labels.blocks.extend(found_blocks)
-        for term, end in zip(flat(plan.terms), plan.ends, strict=True):
-            of_term = points[:, end - _width(plan, end) : end]
+        for term, columns in zip(flat(plan.terms), plan.columns_of_terms, strict=True):
+            of_term = points[:, columns]
             labels.known.append((term.columns, np.ascontiguousarray(of_term)))
 
     def _chunks(self) -> Iterator[tuple[int, slice]]:
@@ -419,7 +446,7 @@ class ManyRows:
         with self._lock:
             self._sum_known(labels, plan)
         members = which[inside][_near_one_another(labels.window, theta[which[inside]])]
-        size = max(1, STEP_BYTES // (8 * self.resampling.m * plan.ends[-1]))
+        size = max(1, STEP_BYTES // (8 * max(self.resampling.m * plan.ends[-1], BLOCK_ROWS)))
         parts = [members[start : start + size] for start in range(0, len(members), size)]
         # a share of one pass per worker
         workers = number_of_workers(self.n_jobs)
@@ -446,8 +473,10 @@ class ManyRows:
         T, m, width = len(theta), self.resampling.m, plan.ends[-1]
         inputs, factors = self.resampling.sample.inputs, _Factors.of(plan)
         certain = np.zeros(T, dtype=np.bool_)
-        steps, centre = np.zeros((T, m, width)), np.zeros((T, width))
-        half_units = np.concatenate(plan.units) / 2
+        # whole numbers of half the size take half the time
+        in_whole = _has_short_multiples(plan) and labels.most * MOST_MULTIPLE < 2**31
+        steps = np.zeros((T, m, width), dtype=np.int32 if in_whole else np.float64)
+        centre, units = np.zeros((T, width)), np.concatenate(plan.units)
         precision = 2.0 ** probability_bits(inputs.extent)
         rounded: Any = 0.0
         in_chunk: Any = 0.0
@@ -460,24 +489,21 @@ class ManyRows:
                     rounded, in_chunk, current = rounded + in_chunk, 0.0, chunk
                 b = rows.stop - rows.start
                 trials = np.asarray(inputs.trials[rows], dtype=np.float64)
-                parts = self._features(plan, rows, self._design(rows))
-                Phi = np.concatenate(parts, axis=1, dtype=np.float64)
-                left, right = factors.of_rows(parts)
+                multiples = self._multiples(plan, rows, self._design(rows))
+                Phi = multiples * units
+                kept = [self._kept_for(term.columns) for term in flat(plan.terms)]
+                left, right = factors.of_rows(Phi, [each and each[1][rows] for each in kept])
                 evaluate: Any = self.model.on_rows(self._inputs(rows))
-                counts, uniforms, owner = labels.blocks[index]
-                origin = evaluate(labels.window.origin[None])[0]
-                places = drawing.places_of(origin, counts, uniforms)
-                sums = np.empty((T, factors.number))
+                P, sums = np.empty((T, b)), np.empty((T, factors.number))
                 for batch in batches:
-                    here = evaluate(theta[batch])
+                    here = P[batch] = evaluate(theta[batch])
                     certain[batch] |= (here.min(axis=1) < IMPOSSIBLE) | (here.max(axis=1) == 1)
                     mass = np.empty_like(here)
                     products = np.empty((len(here), factors.number, b))
                     drawing.weigh(here, trials, precision, left, right, mass, products)
-                    centre[batch] += on_grid(mass @ Phi, half_units)
+                    centre[batch] += on_grid(mass @ Phi, units / 2)
                     sums[batch] = products.sum(axis=-1)
-                    P = np.ascontiguousarray(here.T)
-                    drawing.flip_free(P, places, counts, uniforms, owner, Phi, steps[batch])
+                drawing.flip_free(P, labels.blocks[index], multiples, steps)
                 in_chunk = in_chunk + sums
         by_term = factors.by_term(rounded + in_chunk)
         Z = self._measured(labels, plan, theta, (steps, centre, by_term))
@@ -496,9 +522,11 @@ class ManyRows:
         steps, centre, rounded = sums
         m, T = self.resampling.m, len(theta)
         measured, expected = [], []
-        terms = zip(flat(plan.terms), plan.ends, plan.scales, labels.points(plan), strict=True)
-        for which, (term, end, scale, known) in enumerate(terms):
-            columns = slice(end - _width(plan, end), end)
+        terms = zip(
+            flat(plan.terms), plan.columns_of_terms, plan.units, plan.scales, labels.points(plan),
+            strict=True,
+        )  # fmt: skip
+        for which, (term, columns, unit, scale, known) in enumerate(terms):
             measure: Any = term.measure
             W, how, factor = np.zeros((T, 0, 0)), compiled.CENTRE, 1.0
             if isinstance(measure, Whitened):
@@ -518,7 +546,7 @@ class ManyRows:
             with np.errstate(over="ignore"):
                 compiled.measure_steps(
                     points,
-                    np.ascontiguousarray(steps[:, :, columns]),
+                    steps[:, :, columns] * unit,
                     (how, centres, np.ascontiguousarray(W), factor, out),
                 )
             measured.append(out)
@@ -570,11 +598,12 @@ def _near_one_another(window: Ellipsoid, theta: FloatArray) -> IntArray:
     return np.array(order)
 
 
+def _has_short_multiples(plan: ChunkPlan) -> bool:
+    """Return whether all columns, in multiples of their units, fit into two bytes."""
+    pairs = zip(plan.bounds, plan.units, strict=True)
+    return all((bound / unit).max() <= MOST_MULTIPLE for bound, unit in pairs)
+
+
 def _matrix(X: FloatArray) -> FloatArray:
     """Return inputs as rows of a table, (b, d)."""
     return np.asarray(X).reshape(len(X), -1)
-
-
-def _width(plan: ChunkPlan, end: int) -> int:
-    """Return the number of columns of the term whose columns end here."""
-    return len(plan.units[plan.ends.index(end)])

@@ -32,7 +32,7 @@ PATCHED = (
 """Modules that count rows in chunks."""
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def recalibrated():
     return er.ConfidenceRegion("recalibration", **SETTINGS).fit(P, Y)
 
@@ -85,7 +85,7 @@ def test_several_inputs_and_workers(statistic, monkeypatch):
     theta = region.fitted_.start.theta(np.random.default_rng(4).normal(size=(5, 3)))
     found = region.fitted_.statistics(theta)
     np.testing.assert_array_equal(found, by_rows_in_memory(region, theta))
-    ((_, kept),) = region.fitted_.many_rows._kept
+    ((_, kept, _),) = region.fitted_.many_rows._kept
     assert kept.dtype == np.int16
     assert isinstance(kept, np.memmap)
 
