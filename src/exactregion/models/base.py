@@ -104,7 +104,7 @@ class Model(ABC):
         Ends of boxes may be infinite where parameters have no bounds. The bounds need not be the
         best, but must become so as a box shrinks. With this method, joint sets by the statistics
         "ratio", "discrepancy", "embedding" and "neighborhood" are proven where a limited amount of
-        work is enough, and the first of these is the default; without it, they are searched.
+        work is enough; without it, they are searched.
 
         Examples
         --------
@@ -131,11 +131,12 @@ class Model(ABC):
     def default_statistic(self) -> str:
         """The statistic of regions of this family, if none is asked for.
 
-        "combined"; "ratio" where a family has bounds of its probabilities and is curved: its
-        regions are smaller, without parts far away that fit badly, and its joint sets are proven.
+        "combined" where the logit is linear in θ, or would be in other parameters; "ratio" in
+        curved families, where its regions are smaller and have no parts far away that fit badly.
         """
-        has_bounds = type(self).probability_bounds is not Model.probability_bounds
-        return "ratio" if has_bounds else "combined"
+        has_design = type(self).linear_design is not Model.linear_design
+        is_linear = has_design or self.has_constant_gradient or self.natural() is not None
+        return "combined" if is_linear else "ratio"
 
     @property
     def has_constant_gradient(self) -> bool:

@@ -59,6 +59,11 @@ class ClassModel(ColumnModel):
             )
         object.__setattr__(self, "levels", levels)
 
+    @property
+    def default_statistic(self) -> str:
+        """Score and discrepancy: likelihood ratios to other members are for two classes."""
+        return "combined"
+
     @abstractmethod
     def thresholds(self, theta: FloatArray, X: FloatArray) -> FloatArray:
         """Compute P_θ(Y ≥ k | x), k = 1..C-1, for a batch: shape (T, n, C - 1)."""

@@ -95,11 +95,6 @@ class LinearModel(ColumnModel):
         slope = self.logit_slope(self.linear_predictor(theta, X))
         return np.asarray(slope[:, :, None] * self.linear_design(X))
 
-    @property
-    def default_statistic(self) -> str:
-        """Score and discrepancy: no θ of low likelihood has a small score here."""
-        return "combined"
-
     def probability_bounds(
         self, low: FloatArray, high: FloatArray, X: Any
     ) -> tuple[FloatArray, FloatArray]:

@@ -103,8 +103,8 @@ class ConfidenceRegion:
         The family.
     statistic : str, Statistic or callable (labels (m, n), probabilities (n,), X) -> Z (m,)
         "combined", "ratio", "score", "discrepancy", "embedding", "neighborhood", or an object of
-        `exactregion.statistics`. By default that of the family: "ratio" for `Psychometric` and
-        families of your own with bounds of their probabilities, "combined" for all others.
+        `exactregion.statistics`. By default that of the family: "combined" for linear predictors
+        and mixtures of two densities, "ratio" for all others.
     confidence_level : float
         Level required; the region has the least q/m at or above it.
     n_resamples : int

@@ -200,7 +200,7 @@ def test_bounded_parameters_stay_in_their_bounds():
     d = er.datasets.two_afc()
     y = np.column_stack([d["n_correct"], d["n_total"] - d["n_correct"]])
     model = er.models.Psychometric(guess=0.5, lapse="free")
-    region = er.ConfidenceRegion(model, n_resamples=199, rng=0).fit(np.log(d["level"]), y)
+    region = er.ConfidenceRegion(model, n_resamples=39, rng=0).fit(np.log(d["level"]), y)
     lapse = region.intervals(joint=True).loc["lapse"]
     assert 0 <= lapse["lower"] <= lapse["upper"] <= 1
 

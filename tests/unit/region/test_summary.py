@@ -58,7 +58,7 @@ def test_separated_data_have_no_maximum_and_say_so():
     x = np.arange(8.0)
     region = er.ConfidenceRegion("logistic", n_resamples=19, rng=0).fit(x, x > 3)
     assert region.maximum_likelihood_ is None
-    summary = region.summary()
+    summary = region.summary(certify=False)
     np.testing.assert_array_equal(summary.table["estimate"], region.most_compatible_)
     assert "not finite" in " ".join(summary.notes)
     assert "separated" in " ".join(summary.notes)
@@ -119,7 +119,7 @@ def test_intervals_without_a_value_say_so():
 def test_an_interval_that_holds_a_rejected_zero_is_explained(summary):
     counts = np.array([[6, 14], [0, 20]])
     region = er.ConfidenceRegion("logistic", n_resamples=499, rng=1).fit([[1.0], [0.0]], counts)
-    found = region.summary()
+    found = region.summary(certify=False)
     row = found.table.loc["x"]
     assert row["lower"] < 0 < row["upper"]
     assert row["pvalue"] < 0.05

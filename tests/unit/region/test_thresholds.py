@@ -36,7 +36,7 @@ def flights():
 @pytest.fixture(scope="module")
 def observer():
     model = Psychometric(guess=0.5, lapse="free")
-    return er.ConfidenceRegion(model, n_resamples=99, rng=0).fit(TWO_AFC[["level"]], CORRECT)
+    return er.ConfidenceRegion(model, n_resamples=39, rng=0).fit(TWO_AFC[["level"]], CORRECT)
 
 
 # --- estimates ----------------------------------------------------------------------------------

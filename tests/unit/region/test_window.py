@@ -72,7 +72,7 @@ def test_the_estimate_of_near_step_data_is_modest(seed):
     correct = np.where(level > 0, True, rng.random(56) < 0.5)
     correct[-1] = False
     model = er.models.Psychometric(er.models.Logistic(), guess=0.5, lapse="free")
-    region = er.ConfidenceRegion(model, n_resamples=99, rng=0).fit(level, correct)
+    region = er.ConfidenceRegion(model, n_resamples=39, rng=0).fit(level, correct)
     assert np.isfinite(region.estimate_).all()
     assert np.abs(region.estimate_).max() < 1e4
     assert 0 <= region.estimate_[2] <= 1

@@ -79,13 +79,14 @@ would lie far beyond all members if that were a step."""
 def known_members(fitted: FittedRegion, turn: int) -> FloatArray:
     """Return coordinates z of members of the joint region that searches start from, once per fit.
 
-    Those of the outline, and some at random, which are others at each turn.
+    Those of the outline, or the estimate if the region is empty, and some at random, which are
+    others at each turn.
     """
 
     def find() -> FloatArray:
         outline, number = outline_of(fitted), KNOWN * fitted.n_parameters
         first = _drawn_probes(fitted, 2 * number, turn)[:number]
-        members = outline.window.theta(outline.members())
+        members = outline.window.theta(outline.starts())
         if turn and _is_curved(fitted):
             members = outline.window.theta(known_members(fitted, turn - 1))
         members = np.vstack([members, _members_among(fitted, first[::2])])
@@ -200,7 +201,7 @@ def plausible_probes(fitted: FittedRegion, number: int, turn: int) -> FloatArray
 def _drawn_probes(fitted: FittedRegion, number: int, turn: int) -> FloatArray:
     """Draw θ around the estimate, over the range of parameters and around boundary points."""
     outline, rng = outline_of(fitted), _rng(fitted, 3, turn)
-    known = outline.members()
+    known = outline.starts()
     theta = rng.permutation(draw_probes(outline.window, known, known, number, rng))
     kept = plausible_to(fitted)(theta)
     kept[::REGARDLESS] = fitted.is_defined(theta[::REGARDLESS])

@@ -14,6 +14,7 @@ from functools import partial
 import numpy as np
 
 from exactregion._typing import BoolArray, FloatArray, IntArray
+from exactregion.models.base import Model
 from exactregion.ranking import AcceptedRanks
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.ratios import LinearRatios
@@ -82,8 +83,8 @@ A larger β excludes more θ and needs a higher level in return. With 0.001 an E
 twice as often, with 0.02 slopes are longer by 3 to 8 % (validation/focused_level.py)."""
 
 PROJECTED = 3
-"""Parameters of a curved family, ranked by the likelihood ratio, from which on individual intervals
-are projections of the joint region. With a free lapse rate these have median lengths of 1.70 and
+"""Parameters of a curved family whose sets can be proven from which on individual intervals are
+projections of the joint region. With a free lapse rate these have median lengths of 1.70 and
 1.17 for a threshold (280 and 700 trials), focused ones 1.72 and 1.26; with a known rate and two
 parameters focused ones are the shorter, 1.94 to 2.06 (validation/individual.py)."""
 
@@ -255,13 +256,14 @@ def _are_linear(numbers: LinearRatios | None) -> bool:
 def is_projected(fitted: FittedRegion) -> bool:
     """Return whether individual intervals are those of the joint region.
 
-    A rule of the family and its statistic, never of the outcomes. In a curved family with so many
-    parameters some of them are often free along a ridge, where the score of one functional says
-    nothing, and the likelihood ratio does.
+    A rule of the family and its statistic, never of the outcomes: for curved families with bounds
+    of their probabilities, whose joint sets can be proven. With so many parameters some of them are
+    often free along a ridge, where the score of one functional says nothing.
     """
     if not isinstance(fitted.statistic, Ratio) or fitted.n_parameters < PROJECTED:
         return False
-    return fitted.model.linear_design(fitted.sample.inputs.X) is None
+    has_bounds = type(fitted.model).probability_bounds is not Model.probability_bounds
+    return has_bounds and fitted.model.linear_design(fitted.sample.inputs.X) is None
 
 
 def focused_statistic(fitted: FittedRegion, focused: Focused, *, alone: bool) -> Statistic:

@@ -85,6 +85,10 @@ class Outline:
             return np.empty((0, len(self.estimate)))
         return np.vstack([np.zeros((1, len(self.estimate))), self.rays.members()])
 
+    def starts(self) -> FloatArray:
+        """Return the members, or the estimate of a region that has none."""
+        return np.zeros((1, len(self.estimate))) if self.rays is None else self.members()
+
 
 def outline_of(fitted: FittedRegion) -> Outline:
     """Find the outline of a region, once per fit."""

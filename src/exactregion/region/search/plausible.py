@@ -68,7 +68,7 @@ def largest_deviance(fitted: FittedRegion) -> float:
 
     def find() -> float:
         outline = outline_of(fitted)
-        known = deviance_of(fitted, outline.window.theta(outline.members()))
+        known = deviance_of(fitted, outline.window.theta(outline.starts()))
         above = max(radius_of(WIDEST, fitted.n_parameters) ** 2, float(np.ptp(known)))
         return float(known.min()) + IMPLAUSIBLE * above
 

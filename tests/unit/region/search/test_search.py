@@ -150,3 +150,15 @@ def test_box_holds_the_region():
     assert (box[:, 0] < -0.7).all()
     assert (box[:, 1] > 0.7).all()
     assert (np.abs(box) < 3).all()
+
+
+def test_an_individual_interval_beside_an_empty_joint_region():
+    x = np.linspace(0.1, 3, 40)
+    family = er.models.Function(
+        lambda theta, x: -np.expm1(-theta[0] * x), names=("rate",), bounds=[(0, np.inf)]
+    )
+    region = er.ConfidenceRegion(family, confidence_level=0.8, n_resamples=19, rng=0)
+    region = region.fit(x, np.abs(x - 1.5) < 0.7)  # rises and falls, which the family cannot
+    assert region.status_ == "empty"
+    (row,) = region.intervals(certify=False).itertuples()
+    assert row.lower < region.most_compatible_[0] < row.upper
