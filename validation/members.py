@@ -22,7 +22,7 @@ from exactregion.region.ratios import LinearRatios
 from exactregion.region.search.candidates import draw_probes
 from exactregion.region.search.ends import FocusedSearch, is_projected
 
-__all__ = ["Attack", "Reported", "attacked", "reported_by"]
+__all__ = ["Attack", "Reported", "attacked", "focused_membership", "reported_by"]
 
 POPULATION, ROUNDS = 40, 30
 """Members kept per end that is attacked, and rounds of two steps from each: some 2,000 θ."""
@@ -105,7 +105,7 @@ def reported_by(
         # as for the intervals themselves
         alone = can_enclose(fitted) or natural_region(fitted, certify) is not None
         for index, direction in enumerate(np.eye(len(table))):
-            inside = _focused(
+            inside = focused_membership(
                 fitted, lambda theta, g=direction: np.broadcast_to(g, theta.shape), alone=alone
             )
             row = table.iloc[index : index + 1]
@@ -117,7 +117,9 @@ def reported_by(
     if "pointwise band" in kinds and at is not None:
         for one in at[:: max(1, len(at) // 2)]:
             band = region.band(one[None], joint=False, certify=certify)
-            inside = _focused(fitted, _gradient_at(fitted, band.X), alone=can_enclose(fitted))
+            inside = focused_membership(
+                fitted, _gradient_at(fitted, band.X), alone=can_enclose(fitted)
+            )
             found.append(_of_band("pointwise band", region, band, inside))
     if ed50 is not None:
         for joint in (True, False):
@@ -174,9 +176,11 @@ def _of_functional(
         inside = region.contains
     elif isinstance(ed50, LinearRatios):
         # as for functionals: ratios are ranked by both statistics unless they are to be proven
-        inside = _focused(fitted, ed50.gradient, alone=bool(certify) and can_enclose(fitted))
+        inside = focused_membership(
+            fitted, ed50.gradient, alone=bool(certify) and can_enclose(fitted)
+        )
     else:
-        inside = _focused(fitted, lambda theta: differences(values, theta), alone=False)
+        inside = focused_membership(fitted, lambda theta: differences(values, theta), alone=False)
     ends = (np.array([end]) for end in (interval.lower, interval.upper, interval.gap))
     return Reported(
         "ED50, joint" if joint else "ED50, focused",
@@ -195,9 +199,10 @@ def _column(index: int) -> Callable[[np.ndarray], np.ndarray]:
     return lambda theta: theta[:, index : index + 1]
 
 
-def _focused(
+def focused_membership(
     fitted: Any, gradient: Callable[..., Any], *, alone: bool
 ) -> Callable[[np.ndarray], np.ndarray]:
+    """Return what says which θ (T, d) the interval of one number reaches to."""
     if is_projected(fitted):
         return lambda theta: fitted.accepted.holds(fitted.ranks(theta)[0])
     search = FocusedSearch(fitted, gradient, alone=alone)

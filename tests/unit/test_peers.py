@@ -65,6 +65,7 @@ def test_firth_refuses_equal_outcomes(data):
         firth_ratio(data[0], np.ones(80))
 
 
+@pytest.mark.usefixtures("firth_by_numpy")
 def test_tests_of_slopes_agree_where_rows_are_many():
     rng = np.random.default_rng(1)
     X = rng.normal(size=(500, 1))

@@ -93,6 +93,7 @@ def test_limits_of_rates_are_exact():
 
 QUICK = {
     "membership": {"n": 15},
+    "coverage": {"data": "linear", "n": 15, "slopes": 1},
     "intervals": {"n": 15, "slopes": 1},
     "bands": {"n": 15, "slopes": 1},
     "psychometric": {"block": 5},
@@ -114,11 +115,11 @@ QUICK = {
     "references": {},
     "proven": {"parameters": 1, "n": 10},
     "searched": {"family": "logistic", "parameters": 2, "n": 10},
-    "weakest": {"data": "rare outcomes"},
     "costs": {"result": "O-ring, joint intervals"},
 }
 
 
+@pytest.mark.usefixtures("firth_by_numpy")
 @pytest.mark.parametrize("name", PARTS)
 def test_every_part_runs_one_repetition(name, monkeypatch):
     module = Part(name).module

@@ -2,6 +2,7 @@
 
 PARTS = (
     "membership",
+    "coverage",
     "intervals",
     "bands",
     "psychometric",
@@ -23,6 +24,5 @@ PARTS = (
     "references",
     "proven",
     "searched",
-    "weakest",
     "costs",
 )
