@@ -12,6 +12,10 @@ FLOOR_TESTS := tests/unit/data tests/unit/test_package.py tests/unit/save/test_f
 
 .DEFAULT_GOAL := help
 
+# Where an environment asks for no bytecode, each of the hundreds of processes that the tests start
+# would compile the package anew, which is a quarter of the time that the command takes to start.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: help
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -79,7 +79,11 @@ def paper():
     seconds = dict(zip(regions, ranked, strict=True))
     third = seconds["III_gaussian"]
     tell("III: region.rank(grid) / the model's own evaluation", third / evaluation, "<= 1")
-    tell("the same with the first parameter innermost", other / other_evaluation, "<= 1")
+    tell(
+        "III with the first parameter innermost / the model's own evaluation",
+        other / other_evaluation,
+        "<= 1",
+    )
     tell("III / the model's evaluation in parts that stay in the cache", third / in_parts)
     tell("II / III", seconds["II_gaussian"] / third, "<= 1.3")
     tell("I (nearest neighbours) / III", seconds["I_knn"] / third, "<= 3")
@@ -105,7 +109,7 @@ def literal(region, data, theta, seconds):
     )
     literally = slow_3 / len(few) * len(theta)
     tell("literal III / III", literally / third, ">= 200")
-    tell("the same with the first parameter innermost", literally / other, ">= 200")
+    tell("literal III / III with the first parameter innermost", literally / other, ">= 200")
     tell("literal II / II", slow_2 / len(pairs) * m**2 * len(theta) / second, ">= 100,000")
 
 
@@ -217,7 +221,7 @@ def many_rows(n):
         one, uniforms, two, uniforms_by_clock = map(float, answer.stdout.split())
         what = f"calibration_test / uniforms alone, n = {rows:,}, m = {m:,}"
         tell(what, one / uniforms, goal)
-        tell("the same by the clock with n_jobs=2", two / uniforms_by_clock, goal_of_two)
+        tell(f"{what}, n_jobs=2, by the clock", two / uniforms_by_clock, goal_of_two)
 
 
 WRITE = """

@@ -1,15 +1,20 @@
 """Belts and regions of many rows: process time in multiples of one calibration test, and memory.
 
     python benchmarks/rows.py 10000 100000 1000000
+    python benchmarks/rows.py --cluster 10000000 100000000
 
 For each number of rows: a belt, and the joint and focused intervals of a logistic region with three
 slopes, each in a process of its own, so that the peak of its memory can be told. Rows come from
 memory maps. Everything is compiled before time is taken. "Width" is the mean width of the
-belt, and of the joint intervals, times √n.
+belt, and of the joint intervals, times √n. All is written to results/rows.json.
+
+With --cluster: one calibration test of Parquet files on two workers of a local Dask cluster, with
+19 resamples. What it takes per row is written to results/cluster.json.
 """
 
 from __future__ import annotations
 
+import json
 import resource
 import subprocess
 import sys
@@ -30,6 +35,9 @@ SMALL = 70_000
 
 PART = 2**18
 """Rows that are drawn at once."""
+
+FILE_ROWS = 4_000_000
+"""Rows of a Parquet file."""
 
 
 def data(n: int, folder: Path) -> tuple[Any, Any, Any]:
@@ -86,34 +94,101 @@ def peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def measure(kind: str, n: int, m: int) -> None:
-    """Print one row of the table."""
+def measure(kind: str, n: int, m: int) -> dict[str, Any]:
+    """Return one row of the table."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for size in (SMALL, min(n, SMALL)):
-            KINDS[kind](*data(size, folder), 49)
+            X, p, y = data(size, folder)
+            KINDS[kind](X, p, y, 49)
+            er.calibration_test(y, p, n_resamples=49, rng=0)
         X, p, y = data(n, folder)
         before = peak()
         seconds, (width, evaluations, words) = timed(lambda: KINDS[kind](X, p, y, m))
         after = peak()
         test, _ = timed(lambda: er.calibration_test(y, p, n_resamples=m, rng=0))
-    print(
-        f"{n:>10,} {kind:>7} {test:>9.2f} {seconds / test:>9.2f} {evaluations:>6.0f} "
-        f"{width * n**0.5:>7.2f} {after:>10.0f} {before:>8.0f}  {words}",
-        flush=True,
-    )
+    return {
+        "rows": n,
+        "of": kind,
+        "test_seconds": round(test, 2),
+        "in_tests": round(seconds / test, 2),
+        "ranks": int(evaluations),
+        "width_root_n": round(width * n**0.5, 2),
+        "peak_mb": round(after),
+        "peak_before_mb": round(before),
+        "status": words,
+    }
+
+
+def write_down(name: str, found: list[dict[str, Any]]) -> None:
+    """Write records to the results."""
+    path = Path(__file__).parent / "results" / f"{name}.json"
+    lines = ",\n".join(json.dumps(row) for row in found)
+    path.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+
+
+def write_files(n: int, folder: Path) -> None:
+    """Write predictions and outcomes of n rows to Parquet files, five bytes per row."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rng = np.random.default_rng(n)
+    for number, start in enumerate(range(0, n, FILE_ROWS)):
+        size = min(FILE_ROWS, n - start)
+        p = rng.uniform(0.02, 0.98, size).astype(np.float32)
+        y = (rng.random(size) < p).astype(np.int8)
+        pq.write_table(pa.table({"p": p, "y": y}), folder / f"{number:04}.parquet")
+
+
+def cluster(sizes: list[int]) -> None:
+    """Test files of each size on two workers, and write down time and memory."""
+    import dask.dataframe as dd
+    from dask.distributed import Client, LocalCluster
+
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    found = []
+    with LocalCluster(host="127.0.0.1", **options) as workers, Client(workers) as client:
+
+        def used() -> float:
+            return sum(client.run(time.process_time).values()) + time.process_time()
+
+        for n in (FILE_ROWS, *sizes):  # the first compiles
+            with tempfile.TemporaryDirectory() as name:
+                write_files(n, Path(name))
+                frame = dd.read_parquet(name)
+                started, before = time.perf_counter(), used()
+                result = er.calibration_test("y", "p", data=frame, n_resamples=19, rng=0)
+                row = {
+                    "rows": n,
+                    "pvalue": result.pvalue,
+                    "seconds": round(time.perf_counter() - started, 1),
+                    "process_seconds": round(used() - before, 1),
+                    "nanoseconds_per_row": round(1e9 * (used() - before) / n, 1),
+                    "worker_peak_mb": round(max(client.run(peak).values())),
+                    "client_peak_mb": round(peak()),
+                }
+            print(row, flush=True)
+            found.append(row)
+            write_down("cluster", found[1:])
 
 
 def main() -> None:
     """Run each kind and size in its own process."""
+    if sys.argv[1:2] == ["--cluster"]:
+        cluster([int(size) for size in sys.argv[2:]])
+        return
     if sys.argv[1:2] == ["--one"]:
-        measure(sys.argv[2], int(sys.argv[3]), RESAMPLES)
+        print(json.dumps(measure(sys.argv[2], int(sys.argv[3]), RESAMPLES)))
         return
     sizes = [int(size) for size in sys.argv[1:]] or SIZES
-    print("      rows          test (s)  in tests  ranks   width  peak (MB)   before")
+    found = []
     for kind in KINDS:
         for size in sizes:
-            subprocess.run([sys.executable, __file__, "--one", kind, str(size)], check=True)
+            command = [sys.executable, __file__, "--one", kind, str(size)]
+            answer = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+            print(answer, end="", flush=True)
+            found.append(json.loads(answer))
+            write_down("rows", found)
 
 
 if __name__ == "__main__":
