@@ -1,4 +1,4 @@
-"""One thread per process, and a browser: one for all tests, since a process can drive one only."""
+"""One thread per process, the same random numbers for each test, and one browser for all tests."""
 
 import os
 import shutil
@@ -19,6 +19,21 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+
+
+STATES = {}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    """Let every test start from the same state of its module's RNG.
+
+    Workers take tests from each other, so that which ones ran before is different in every run.
+    """
+    rng = getattr(getattr(item, "module", None), "RNG", None)
+    if rng is not None:
+        state = STATES.setdefault(item.module.__name__, rng.bit_generator.state)
+        rng.bit_generator.state = state
 
 
 def missing(reason):

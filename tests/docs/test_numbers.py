@@ -73,6 +73,24 @@ def test_intervals():
     ]
 
 
+def test_coverage_of_what_is_read():
+    every = read("coverage", "coverage")
+    ours = every[every.level == 0.95]
+    assert quoted("# results in # settings at the 95 % level") == [
+        len(ours),
+        len(ours.groupby(["data", "family", "slopes", "outcomes", "n"])),
+    ]
+    assert quoted("with # to # data sets each, cover the truth in # to # %") == [
+        ours.repetitions.min(),
+        ours.repetitions.max(),
+        *percent(ours.rate.min(), ours.rate.max()),
+    ]
+    assert "none has exact limits below the level" in README
+    assert (ours.high >= 0.95).all()
+    assert quoted("in # such cases the ends were looked for") == [ours.checked.sum()]
+    assert ours.missed.max() == 0  # as the README says too
+
+
 def test_open_ends_of_the_ed50():
     every = read("intervals", "by_kind").query("level == 0.95 and quantity == 'ED50'")
     shares = [
@@ -213,15 +231,20 @@ def test_seeds(kind):
 def test_speed():
     text = (ROOT / "benchmarks" / "results" / "ratios.json").read_text(encoding="utf-8")
     ratios = {row["what"]: row["ratio"] for row in json.loads(text)["ratios"]}
+    ten_million = "calibration_test / uniforms alone, n = 10,000,000, m = 100"
     for sentence, what, digits in (
         ("take # times as long as evaluating the model there", "III: region.rank(grid)", 1),
         ("(# times if that is done in small parts)", "III / the model's evaluation in parts", 1),
         ("# times less than the formula as it stands", "literal III / III", 0),
         ("Algorithm II # times as long as III", "II / III", 1),
-        ("take # times as long as drawing the uniforms alone", "calibration_test / uniforms", 1),
-        ("uniforms alone (# with `n_jobs=2`)", "the same with n_jobs=2", 1),
+        ("take # times as long as drawing the uniforms alone", ten_million, 1),
+        ("uniforms alone (# by the clock with", f"{ten_million}, n_jobs=2, by the clock", 1),
     ):
-        (ratio,) = (value for name, value in ratios.items() if name.startswith(what))
+        exact = [what] if what in ratios else [name for name in ratios if name.startswith(what)]
+        (ratio,) = (ratios[name] for name in exact)
         assert quoted(sentence) == [round(ratio, digits)], what
+    text = (ROOT / "benchmarks" / "results" / "rows.json").read_text(encoding="utf-8")
+    belts = {row["rows"]: row["in_tests"] for row in json.loads(text) if row["of"] == "belt"}
+    assert quoted("A belt of 10⁶ rows takes # times as long as") == [round(belts[10**6], 1)]
     (millions,) = quoted("and # million times less than its own formula")
     assert millions == round(ratios["literal II / II"] / 1e6, 1)

@@ -11,7 +11,10 @@ import exactregion as er
 from exactregion.engine import classes as engine
 from exactregion.statistics import ClassOmnibus, ClassWise, Joint, Multiscale, Score
 
-REPETITIONS = 200
+REPETITIONS = 100
+REPEATED = pytest.mark.parametrize(
+    "repetitions", [REPETITIONS, pytest.param(1000, marks=pytest.mark.audit)]
+)
 NAMINGS = 100
 SIZES = (1, 5, 20, 100)
 OTHERS = {
@@ -46,10 +49,11 @@ def results(n, C, statistic, repetitions=REPETITIONS):
         )
 
 
+@REPEATED
 @pytest.mark.parametrize(("C", "n"), list(itertools.product((3, 10), SIZES)))
-def test_ranks_are_uniform(C, n):
+def test_ranks_are_uniform(C, n, repetitions):
     """Those of the default statistic, of each of its parts, of classes and of the top label."""
-    found = list(results(n, C, "omnibus", REPETITIONS if C == 3 else 80))
+    found = list(results(n, C, "omnibus", repetitions if C == 3 else repetitions // 2))
     assert_uniform([result.rank for result in found])
     for k, part in enumerate(found[0].parts):
         assert part.name in {"temperature", "brier", "joint", "classwise", "toplabel"}
@@ -58,19 +62,21 @@ def test_ranks_are_uniform(C, n):
         assert_uniform([round(M + 1 - M * result.table["pvalue"][name]) for result in found])
 
 
+@REPEATED
 @pytest.mark.parametrize(("n", "name"), list(itertools.product((1, 20), OTHERS)))
-def test_ranks_of_other_statistics_are_uniform(n, name):
-    assert_uniform([result.rank for result in results(n, 3, OTHERS[name])])
+def test_ranks_of_other_statistics_are_uniform(n, name, repetitions):
+    assert_uniform([result.rank for result in results(n, 3, OTHERS[name], repetitions)])
 
 
+@REPEATED
 @pytest.mark.parametrize(
     ("n", "statistic"), [(1, "multiscale"), (20, "multiscale"), (5, "embedding"), (20, "omnibus")]
 )
-def test_ranks_of_models_are_uniform(n, statistic):
+def test_ranks_of_models_are_uniform(n, statistic, repetitions):
     P = probabilities(n, 4)
     X = np.random.default_rng(n).normal(size=(n, 2))
     found = []
-    for seed in range(REPETITIONS):
+    for seed in range(repetitions):
         y = drawn(P, np.random.default_rng([seed, n]))
         settings = {"n_resamples": M - 1, "rng": seed, "classes": range(4)}
         found.append(er.model_test(P, X, y, statistic=statistic, **settings).rank)

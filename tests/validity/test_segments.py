@@ -8,15 +8,20 @@ from scipy.stats import binom
 
 import exactregion as er
 
-REPETITIONS = 200
-MOST = int(binom.isf(1e-6, REPETITIONS, 0.05))
-"""More rejections at 5 % than this are no chance."""
+REPEATED = pytest.mark.parametrize(
+    "repetitions", [100, pytest.param(1000, marks=pytest.mark.audit)]
+)
 
 
-def namings(n, rate, bad, statistic="shift", **options):
+def most(repetitions):
+    """More rejections at 5 % than this are no chance."""
+    return int(binom.isf(1e-6, repetitions, 0.05))
+
+
+def namings(repetitions, n, rate, bad, statistic="shift", **options):
     """Count rejections, data sets with a wrong naming, and such by p-values of segments alone."""
     rejected = wrongly = alone = 0
-    for seed in range(REPETITIONS):
+    for seed in range(repetitions):
         rng = np.random.default_rng([seed, n])
         frame = pd.DataFrame({name: rng.choice(list("uvw"), n) for name in "abc"})
         p = expit(logit(rate) + rng.normal(size=n))
@@ -44,6 +49,7 @@ def inside(frame, name):
     return rows
 
 
+@REPEATED
 @pytest.mark.parametrize(
     ("n", "rate", "options"),
     [
@@ -52,23 +58,25 @@ def inside(frame, name):
         (60, 0.3, {"min_rows": 5, "statistic": "recalibration"}),
     ],
 )
-def test_the_p_value_is_exact_and_namings_are_right(n, rate, options):
-    rejected, wrongly, alone = namings(n, rate, bad=False, **options)
-    assert binom.ppf(1e-6, REPETITIONS, 0.05) <= rejected <= MOST
+def test_the_p_value_is_exact_and_namings_are_right(n, rate, options, repetitions):
+    rejected, wrongly, alone = namings(repetitions, n, rate, bad=False, **options)
+    assert binom.ppf(1e-6, repetitions, 0.05) <= rejected <= most(repetitions)
     assert wrongly == rejected
-    assert alone > MOST  # the test can fail: p-values of segments alone name wrongly
+    assert alone > most(repetitions)  # the test can fail: p-values of segments alone name wrongly
 
 
+@REPEATED
 @pytest.mark.parametrize("statistic", ["shift", "recalibration"])
-def test_namings_are_right_where_other_segments_are_off(statistic):
-    rejected, wrongly, _ = namings(90, 0.2, bad=True, statistic=statistic, min_rows=3)
-    assert rejected > REPETITIONS / 2
-    assert wrongly <= MOST
+def test_namings_are_right_where_other_segments_are_off(statistic, repetitions):
+    rejected, wrongly, _ = namings(repetitions, 90, 0.2, bad=True, statistic=statistic, min_rows=3)
+    assert rejected > repetitions / 2
+    assert wrongly <= most(repetitions)
 
 
-def test_intervals_hold_for_all_segments_together():
+@REPEATED
+def test_intervals_hold_for_all_segments_together(repetitions):
     missed = 0
-    for seed in range(REPETITIONS):
+    for seed in range(repetitions):
         rng = np.random.default_rng([seed, 1])
         frame = pd.DataFrame({name: rng.choice(list("uv"), 40) for name in "abc"})
         true, p = rng.beta(0.3, 0.5, 40), rng.random(40)
@@ -80,4 +88,4 @@ def test_intervals_hold_for_all_segments_together():
             if not row["lower"] <= (true - p)[rows].mean() <= row["upper"]:
                 missed += 1
                 break
-    assert missed <= MOST
+    assert missed <= most(repetitions)

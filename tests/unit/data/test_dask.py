@@ -35,7 +35,9 @@ def calibration(y, p, **settings):
 
 
 def model(candidate, X, y, **settings):
-    return er.model_test(candidate, X, y, **{"n_resamples": 19, "rng": 0, **settings})
+    """Test with one kernel: the three of the default take eight times as long."""
+    settings = {"statistic": "discrepancy", "n_resamples": 19, "rng": 0, **settings}
+    return er.model_test(candidate, X, y, **settings)
 
 
 def same(a, b):
@@ -94,6 +96,14 @@ def test_groups():
     table = calibration("y", "p", by="arm", data=frame)
     pd.testing.assert_frame_equal(table, in_memory, rtol=1e-5)
     assert table["statistic"].tolist() == in_memory["statistic"].tolist()
+
+
+def test_several_kernels_of_several_inputs():
+    """The default of model_test, on few rows past one chunk."""
+    n = CHUNK_ROWS + 777
+    multiscale = {"statistic": "multiscale"}
+    arrays = (chunked(values[:n], 3) for values in (P, X, Y))
+    assert same(model(*arrays, **multiscale), model(P[:n], X[:n], Y[:n], **multiscale))
 
 
 def test_few_rows():

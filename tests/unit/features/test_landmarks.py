@@ -54,7 +54,7 @@ def test_features_leave_out_no_more_of_the_trace_than_they_say(kernel, contrast)
     for rows, share in ((X, TOLERANCE), (RNG.normal(size=(4000, 1)), 20 * TOLERANCE)):
         Phi = features_of(landmarks, rows).astype(float)
         left = diagonal - (Phi**2).sum(axis=1)
-        assert left.mean() <= share * diagonal + 1e-6  # the grid's own spacing
+        assert left.mean() <= (share + 2e-5) * diagonal  # interpolated between NODES, on the grid
         assert left.min() >= -1e-3 * diagonal
     some = RNG.uniform(-2, 2, size=(300, 1))
     K = between(settled.scaled(some), settled.scaled(some))
