@@ -27,12 +27,13 @@ MOST_COLUMNS = 14
 def main() -> None:
     asked = _arguments()
     parts = [Part(name) for name in asked.parts or PARTS]
-    size = {"full": asked.full, "at_most": asked.at_most}
     console = Console(stderr=True)
     for part in parts:
-        todo = [task for task in part.tasks(**size) if not task.done]
-        _run(part, todo, asked.jobs, console)
-        for name, table in part.finish(**size).items():
+        if asked.again:
+            part.forget()
+        tasks = part.tasks(full=asked.full, at_most=asked.at_most)
+        _run(part, [task for task in tasks if not task.done], asked.jobs, console)
+        for name, table in part.finish().items():
             _show(f"{part.name}: {name}", table)
 
 
@@ -41,6 +42,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"some of {', '.join(PARTS)}")
     parser.add_argument("--full", action="store_true", help="hours instead of minutes")
     parser.add_argument("--at-most", type=int, metavar="N", help="repetitions of each case")
+    parser.add_argument("--again", action="store_true", help="forget the records there are")
     parser.add_argument("--jobs", type=int, default=-1, help="processes, all cores by default")
     asked = parser.parse_args()
     unknown = sorted(set(asked.parts) - set(PARTS))

@@ -9,14 +9,16 @@ A part is a module of `validation.parts` with
 - ``figures(tables)``, if it has any: matplotlib figures by name.
 
 Records are kept as Parquet in build/study while the study runs, and put together in
-validation/results/NAME.parquet; tables go to validation/results/NAME.json, and figures to
-docs/images/study. What README and docs say is read off these.
+validation/results/NAME.parquet, from where a later run goes on; tables go to
+validation/results/NAME.json, and figures to docs/images/study. What README and docs say is read off
+these.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -35,8 +37,8 @@ ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "validation" / "results"
 FIGURES = ROOT / "docs" / "images" / "study"
 SHARDS = ROOT / "build" / "study"
-MANY = 20_000
-"""Records of a part with more than this many are summed up in tables, and not kept in git."""
+MOST_BYTES = 3_000_000
+"""Records of a part that take more than this are summed up in tables, and not kept in git."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,7 @@ class Task:
     settings: dict[str, Any]
     repetitions: range
     shard: Path
+    recorded: bool = False  # in validation/results
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Send the module by name: joblib's workers import it."""
@@ -83,7 +86,7 @@ class Task:
 
     @property
     def done(self) -> bool:
-        return self.shard.exists()
+        return self.recorded or self.shard.exists()
 
     def run(self) -> None:
         records = [
@@ -114,6 +117,18 @@ def write_tables(name: str, tables: dict[str, pd.DataFrame]) -> None:
     write_whole(RESULTS / f"{name}.json", lambda file: file.write(f"{text}\n".encode()))
 
 
+def _of_case(records: pd.DataFrame, case: Case) -> pd.DataFrame:
+    columns = records.reindex(columns=list(case.settings))
+    return records[(columns == pd.Series(case.settings, dtype=object)).all(axis=1)]
+
+
+def _first_runs(records: pd.DataFrame) -> pd.DataFrame:
+    """Return records in order of their repetitions, each from the first run that had it."""
+    run = records.index.get_level_values("run").to_series(index=records.index)
+    first = run.groupby(records["repetition"]).transform("min")
+    return records[run == first].sort_values("repetition", kind="stable")
+
+
 def _task(module: str, *parts: Any) -> Task:
     from importlib import import_module
 
@@ -136,29 +151,46 @@ class Part:
     def title(self) -> str:
         return (self.module.__doc__ or self.name).partition("\n")[0].rstrip(".")
 
+    @property
+    def records(self) -> pd.DataFrame:
+        """What validation/results holds."""
+        path = RESULTS / f"{self.name}.parquet"
+        return pd.read_parquet(path) if path.exists() else pd.DataFrame()
+
     def tasks(self, *, full: bool = False, at_most: int | None = None) -> Iterator[Task]:
         """Give all tasks, done or not."""
+        records = self.records
         for case in self.module.CASES:
+            recorded = set(_of_case(records, case)["repetition"]) if len(records) else set()
             wanted = case.full if full else case.repetitions
             wanted = wanted if at_most is None else min(wanted, at_most)
             for start in range(0, wanted, case.together):
                 some = range(start, min(start + case.together, wanted))
                 name = f"{_digest(case.settings)}-{some.start}-{some.stop}.parquet"
-                yield Task(self.module, case.settings, some, SHARDS / self.name / name)
+                shard = SHARDS / self.name / name
+                yield Task(self.module, case.settings, some, shard, recorded.issuperset(some))
 
-    def finish(self, *, full: bool = False, at_most: int | None = None) -> dict[str, pd.DataFrame]:
-        """Put the records together, and write tables and figures."""
-        done = [task.shard for task in self.tasks(full=full, at_most=at_most) if task.done]
-        if not done:
+    def forget(self) -> None:
+        """Remove all records, those of the repository too."""
+        (RESULTS / f"{self.name}.parquet").unlink(missing_ok=True)
+        shutil.rmtree(SHARDS / self.name, ignore_errors=True)
+
+    def finish(self) -> dict[str, pd.DataFrame]:
+        """Put all records together, and write tables and figures."""
+        shards = sorted((SHARDS / self.name).glob("*.parquet"))
+        found = [part for part in (self.records, *map(pd.read_parquet, shards)) if len(part)]
+        if not found:
             return {}
-        frame = pd.concat([pd.read_parquet(shard) for shard in done], ignore_index=True)
+        every = pd.concat(found, keys=range(len(found)), names=["run", "row"])
+        cases = [_first_runs(_of_case(every, case)) for case in self.module.CASES]
+        frame = pd.concat(cases, ignore_index=True)
         RESULTS.mkdir(parents=True, exist_ok=True)
-        where = RESULTS if len(frame) <= MANY else SHARDS
-        (RESULTS / f"{self.name}.parquet").unlink(missing_ok=True)  # of a smaller study
-        write_whole(
-            where / f"{self.name}.parquet",
-            lambda file: frame.to_parquet(file, index=False, compression="zstd"),
-        )
+        kept = frame.to_parquet(index=False, compression="zstd")
+        path = RESULTS / f"{self.name}.parquet"
+        if len(kept) <= MOST_BYTES:
+            write_whole(path, lambda file: file.write(kept))
+        else:
+            path.unlink(missing_ok=True)  # of a smaller study
         tables: dict[str, pd.DataFrame] = self.module.tables(frame)
         write_tables(self.name, tables)
         self.draw(tables)

@@ -1,6 +1,7 @@
 """The study runs in parts that resume, and its tables are those of its records."""
 
 import json
+import shutil
 import sys
 import warnings
 from types import ModuleType
@@ -57,7 +58,7 @@ def test_a_study_goes_on_where_it_stopped(part):
 def test_tables_are_made_of_what_is_done(part, tmp_path):
     assert part.finish() == {}
     run(part, at_most=3)
-    table = part.finish(at_most=3)["means"]
+    table = part.finish()["means"]
     assert table["size"].tolist() == [3, 3]
     written = json.loads((tmp_path / "results" / "counting.json").read_text())
     assert written == {"means": records_of(table)}
@@ -65,14 +66,29 @@ def test_tables_are_made_of_what_is_done(part, tmp_path):
     assert kept["repetition"].tolist() == [0, 1, 2] * 2
 
 
+def test_a_study_goes_on_from_the_records_of_the_repository(part, tmp_path):
+    run(part, at_most=3)
+    before = part.finish()["means"]
+    shutil.rmtree(tmp_path / "shards")
+    part.module.asked.clear()
+    run(part, at_most=4)
+    assert part.module.asked == [(10, 2), (10, 3), (20, 2), (20, 3)]
+    table = part.finish()["means"]
+    assert table["size"].tolist() == [4, 4]
+    assert not np.allclose(table["mean"], before["mean"])
+    assert part.finish()["means"].equals(table)
+    part.forget()
+    assert part.finish() == {}
+
+
 def test_many_records_are_not_kept_beside_the_tables(part, tmp_path, monkeypatch):
     run(part)
     part.finish()
     assert (tmp_path / "results" / "counting.parquet").exists()
-    monkeypatch.setattr(study, "MANY", 9)
+    monkeypatch.setattr(study, "MOST_BYTES", 9)
     part.finish()
     assert not (tmp_path / "results" / "counting.parquet").exists()
-    assert (tmp_path / "shards" / "counting.parquet").exists()
+    assert part.finish()["means"]["size"].tolist() == [5, 5]
 
 
 def test_random_numbers_belong_to_a_repetition():
