@@ -7,7 +7,7 @@ data set, a rank as much as m: only plausible θ are ranked. Both use the outcom
 ranks are evaluated, never which θ are members.
 
 In curved families θ far apart from each other come first, and steps from members are probes too
-(`search.plausible`).
+(`search.plausible`); so do θ that are far out in one parameter (`search.profiles`).
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from exactregion.region.search.plausible import (
     spread,
     steps_from,
 )
+from exactregion.region.search.profiles import likely_far_out
 from exactregion.region.window import Window, lengths_of, window_at
 
 __all__ = ["central_window", "draw_probes", "known_members", "plausible_probes"]
@@ -91,7 +92,10 @@ def known_members(fitted: FittedRegion, turn: int) -> FloatArray:
             members = outline.window.theta(known_members(fitted, turn - 1))
         members = np.vstack([members, _members_among(fitted, first[::2])])
         if _is_curved(fitted):
-            members = np.vstack([members, _members_of_cover(fitted)]) if not turn else members
+            if not turn:
+                far_out = likely_far_out(fitted, central_window(fitted), members)
+                far_out = _members_among(fitted, far_out)
+                members = np.vstack([members, _members_of_cover(fitted), far_out])
             members = _with_others_far_apart(fitted, members, turn)
         else:
             moved = _moved(fitted, first, turn)[1::2]

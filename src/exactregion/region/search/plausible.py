@@ -25,6 +25,7 @@ from exactregion.region.search.extremes import random_factors
 from exactregion.region.search.outline import outline_of
 
 __all__ = [
+    "WIDEST",
     "deviance_of",
     "largest_deviance",
     "plausible_to",

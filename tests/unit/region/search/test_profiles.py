@@ -1,0 +1,65 @@
+"""Searches follow regions that leave along a curve, which no straight step does."""
+
+import numpy as np
+import pytest
+from scipy.special import expit, xlogy
+
+import exactregion as er
+from exactregion.region.search.outline import outline_of
+from exactregion.region.search.plausible import deviance_of
+from exactregion.region.search.profiles import CHOSEN, DISTANCES, likely_far_out
+
+
+def curve(theta, x):
+    """Flat curves have a slope near 0 and any threshold."""
+    threshold, slope = theta.T[..., None]
+    return expit(slope * (np.log(x) - threshold))
+
+
+def region_of(slope, seed, bounds=None):
+    rng = np.random.default_rng(seed)
+    x = np.exp(rng.normal(size=60))
+    y = (rng.random(60) < expit(slope * (np.log(x) - 0.3))).astype(int)
+    family = er.models.Function(curve, names=("threshold", "slope"), bounds=bounds, vectorized=True)
+    return er.ConfidenceRegion(family, n_resamples=99, rng=0).fit(x, y)
+
+
+def far_out(region):
+    outline = outline_of(region.fitted_)
+    starts = outline.window.theta(outline.starts())
+    return likely_far_out(region.fitted_, outline.window, starts)
+
+
+def test_a_region_that_leaves_along_a_curve_is_called_unbounded():
+    region = region_of(0.4, 0)
+    y = region.fitted_.sample.successes
+    constant = np.log(y.mean() / (1 - y.mean()))
+    far = np.array([[a, -constant / a] for a in (-1e4, 1e4)])
+    assert region.contains(far).all()
+    assert region.status_ == "unbounded"
+    for joint in (True, False):
+        interval = region.intervals(joint=joint).loc["threshold"]
+        assert (interval["lower"], interval["upper"]) == (-np.inf, np.inf)
+    assert np.isfinite(region.intervals(joint=True).loc["slope", ["lower", "upper"]].tolist()).all()
+
+
+def test_a_region_without_flat_curves_stays_bounded():
+    region = region_of(3.0, 1)
+    assert region.status_ == "bounded"
+    assert not region.contains(far_out(region)).any()
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_other_parameters_move_to_where_the_outcomes_are_most_likely(seed):
+    region = region_of(0.4, seed)
+    theta = far_out(region)[::CHOSEN]
+    y = region.fitted_.sample.successes
+    constant = -2 * (xlogy(y, y.mean()) + xlogy(1 - y, 1 - y.mean())).sum()
+    farthest = theta[[len(DISTANCES) - 1, 2 * len(DISTANCES) - 1]]
+    assert farthest[0, 0] < -1e3 < 1e3 < farthest[1, 0]
+    np.testing.assert_allclose(deviance_of(region.fitted_, farthest), constant, atol=0.1)
+
+
+def test_parameters_with_bounds_on_both_sides_are_not_moved_beyond_them():
+    region = region_of(1.0, 0, bounds=[(-5, 5), (0, 9)])
+    assert far_out(region).shape == (0, 2)
