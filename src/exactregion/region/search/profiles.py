@@ -19,8 +19,8 @@ from exactregion.region.window import Window, lengths_of, radius_of
 __all__ = ["likely_far_out"]
 
 DISTANCES = 10.0 ** np.arange(1, 6)
-"""Standard errors at which a parameter is held. The last is more than `extremes.NO_END` radii, which
-counts as no end; at larger ones rounding moves the curve."""
+"""Standard errors at which a parameter is held. The last is more than `extremes.NO_END` radii,
+which counts as no end; at larger ones rounding moves the curve."""
 
 SMALLEST = 1e-9
 """Part of a standard error below which the scale is linear: with one parameter at the largest
