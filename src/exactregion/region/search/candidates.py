@@ -140,6 +140,7 @@ def _with_others_far_apart(fitted: FittedRegion, members: FloatArray, turn: int)
 def _less_likely(fitted: FittedRegion, members: FloatArray) -> float:
     """Return a deviance that few members exceed, by those that are known."""
     known = deviance_of(fitted, members)
+    known = known[np.isfinite(known)]  # far out a member's coordinates may be rounded to another θ
     return float(known.min() + LESS_LIKELY * np.ptp(known))
 
 

@@ -63,3 +63,21 @@ def test_other_parameters_move_to_where_the_outcomes_are_most_likely(seed):
 def test_parameters_with_bounds_on_both_sides_are_not_moved_beyond_them():
     region = region_of(1.0, 0, bounds=[(-5, 5), (0, 9)])
     assert far_out(region).shape == (0, 2)
+
+
+def test_a_function_may_have_no_value_far_out():
+    """Members far out have coordinates that are rounded, perhaps to θ without probabilities."""
+
+    def hill(theta, x):
+        half, slope = theta.T[..., None]
+        return x**slope / (half**slope + x**slope)
+
+    rng = np.random.default_rng([1, 12])
+    x = rng.exponential(2, size=12) + 0.05
+    y = (rng.random(12) < hill(np.array([[1.5, 1.2]]), x)[0]).astype(int)
+    bounds = [(0, np.inf), (0, np.inf)]
+    family = er.models.Function(hill, names=("ec50", "slope"), bounds=bounds, vectorized=True)
+    region = er.ConfidenceRegion(family, n_resamples=199, rng=0).fit(x, y)
+    interval = region.intervals(joint=True).loc["ec50"]
+    assert (interval["lower"], interval["upper"]) == (0, np.inf)
+    assert region.contains(np.array([[1e4, 0.02]]))
