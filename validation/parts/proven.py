@@ -39,7 +39,7 @@ SETTINGS = [
     *((family, 2, n) for family in list(FAMILIES)[1:] for n in (30, 100)),
 ]
 CASES = [
-    Case({"family": family, "parameters": d, "n": n}, 3 if d == 3 else 10, 20, together=1)
+    Case({"family": family, "parameters": d, "n": n}, 14 if d == 3 else 10, 20, together=1)
     for family, d, n in SETTINGS
 ]
 
