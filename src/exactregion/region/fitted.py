@@ -34,7 +34,7 @@ from exactregion.engine.evaluate import path_order
 from exactregion.engine.levels import class_probabilities
 from exactregion.engine.progress import advance
 from exactregion.engine.windows import Ellipsoid, ManyRows
-from exactregion.errors import InvalidTypeError, InvalidValueError
+from exactregion.errors import InvalidTypeError, InvalidValueError, ModelError
 from exactregion.models import ClassModel, LinearModel, Model, Recalibration, as_model
 from exactregion.models.base import check_probabilities, evaluated
 from exactregion.ranking import AcceptedRanks, pvalue_of, rank_of
@@ -346,7 +346,11 @@ class FittedRegion:
         return rank_of(Z, self.resampling.seat), original / np.where(mean > 0, mean, 1.0)
 
     def rank_function(self, statistic: Statistic | None = None) -> RankFunction:
-        """Return `ranks` as a function of θ alone that counts its evaluations."""
+        """Return `ranks` as a function of θ alone that counts its evaluations.
+
+        Searches also ask at bounds and far out, where a family may have no probabilities: the rank
+        there is m, as where the outcomes are impossible.
+        """
         ready = self._plan if statistic is None else self.ready(statistic)
         bounds = np.array(self.model.bounds, dtype=np.float64)
 
@@ -354,7 +358,16 @@ class FittedRegion:
             self._paths.expect_many()
             if isinstance(ready, ChunkPlan) and self.many_rows is not None:
                 self.many_rows.expect_many(ready)
-            return self.ranks(theta, ready)
+            try:
+                return self.ranks(theta, ready)
+            except ModelError:
+                if not self.is_defined(self.start.origin[None])[0]:
+                    raise
+            defined = self.is_defined(theta)
+            found = np.full(len(theta), self.resampling.m), np.full(len(theta), np.inf)
+            if defined.any():
+                found[0][defined], found[1][defined] = self.ranks(theta[defined], ready)
+            return found
 
         return RankFunction(ranks, bounds)
 

@@ -33,7 +33,7 @@ POPULATION, ROUNDS = 32, 20
 """θ per distance, and rounds in which each may move. Of 200 such maxima with two and three
 parameters, one has a deviance more than 0.1 above that which 160 rounds find."""
 
-CHOSEN = 8
+CHOSEN = 24
 """θ per distance that are returned: the most likely, which need not be a member, and others whose
 deviances are larger, up to those of members."""
 

@@ -5,6 +5,7 @@ import pytest
 from scipy.special import expit, xlogy
 
 import exactregion as er
+from exactregion.errors import ModelError
 from exactregion.region.search.outline import outline_of
 from exactregion.region.search.plausible import deviance_of
 from exactregion.region.search.profiles import CHOSEN, DISTANCES, likely_far_out
@@ -81,3 +82,31 @@ def test_a_function_may_have_no_value_far_out():
     interval = region.intervals(joint=True).loc["ec50"]
     assert (interval["lower"], interval["upper"]) == (0, np.inf)
     assert region.contains(np.array([[1e4, 0.02]]))
+
+
+def test_lines_that_are_no_probabilities_everywhere_are_no_members():
+    """Searches ask at bounds and along rays, where a line leaves the interval from 0 to 1."""
+
+    def line(theta, x):
+        return theta[:, :1] + theta[:, 1:] * x
+
+    rng = np.random.default_rng(2)
+    x = rng.uniform(size=50)
+    y = (rng.random(50) < 0.2 + 0.5 * x).astype(int)
+    bounds = [(0, 1), (-1, 1)]
+    family = er.models.Function(line, names=("start", "rise"), bounds=bounds, vectorized=True)
+    region = er.ConfidenceRegion(family, n_resamples=99, rng=0).fit(x, y)
+    table = region.intervals(joint=True)
+    tried = rng.uniform([0, -1], [1, 1], size=(2000, 2))
+    tried = tried[np.abs(line(tried, x) - 0.5).max(axis=1) <= 0.5]
+    members = tried[region.contains(tried)]
+    assert len(members) > 20
+    assert (members >= table["lower"].to_numpy()).all()
+    assert (members <= table["upper"].to_numpy()).all()
+
+
+def test_a_function_without_probabilities_at_the_start_is_an_error():
+    family = er.models.Function(lambda theta, x: np.full(len(x), np.nan), names=("a",))
+    region = er.ConfidenceRegion(family, n_resamples=19, rng=0).fit(np.arange(6.0), [0, 1] * 3)
+    with pytest.raises(ModelError, match="Got nan at theta"):
+        region.intervals()
