@@ -1,7 +1,7 @@
 """Data under the truth, and exact bounds for uniform ranks."""
 
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, lru_cache
 from itertools import islice
 from typing import Any
 
@@ -37,7 +37,7 @@ def assert_uniform(ranks, m=M):
             )
 
 
-@dataclass
+@dataclass(eq=False)  # hashable, for what is kept
 class Truth:
     """Data that a known member of a family makes."""
 
@@ -155,17 +155,41 @@ def many_ranks_under(truth, n, statistic, repetitions, first_seed=0):
     The inputs are fixed, so features, probabilities and their checks are the same each time; only
     outcomes, uniforms and seat are new, and they go through the same engine.
     """
+    state = fitted_once(truth, n, statistic, first_seed)
+    drawn = kept_draws if repetitions <= MOST_KEPT else draws_of
+    return ranks_at(state, truth.theta, drawn(truth, n, repetitions, first_seed))
+
+
+def fitted_once(truth, n, statistic, first_seed):
     X = truth.inputs(n)
-    p = truth.probabilities(X)
-    seeds = range(first_seed, first_seed + repetitions)
-    outcomes = (truth.outcomes(p, np.random.default_rng([seed, n])) for seed in seeds)
     region = er.ConfidenceRegion(
         truth.model, statistic=statistic, confidence_level=0.9, n_resamples=M - 1, rng=0
-    ).fit(X, truth.draw(X, np.random.default_rng([first_seed, n])))
-    state = region.fitted_
-    order = state.sample.inputs.order
+    )
+    return region.fit(X, truth.draw(X, np.random.default_rng([first_seed, n]))).fitted_
+
+
+def draws_of(truth, n, repetitions, first_seed):
+    """Yield outcomes, uniforms and seats of many repetitions, which no statistic changes."""
+    p = truth.probabilities(truth.inputs(n))
+    seeds = range(first_seed, first_seed + repetitions)
+    outcomes = (truth.outcomes(p, np.random.default_rng([seed, n])) for seed in seeds)
+    sample = fitted_once(truth, n, "score", first_seed).sample
+    order = sample.inputs.order
     successes = ((y > 0) * 1 if truth.trials is None else y[:, 0] for y in outcomes)
-    return ranks_of_repetitions(state, truth.theta, (k[order] for k in successes), seeds)
+    yield from repetitions_of(sample, (k[order] for k in successes), seeds)
+
+
+MOST_KEPT = 1000
+"""Repetitions whose draws fit into memory."""
+
+
+@lru_cache(maxsize=2)
+def kept_draws(truth, n, repetitions, first_seed):
+    """Keep draws for the next test, which has the same truth and another statistic.
+
+    To make them takes several times as long as to rank by them.
+    """
+    return list(draws_of(truth, n, repetitions, first_seed))
 
 
 TOGETHER = 100
@@ -174,17 +198,27 @@ TOGETHER = 100
 
 def ranks_of_repetitions(state, theta, successes, seeds):
     """Ranks of θ for other outcomes of a fitted region, each with draws and a seat of its own."""
+    return ranks_at(state, theta, repetitions_of(state.sample, successes, seeds))
+
+
+def repetitions_of(sample, successes, seeds):
+    """Yield other outcomes of the same inputs, many at a time, with draws of their own."""
     every = (
-        Resampling(
-            replace(state.sample, successes=each.astype(np.int64)), M - 1, fresh_entropy(seed)
-        )
+        Resampling(replace(sample, successes=each.astype(np.int64)), M - 1, fresh_entropy(seed))
         for each, seed in zip(successes, seeds, strict=True)
     )
-    ranks = []
     while part := list(islice(every, TOGETHER)):
-        candidates = state.candidates(np.tile(np.asarray(theta, dtype=float), (len(part), 1)))
-        Z = statistics_of(candidates, Repetitions(part), state.prepared)
-        ranks += [int(rank_of(z[None], one.seat)[0]) for z, one in zip(Z, part, strict=True)]
+        yield Repetitions(part)
+
+
+def ranks_at(state, theta, together):
+    """Ranks of θ in all repetitions, by the statistic of a fitted region."""
+    ranks = []
+    for repetitions in together:
+        every = repetitions.every
+        candidates = state.candidates(np.tile(np.asarray(theta, dtype=float), (len(every), 1)))
+        Z = statistics_of(candidates, repetitions, state.prepared)
+        ranks += [int(rank_of(z[None], one.seat)[0]) for z, one in zip(Z, every, strict=True)]
     return ranks
 
 
@@ -193,25 +227,30 @@ class Repetitions:
     """Draws of several repetitions, which the engine takes for those of as many candidates."""
 
     every: list[Resampling]
+    drawn: dict = field(default_factory=dict)
 
     @property
     def m(self):
         return self.every[0].m
 
+    def uniforms(self, rows):
+        key = rows.start, rows.stop
+        if key not in self.drawn:
+            self.drawn[key] = np.concatenate([one.uniforms(rows) for one in self.every])
+        return self.drawn[key]
+
     def parts(self, P, rows, size):
         """Yield the successes of `size` data sets at a time, of all repetitions: (T, size, b)."""
         sample = self.every[0].sample
-        U = np.concatenate([one.uniforms(rows) for one in self.every])
+        U = self.uniforms(rows)
         precision = np.float32 if sample.inputs.extent.in_single else np.float64
         K = np.empty((1, *U.shape), dtype=precision)
         trials, observed = sample.inputs.trials[rows], sample.successes[rows]
         place_successes(K, U, P[:1], trials=trials, observed=observed, seat=None)
-        drawn = K.reshape(len(self.every), self.m - 1, -1)
-        labels = np.stack(
-            [
-                np.insert(alternatives, one.seat, one.sample.successes[rows], axis=0)
-                for alternatives, one in zip(drawn, self.every, strict=True)
-            ]
-        )
+        alternatives = K.reshape(len(self.every), self.m - 1, -1)
+        labels = np.empty((len(self.every), self.m, len(observed)), dtype=precision)
+        for all_sets, others, one in zip(labels, alternatives, self.every, strict=True):
+            all_sets[: one.seat], all_sets[one.seat + 1 :] = others[: one.seat], others[one.seat :]
+            all_sets[one.seat] = one.sample.successes[rows]
         for first in range(0, self.m, size):
             yield labels[:, first : first + size]

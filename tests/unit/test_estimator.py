@@ -270,7 +270,12 @@ def test_separated_data():
 
 
 def test_a_family_that_does_not_fit_allows_no_class():
-    high = er.models.Function(lambda th, x: np.full(len(x), th[0]), ("p",), [(0.99, 1.0)])
+    high = er.models.Function(
+        lambda th, x: np.broadcast_to(th, (len(th), len(x))),
+        ("p",),
+        [(0.99, 1.0)],
+        vectorized=True,
+    )
     rejected = classifier(model=high).fit(X, Y)
     assert rejected.region_.is_empty_
     assert np.isnan(rejected.predict_proba_interval(X)).all()

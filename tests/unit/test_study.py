@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import exactregion as er
 from validation import study
 from validation.parts import PARTS
 from validation.rates import differs, limits, rate_table
@@ -135,12 +136,38 @@ QUICK = {
 }
 
 
-@pytest.mark.usefixtures("firth_by_numpy")
+FEW = {
+    # what the levels need
+    "RESAMPLES": 19,
+    "FEW_RESAMPLES": 19,
+    "BOOTSTRAP": 99,
+    "PROBES": 600,
+    "DEGREES": {200: (1, 2)},
+}
+
+
+@pytest.fixture
+def few_resamples(monkeypatch):
+    """Let parts that leave resamples to the defaults, which are many, have few of them."""
+
+    def with_few(make):
+        def made(*args, **settings):
+            if settings.get("n_resamples", 999) == 999:
+                settings["n_resamples"] = 19
+            return make(*args, **settings)
+
+        return made
+
+    for name in ("ConfidenceRegion", "calibration_belt"):
+        monkeypatch.setattr(er, name, with_few(getattr(er, name)))
+
+
+@pytest.mark.usefixtures("firth_by_numpy", "few_resamples")
 @pytest.mark.parametrize("name", PARTS)
 def test_every_part_runs_one_repetition(name, monkeypatch):
     module = Part(name).module
-    for number, few in {"RESAMPLES": 19, "BOOTSTRAP": 99}.items():  # what the levels need
-        if isinstance(getattr(module, number, None), int):
+    for number, few in FEW.items():
+        if type(getattr(module, number, None)) is type(few):
             monkeypatch.setattr(module, number, few)
     settings = [case.settings for case in module.CASES]
     assert len({json.dumps(one, sort_keys=True) for one in settings}) == len(settings)

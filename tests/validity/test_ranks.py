@@ -59,7 +59,7 @@ def test_ranks_are_uniform_in_edge_cases_long(case, statistic):
     assert_uniform(many_ranks_under(truth, n, STATISTICS[statistic], LONG, first_seed=10**6))
 
 
-@pytest.mark.parametrize("n", [1, 5, 20, 100])
+@pytest.mark.parametrize("n", [1, 5, 100])
 def test_model_test_is_exact(n):
     p = np.linspace(0.05, 0.95, n)
     ranks = []
@@ -69,7 +69,7 @@ def test_model_test_is_exact(n):
     assert_uniform(ranks)
 
 
-@pytest.mark.parametrize("n", [1, 5, 20, 100])
+@pytest.mark.parametrize("n", [1, 5, 100])
 def test_calibration_test_is_exact(n):
     p = np.concatenate([[0.0, 1.0], np.random.default_rng(n).random(n)])
     ranks = []
@@ -79,13 +79,16 @@ def test_calibration_test_is_exact(n):
     assert_uniform(ranks)
 
 
-@pytest.mark.parametrize(("low", "high"), [(1, 18), (2, 20), (4, 13)])
-def test_coverage_of_any_accepted_ranks(low, high):
+# ranks are the same whichever are accepted: whether they are uniform is asked once
+@pytest.mark.parametrize(
+    ("low", "high", "repetitions"), [(1, 18, 100), (2, 20, 100), (4, 13, QUICK)]
+)
+def test_coverage_of_any_accepted_ranks(low, high, repetitions):
     """The general (m, p, q) of Theorem 1."""
     truth = TRUTHS["logistic"]
     X = truth.inputs(9)
     ranks, inside = [], []
-    for seed in range(QUICK):
+    for seed in range(repetitions):
         y = truth.draw(X, np.random.default_rng([seed, 9]))
         region = er.ConfidenceRegion(
             truth.model, n_resamples=M - 1, rng=seed, accepted_ranks=(low, high)

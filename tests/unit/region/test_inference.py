@@ -29,14 +29,14 @@ def boundary_of(region):
 
 
 def constant(theta, X):
-    return np.full(len(X), theta[0])
+    return np.broadcast_to(theta, (len(theta), len(X)))
 
 
 @pytest.fixture(scope="module")
 def empty():
     """A constant probability cannot make a sharp step."""
     x = np.linspace(-3, 3, 60)
-    coin = er.models.Function(constant, ("p",), [(0, 1)])
+    coin = er.models.Function(constant, ("p",), [(0, 1)], vectorized=True)
     return er.ConfidenceRegion(coin, statistic="discrepancy", n_resamples=99, rng=0).fit(x, x > 0)
 
 

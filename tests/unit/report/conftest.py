@@ -94,11 +94,11 @@ def one_slope():
     """A family with one parameter."""
 
     def curve(theta, x):
-        return 1 / (1 + np.exp(-theta[0] * x))
+        return 1 / (1 + np.exp(-theta * x))
 
     x = np.linspace(-2, 2, 30)
-    y = np.random.default_rng(1).random(30) < curve([1.5], x)
-    model = er.models.Function(curve, names=("slope",))
+    y = np.random.default_rng(1).random(30) < curve(1.5, x)
+    model = er.models.Function(curve, names=("slope",), vectorized=True)
     return er.ConfidenceRegion(model, n_resamples=39, rng=0).fit(x, y)
 
 

@@ -139,10 +139,10 @@ def test_objects_have_no_curves_but_a_page():
     lengths = np.array([len(word) for word in words], dtype=float)
 
     def curve(theta, X):
-        return 1 / (1 + np.exp(-theta[0] - theta[1] * np.array([len(x) for x in X])))
+        return 1 / (1 + np.exp(-theta[:, :1] - theta[:, 1:] * np.array([len(x) for x in X])))
 
     region = er.ConfidenceRegion(
-        er.models.Function(curve, names=("a", "b")),
+        er.models.Function(curve, names=("a", "b"), vectorized=True),
         statistic=er.statistics.Discrepancy(kernel=lambda s, t: float(len(set(s) & set(t)))),
         n_resamples=19,
         rng=0,
@@ -159,9 +159,9 @@ def test_a_family_that_knows_no_more_than_the_data_has_no_curves(flights):
     known = {float(temp): float(temp) for temp in flights["temp"]}
 
     def curve(theta, x):
-        return 1 / (1 + np.exp(-theta[0] * (np.array([known[float(v)] for v in x]) - 70)))
+        return 1 / (1 + np.exp(-theta * (np.array([known[float(v)] for v in x]) - 70)))
 
-    model = er.models.Function(curve, names=("slope",))
+    model = er.models.Function(curve, names=("slope",), vectorized=True)
     region = er.ConfidenceRegion(model, n_resamples=19, rng=0).fit(flights["temp"], flights["y"])
     (explorer,) = parts(page_of_region(region), Explorer)
     assert explorer.bands == []

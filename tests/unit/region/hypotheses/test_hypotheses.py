@@ -66,8 +66,17 @@ def test_what_is_no_hypothesis_is_an_error(hypothesis, message):
         read_hypothesis(hypothesis, NAMES)
 
 
-@pytest.mark.parametrize("model", ["logistic", "probit", "cloglog"])
-@pytest.mark.parametrize("hypothesis", ["x = 0", "intercept = 0", "intercept + 0.5*x = 0.2"])
+@pytest.mark.parametrize(
+    ("model", "hypothesis"),
+    [
+        ("logistic", "x = 0"),
+        ("logistic", "intercept + 0.5*x = 0.2"),
+        ("probit", "intercept = 0"),
+        ("probit", "intercept + 0.5*x = 0.2"),
+        ("cloglog", "x = 0"),
+        ("cloglog", "intercept = 0"),
+    ],
+)
 def test_the_whole_line_is_searched(model, hypothesis):
     # the search evaluates θ one by one and refits by labels, the proof goes through all flips
     x, y = data(1, n=14)

@@ -48,7 +48,8 @@ def region():
 @pytest.mark.parametrize("family", FAMILIES)
 def test_random_points_of_random_boxes_stay_within_bounds(family):
     told = 0.0
-    for turn, data in enumerate(DATA):
+    # every second kind of data, the others with the next family
+    for turn, data in list(enumerate(DATA))[list(FAMILIES).index(family) % 2 :: 2]:
         rng = np.random.default_rng([61, turn, *family.encode()])
         statistic = STATISTICS[(turn + len(family)) % len(STATISTICS)]
         fitted = draw_region(family, data, statistic, rng)

@@ -155,7 +155,10 @@ def test_box_holds_the_region():
 def test_an_individual_interval_beside_an_empty_joint_region():
     x = np.linspace(0.1, 3, 40)
     family = er.models.Function(
-        lambda theta, x: -np.expm1(-theta[0] * x), names=("rate",), bounds=[(0, np.inf)]
+        lambda theta, x: -np.expm1(-theta * x),
+        names=("rate",),
+        bounds=[(0, np.inf)],
+        vectorized=True,
     )
     region = er.ConfidenceRegion(family, confidence_level=0.8, n_resamples=19, rng=0)
     region = region.fit(x, np.abs(x - 1.5) < 0.7)  # rises and falls, which the family cannot
