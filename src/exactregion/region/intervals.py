@@ -89,6 +89,13 @@ def interval_table(
     return pd.DataFrame(rows, columns=columns, index=names).round({"seconds": 3})
 
 
+def interval_records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Describe intervals for programs, without what they took to find."""
+    columns = ["estimate", "lower", "upper", "status", "gap", "certified"]
+    records: Any = table[columns].rename_axis("parameter").reset_index().to_dict("records")
+    return list(records)
+
+
 def parameter_intervals(
     fitted: FittedRegion, *, joint: bool = False, certify: bool | None = None
 ) -> tuple[Interval, ...]:
