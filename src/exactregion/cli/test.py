@@ -14,6 +14,7 @@ from exactregion.cli.pages import QUESTIONS, ModelTests, finish_classes
 from exactregion.cli.values import refuse_first
 from exactregion.errors import InvalidValueError
 from exactregion.models import ClassModel
+from exactregion.region.places import values_text
 from exactregion.testing.result import ExactTestResult, Question, result_of
 
 EXAMPLES = """
@@ -113,9 +114,8 @@ def _test_member(
         successes=successes,
         trials=trials,
     )
-    values = (f"{n} = {value:g}" for n, value in zip(region.parameter_names_, theta, strict=True))
-    name = f"{family.model}: {', '.join(values)}"
-    return {name: result_of(evaluation.Z, evaluation.seat, question)}
+    member = values_text(dict(zip(region.parameter_names_, theta, strict=True)))
+    return {f"{family.model}: {member}": result_of(evaluation.Z, evaluation.seat, question)}
 
 
 def _read_parameters(text: str, names: tuple[str, ...]) -> list[float]:
