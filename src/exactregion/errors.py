@@ -46,7 +46,7 @@ class ExactRegionError(Exception):
 
 
 class ArgumentError(ExactRegionError):
-    """An argument is not what it must be; the error carries its name.
+    """An argument is not what it must be; the error carries its name, and the row that is wrong.
 
     Parameters
     ----------
@@ -54,18 +54,44 @@ class ArgumentError(ExactRegionError):
         What the argument must be, what it was, and what to do: "must be positive. Got 0 instead."
     parameter : str, optional
         The argument, so that a front end can name its own option instead.
+    row : int, optional
+        The row that is wrong, from 0, so that a front end can count as its files do. The message
+        names it after `requirement`.
+    rest : str
+        The message after the row.
 
     Examples
     --------
     >>> str(InvalidValueError("must be positive. Got 0 instead.", parameter="bandwidth"))
     "The 'bandwidth' parameter must be positive. Got 0 instead."
+    >>> error = InvalidValueError("must be positive. Got 0", parameter="y", row=3, rest=" instead.")
+    >>> error.requirement_in("line 5")
+    'must be positive. Got 0 in line 5 instead.'
     """
 
-    def __init__(self, requirement: str, *, parameter: str | None = None) -> None:
-        self.requirement = requirement
+    def __init__(
+        self,
+        requirement: str,
+        *,
+        parameter: str | None = None,
+        row: int | None = None,
+        rest: str = "",
+    ) -> None:
         self.parameter = parameter
-        named = parameter is not None
-        super().__init__(f"The {parameter!r} parameter {requirement}" if named else requirement)
+        self.row = row
+        self._around_row = requirement, rest
+        named = "" if parameter is None else f"The {parameter!r} parameter "
+        super().__init__(named + self.requirement)
+
+    @property
+    def requirement(self) -> str:
+        """The message without the name of the argument."""
+        return self.requirement_in(f"row {self.row}")
+
+    def requirement_in(self, place: str) -> str:
+        """Return the same with another name for the row, if it is about one."""
+        before, after = self._around_row
+        return before if self.row is None else f"{before} in {place}{after}"
 
 
 class FileAccessError(ExactRegionError, OSError):

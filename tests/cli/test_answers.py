@@ -361,7 +361,7 @@ def test_a_formula_is_parsed_once(run, data, monkeypatch):
         parsed_formulas.append(text)
         return parse(text, columns)
 
-    for module in ("data.formula", "data.design", "cli.data"):
+    for module in ("data.formula", "data.design", "cli.columns"):
         monkeypatch.setattr(f"exactregion.{module}.parse_formula", count)
     ask = ("--formula", "y ~ temp + pressure", "--ed", "temp=50", "--resamples", "19")
     assert run("fit", data / "oring.csv", *ask).code == 0

@@ -86,3 +86,17 @@ def test_no_scheduler_answers(run, parts, monkeypatch):
     done = run("calibrate", parts[0], *COLUMNS, "--cluster", "tcp://127.0.0.1:1")
     assert done.code == 2
     assert "No scheduler answers at 'tcp://127.0.0.1:1'" in done.err
+
+
+def test_the_outcome_is_no_prediction_whatever_it_is_called(run, tmp_path):
+    rng = np.random.default_rng(1)
+    files = [str(tmp_path / f"part{number}.parquet") for number in range(2)]
+    for file in files:
+        P = rng.dirichlet([2, 2, 2], 40)
+        frame = pd.DataFrame(P, columns=["p_cat", "p_cow", "p_dog"])
+        frame["p_seen"] = rng.choice(["cat", "cow", "dog"], 40)
+        frame.to_parquet(file)
+    line = ("--outcome", "p_seen", "--probability", "p_", "--classes", "cat,cow,dog")
+    done = run("calibrate", *files, *line, "--resamples", "19", "--json")
+    assert done.code == 0
+    assert json.loads(done.out)["probability"] == ["p_cat", "p_cow", "p_dog"]

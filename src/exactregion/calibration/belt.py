@@ -17,6 +17,7 @@ from exactregion.errors import InvalidValueError
 from exactregion.region import Band, ConfidenceRegion
 from exactregion.region.bands import positive_ranges
 from exactregion.region.bounds import joint_bounds
+from exactregion.region.intervals import interval_records
 from exactregion.testing.class_result import TOP_LABEL
 from exactregion.testing.groups import table_of
 from exactregion.testing.result import ExactTestResult
@@ -223,16 +224,11 @@ class CalibrationBelt:
         grid : bool
             Add grid, estimate, lower and upper: 201 numbers each.
         """
-        columns = ("estimate", "lower", "upper", "status", "gap", "certified")
-        intervals = self.intervals
         content: dict[str, Any] = {
             key: getattr(self, key)
             for key in ("degree", "status", "contradicted", "gap", "certified")
         }
-        content["intervals"] = [
-            {"parameter": name, **row}
-            for name, row in intervals[[*columns]].to_dict("index").items()
-        ]
+        content["intervals"] = interval_records(self.intervals)
         content["departures"] = self.departures
         content["largest_deviation"] = self.largest_deviation
         content["mean_deviation"] = self.mean_deviation
@@ -284,9 +280,14 @@ class CalibrationBelts(dict[str, CalibrationBelt]):
     """
 
     @property
+    def tests(self) -> dict[str, ExactTestResult]:
+        """The test of each model."""
+        return {name: belt.test for name, belt in self.items()}
+
+    @property
     def table(self) -> pd.DataFrame:
         """One row per model, as `calibration_test` gives them: pvalue, pvalue_holm and others."""
-        return table_of({name: belt.test for name, belt in self.items()}, "model")
+        return table_of(self.tests, "model")
 
     @property
     def intervals(self) -> pd.DataFrame:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import logging
 import os
-import re
 import shlex
 import sys
 import traceback
@@ -37,7 +36,6 @@ OPTIONS = {
     "input": "--ed",
     "n_jobs": "--jobs",
     "n_resamples": "--resamples",
-    "levels": "--levels",
     "pos_label": "--positive",
     "probability": "--ed",
     "rng": "--seed",
@@ -46,8 +44,8 @@ OPTIONS = {
     **{
         name: f"--{name.replace('_', '-')}"
         for name in (
-            *("bins", "by", "depth", "formula", "guess", "lapse", "locations", "min_rows"),
-            *("model", "relative_to", "segments", "statistic"),
+            *("bins", "by", "depth", "formula", "guess", "lapse", "levels", "locations"),
+            *("min_rows", "model", "relative_to", "segments", "statistic"),
         )
     },
 }
@@ -157,10 +155,8 @@ def _compiling_told() -> Iterator[None]:
 def message_of(error: Exception) -> str | None:
     """Return the message for an error of the user or the machine; None for a defect."""
     if isinstance(error, ArgumentError) and error.parameter in OPTIONS:
-        # Python counts rows from 0, and files from 1
-        number = r"(?<=in row )\d+(?= instead)"
-        text = re.sub(number, lambda row: str(int(row[0]) + 1), error.requirement)
-        return f"{OPTIONS[error.parameter]} {text}"
+        place = f"row {1 + (error.row or 0)}"  # Python counts from 0, and files from 1
+        return f"{OPTIONS[error.parameter]} {error.requirement_in(place)}"
     if isinstance(error, ExactRegionError):
         return str(error)
     if isinstance(error, UsageError):

@@ -10,14 +10,12 @@ import numpy as np
 
 import exactregion as er
 from exactregion.cli import options as opt
-from exactregion.cli.data import Data, counted, facts_of, open_predictions
-from exactregion.cli.output import Page, Results, settings_record
-from exactregion.cli.pages import add_answer, add_groups, add_tests, decision, finish_classes
+from exactregion.cli.data import Data, facts_of, open_predictions, single
+from exactregion.cli.output import Output, Page
+from exactregion.cli.pages import QUESTIONS, ModelTests, finish_classes
 from exactregion.cli.values import check_choice, read_level, refuse_first
 from exactregion.engine.progress import showing
 from exactregion.errors import InvalidValueError
-from exactregion.plotting import formats, wording
-from exactregion.testing.groups import table_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,7 +51,7 @@ def calibrate(
     *,
     predictions: GroupedPredictions,
     search: opt.CalibrationSearch,
-    output: opt.Output,
+    output: Output,
     reading: opt.Reading,
     file: str = opt.FILE,
     more: list[str] | None = opt.MORE,
@@ -97,7 +95,7 @@ def calibrate(
         (degree != 1 and not has_belt, f"--degree is that of the belt: leave out {without}"),
         (degree not in (1, 2, 3), f"--degree must be 1, 2 or 3. Got {degree} instead."),
     )
-    results = Results(output, output.alpha(search.resamples))
+    output.check(search.resamples)
     with open_predictions(files, cluster, predictions, reading, quiet=output.quiet) as data:
         if data.several:
             out = "must be left out with several classes."
@@ -117,7 +115,7 @@ def calibrate(
                     "--confidence goes with --belts, with several classes.",
                 ),
             )
-            _calibrate_classes(data, search, results, files, degree if belts_of_classes else None)
+            _calibrate_classes(data, search, output, degree if belts_of_classes else None)
             return
         refuse_first(
             (belts_of_classes, "--belts goes with several classes, one column each."),
@@ -127,52 +125,30 @@ def calibrate(
             ),
         )
         found = _find(data, search, output, degree if has_belt else None)
-    _finish(found, data, limits, results, files, grid=grid)
+    _finish(found, data, limits, output, grid=grid)
 
 
-def _calibrate_classes(
-    data: Data, search: opt.Search, results: Results, files: list[str], degree: int | None
-) -> None:
+def _calibrate_classes(data: Data, search: opt.Search, output: Output, degree: int | None) -> None:
     """Test predictions of several classes, with belts of this degree or none, and show results."""
     P, settings = data.take(data.numbers), search.settings
     settings |= {"classes": data.labels, "n_jobs": search.jobs}
-    shown: dict[str, Any] = {"data": data.chunks, "progress": results.output.progress}
+    shown: dict[str, Any] = {"data": data.chunks, "progress": output.progress}
     result: Any = er.calibration_test(data.y, P, statistic=search.statistic, **settings, **shown)
     belts = None
     if degree is not None:
         settings |= {"rng": result.seed, "degree": degree, "confidence_level": search.level}
-        with showing("belts", show=results.output.progress):
+        with showing("belts", show=output.progress):
             belts = er.calibration_belt(data.y, P, **settings)
-    head = counted(data.head, None, result.n)
-    named: dict[str, Any] = {"command": "calibrate", "files": files, "belts": belts}
-    finish_classes(result, head, data.numbers, results, **named)
+    finish_classes(result, data, output, "calibrate", belts)
 
 
-@dataclass(frozen=True, eq=False)
-class Found:
-    """The test of each model, and belts and groups if wanted."""
-
-    tests: dict[str, er.ExactTestResult]
-    belts: er.CalibrationBelts | None = None
-    groups: pd.DataFrame | None = None
-
-    def record(self, name: str, *, grid: bool) -> dict[str, Any]:
-        """Describe test and belt of one model for programs, but for what all models share."""
-        test = self.tests[name]
-        if self.belts is None:
-            described = {**test.to_dict(), "coverage": None, "belt": None}
-        else:
-            described = self.belts[name].to_dict(grid=grid)
-        return {key: value for key, value in described.items() if key not in settings_record(test)}
-
-
-def _find(data: Data, search: opt.Search, output: opt.Output, degree: int | None) -> Found:
+def _find(data: Data, search: opt.Search, output: Output, degree: int | None) -> ModelTests:
     """Test each model, and each group, with a belt of this degree or with none."""
     settings = search.settings | {"pos_label": data.positive}
     of_tests = {"data": data.chunks, "statistic": search.statistic}
     of_tests |= {"n_jobs": search.jobs, "progress": output.progress}
     models = {name: data.take(name) for name in data.numbers}
-    output.alpha(search.resamples, len(models) * max(1, _number_of_groups(data)))
+    output.check_level(search.resamples, len(models) * max(1, _number_of_groups(data)))
     belts = groups = None
     tests: dict[str, er.ExactTestResult] = {}
     if degree is None:
@@ -193,9 +169,9 @@ def _find(data: Data, search: opt.Search, output: opt.Output, degree: int | None
         tests = {name: belt.test for name, belt in belts.items()}
         settings["rng"] = tests[data.numbers[0]].question.seed
     if data.groups:
-        by, p = (data.take(one if len(one) > 1 else one[0]) for one in (data.groups, data.numbers))
+        by, p = (data.take(single(names)) for names in (data.groups, data.numbers))
         groups = er.calibration_test(data.y, p, by=by, **settings, **of_tests)
-    return Found(tests, belts, groups)
+    return ModelTests(tests, belts, groups)
 
 
 def _number_of_groups(data: Data) -> int:
@@ -213,78 +189,41 @@ def _number_of_groups(data: Data) -> int:
 
 
 def _finish(
-    found: Found,
+    found: ModelTests,
     data: Data,
     limits: Sequence[tuple[str, float]],
-    results: Results,
-    files: list[str],
+    output: Output,
     *,
     grid: bool,
 ) -> None:
     """Print and write what was found."""
-    tests, belts, groups = found.tests, found.belts, found.groups
-    names, one, table = list(tests), len(tests) == 1, table_of(tests, "model")
-    first = tests[names[0]]
-    outcomes = first.question.successes.sum(), first.question.trials.sum()
-    head = counted(data.head, *map(int, outcomes))
-    records = {name: found.record(name, grid=grid) for name in names}
+    tested, one = found.first.question, len(found.tests) == 1
+    head = data.describe("calibrate", int(tested.successes.sum()), int(tested.trials.sum()))
     compared = [
         ({} if one else {"probability": name}) | limit_record(belt, *limit)
-        for name, belt in (belts or {}).items()
+        for name, belt in (found.belts or {}).items()
         for limit in limits
     ]
     content: dict[str, Any] = {
-        "command": "calibrate",
-        "file": " ".join(files),
         **head,
-        "probability": names[0] if one else names,
-        "by": data.groups[0] if len(data.groups) == 1 else data.groups or None,
-        **settings_record(first),
-        **(records[names[0]] if one else {}),
-        "models": None,
-        "groups": None if groups is None else group_records(groups),
+        "probability": single(data.numbers),
+        "by": single(data.groups) or None,
+        **found.settings,
+        **(found.record(data.numbers[0], grid=grid) if one else {}),
+        "models": None if one else found.records("probability", grid=grid),
+        "groups": None if found.groups is None else group_records(found.groups),
         "fail_above": compared or None,
     }
-    if not one:
-        content["models"] = [
-            {"probability": name, "pvalue_holm": table.loc[name, "pvalue_holm"], **records[name]}
-            for name in names
-        ]
-    page = Page("Are these predictions calibrated?")
-    facts = facts_of(head, files=len(files)) | {"predictions": ", ".join(names)}
-    add_tests(page, facts, tests, table, belts)
-    if one and belts is not None:
-        _add_numbers(page, belts[names[0]])
-    if groups is not None:
-        add_groups(page, groups)
-    add_answer(page, tests, table, belts)
+    page = Page(QUESTIONS["calibration"])
+    found.add_to(page, facts_of(head, data) | {"predictions": ", ".join(data.numbers)})
     page.paragraph(*map(limit_sentence, compared))
-    result: Any = tests if belts is None else belts
-    results.finish(
+    output.finish(
         page,
         content,
-        result[names[0]] if one else result,
-        decision(tests, table, results.alpha, groups),
+        found.result,
+        found.decision(output.alpha),
         failed=any(record["exceeded"] for record in compared),
-        groups=groups,
-    )
-
-
-def _add_numbers(page: Page, belt: er.CalibrationBelt) -> None:
-    """Put the recalibration and the deviations of one belt on the page."""
-    level = formats.percent(belt.coverage)
-    page.table(
-        [
-            wording.RECALIBRATION[belt.degree],
-            "estimate",
-            f"{level} interval, individual",
-            "if calibrated",
-        ],
-        formats.parameter_rows(belt),
-    )
-    page.table(
-        ["as probabilities", "estimate", f"{level} limits", "if calibrated"],
-        formats.deviation_rows(belt),
+        groups=found.groups,
     )
 
 

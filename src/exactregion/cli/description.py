@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import exactregion as er
 from exactregion.cli.output import Page
 from exactregion.plotting.formats import estimate_and_interval, percent
+from exactregion.region.intervals import interval_records
 from exactregion.region.places import values_text
 from exactregion.region.summary import zero_tests
 from exactregion.region.thresholds import ThresholdPlan
@@ -23,9 +24,6 @@ UNRECORDED = {"coverage", "probes", "evaluations", "seconds", "data_range"}
 """What JSON leaves out of a threshold."""
 
 ENDS = ("lower", "upper")
-
-INTERVAL = ["estimate", "lower", "upper", "status", "gap", "certified"]
-"""What JSON has of an interval."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,9 +64,9 @@ class Description:
                 cells.append("" if test is None else f"{test.pvalue:.4g}")
         self.page.table(names, rows)
         self.page.paragraph(f"Estimates: {self.region.estimate_kind_}.")
-        self.content["intervals"] = _interval_records(intervals)
+        self.content["intervals"] = interval_records(intervals)
         self.content["tests"] = [test.to_dict() for test in tests if test is not None] or None
-        self.content["joint_intervals"] = None if together is None else _interval_records(together)
+        self.content["joint_intervals"] = None if together is None else interval_records(together)
 
     def add_thresholds(self, plans: Sequence[ThresholdPlan]) -> None:
         """Add what --ed looks for."""
@@ -155,9 +153,3 @@ class Description:
 
 def _limits_text(ends: Sequence[float]) -> str:
     return "empty" if math.isnan(ends[0]) else f"[{ends[0]:.3f}, {ends[1]:.3f}]"
-
-
-def _interval_records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return what JSON has of the intervals of parameters."""
-    records: list[Any] = table[INTERVAL].rename_axis("parameter").reset_index().to_dict("records")
-    return records

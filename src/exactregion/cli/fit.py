@@ -13,7 +13,7 @@ import exactregion as er
 from exactregion.cli import options as opt
 from exactregion.cli.data import Data, facts_of, read_data
 from exactregion.cli.description import Description
-from exactregion.cli.output import Decision, Page, Results, draws_text, settings_record
+from exactregion.cli.output import Decision, Output, Page, draws_text
 from exactregion.cli.values import (
     check_choice,
     labels_in,
@@ -103,7 +103,7 @@ def fit(
     save: Path | None = opt.option(
         "FILE", "Save the region for exactregion show, or for Python: .npz.", panel=opt.RESULTS
     ),
-    output: opt.Output,
+    output: Output,
     reading: opt.Reading,
 ) -> None:
     """Find the members of a family of curves that fit the outcomes.
@@ -117,15 +117,15 @@ def fit(
         raise InvalidValueError("--levels goes with --model multinomial or proportional-odds only.")
     if several:
         _check_classes(requests, output)
-    results = Results(output, output.alpha(search.resamples), save)
+    output.check(search.resamples, save)
     data = read_data(file, columns, reading, several=several, quiet=output.quiet)
     if not data.inputs:
         raise InvalidValueError("--inputs must name the inputs, or --formula all columns.")
     if levels is not None and isinstance(model, ClassModel):
         model = model.with_levels(labels_in("--levels", levels, data.y))
     settings = {"confidence_level": search.level, "n_jobs": search.jobs, "model": model}
-    region = fit_region(data, columns, family, search, **settings)
-    _describe(region, requests, {"command": "fit", "file": file, **data.to_dict()}, results)
+    region = fit_region(data, family, search, **settings)
+    _describe(region, requests, data.describe("fit"), output, save)
 
 
 @opt.with_options
@@ -134,7 +134,7 @@ def show(
     file: Path = opt.argument("REGION", "File that fit --save wrote: .npz."),
     jobs: int | None = opt.JOBS,
     requests: Requests,
-    output: opt.Output,
+    output: Output,
 ) -> None:
     """Show a region that fit --save wrote.
 
@@ -144,7 +144,7 @@ def show(
     check_n_jobs(jobs)
     region = er.load(file)
     region.n_jobs = jobs
-    results = Results(output, output.alpha(region.n_resamples))
+    output.check(region.n_resamples)
     sample, model = region.fitted_.sample, region.model_
     outcomes: dict[str, Any] = {"successes": int(sample.successes.sum())}
     outcomes["trials"] = sample.inputs.total
@@ -160,10 +160,10 @@ def show(
         "inputs": list(input_frame(region.fitted_).columns),
         "formula": None if region.design_ is None else region.design_.formula,
     }
-    _describe(region, requests, head, results)
+    _describe(region, requests, head, output)
 
 
-def _check_classes(requests: Requests, output: opt.Output) -> None:
+def _check_classes(requests: Requests, output: Output) -> None:
     """Raise an error for options that several classes have no answer to."""
     two = "goes with models of two classes only"
     refuse_first(
@@ -174,7 +174,7 @@ def _check_classes(requests: Requests, output: opt.Output) -> None:
 
 
 def fit_region(
-    data: Data, columns: opt.Columns, family: opt.Family, draws: opt.Draws, **settings: Any
+    data: Data, family: opt.Family, draws: opt.Draws, **settings: Any
 ) -> er.ConfidenceRegion:
     """Fit a region to data, by a design if there is a formula or if inputs are words."""
     settings = {
@@ -184,27 +184,35 @@ def fit_region(
         "pos_label": data.positive,
         "statistic": draws.statistic,
     }
-    design = data.coded(columns)
+    design = data.coded()
     if design is not None:
         return er.ConfidenceRegion.from_design(design, **settings)
     return er.ConfidenceRegion(**settings).fit(data.frame[data.inputs], data.y)
 
 
 def _describe(
-    region: er.ConfidenceRegion, requests: Requests, head: dict[str, Any], results: Results
+    region: er.ConfidenceRegion,
+    requests: Requests,
+    head: dict[str, Any],
+    output: Output,
+    save: Path | None = None,
 ) -> None:
     """Compute what is requested of a region, then print and write it."""
     # what the options say is checked before the search
     places = read_places(region, requests.at or ())
     plans = _plans(region, requests)
-    draw = _picture(region, requests, results)
+    draw = _picture(region, requests, output)
     kind = type(region.model_)
     family = next((name for name, known in MODELS.items() if known is kind), kind.__name__)
-    page, settings = Page(f"Which {family} curves fit?"), settings_record(region)
-    level = percent(region.coverage_)
-    page.facts({**facts_of(head), "region": f"{level}, {draws_text(**settings)}"})
+    page, level = Page(f"Which {family} curves fit?"), percent(region.coverage_)
+    settings = {
+        "statistic": str(region.statistic).partition("(")[0].lower(),
+        "resamples": region.n_resamples,
+        "seed": region.fitted_.seed,
+    }
+    page.facts({**facts_of(head), "region": f"{level}, {draws_text(settings)}"})
     description = Description(region, page)
-    with showing("region", show=results.output.progress):
+    with showing("region", show=output.progress):
         pvalue = float(region.pvalue(region.most_compatible_))
         description.add_parameters(joint=requests.joint, pvalues=requests.pvalues)
         description.add_thresholds(plans)
@@ -224,7 +232,8 @@ def _describe(
         **description.content,
     }
     decision = Decision(pvalue, "the largest p-value of a member is")
-    results.finish(page, content, region, decision, draw=draw, tables=description.tables)
+    tables = description.tables
+    output.finish(page, content, region, decision, save=save, draw=draw, tables=tables)
 
 
 def _plans(region: er.ConfidenceRegion, requests: Requests) -> list[ThresholdPlan]:
@@ -258,10 +267,10 @@ def _plans(region: er.ConfidenceRegion, requests: Requests) -> list[ThresholdPla
 
 
 def _picture(
-    region: er.ConfidenceRegion, requests: Requests, results: Results
+    region: er.ConfidenceRegion, requests: Requests, output: Output
 ) -> Callable[[], Any] | None:
     """Return what draws the picture of --plot: the curve along the only input, or the region."""
-    if results.output.plot is None:
+    if output.plot is None:
         if requests.picture is not None:
             raise InvalidValueError("--picture goes with --plot only.")
         return None

@@ -170,11 +170,6 @@ class Family:
         return MODELS[self.model](**settings)
 
 
-def statistic_option(choices: Sequence[str], text: str, default: str | None = None) -> Any:
-    """Make the option that names one of the statistics."""
-    return option("NAME", text, default, offer(choices))
-
-
 @dataclass(frozen=True)
 class Draws:
     """The statistic, and what is random."""
@@ -183,8 +178,10 @@ class Draws:
 
     choices: ClassVar[Sequence[str]] = names_of_statistics()
 
-    statistic: str | None = statistic_option(
-        choices, f"One of {', '.join(choices)}; the default suits the command."
+    statistic: str | None = option(
+        "NAME",
+        f"One of {', '.join(choices)}; the default suits the command.",
+        complete=offer(choices),
     )
     resamples: int = option("NUMBER", "Number of data sets drawn.", 999)
     seed: int | None = option(
@@ -233,10 +230,11 @@ class CalibrationSearch(Search):
 
     choices: ClassVar[Sequence[str]] = sorted({*names_of_statistics(), *CLASS_STATISTICS})
 
-    statistic: str | None = statistic_option(
-        choices,
+    statistic: str | None = option(
+        "NAME",
         "Of --test-only: omnibus, spiegelhalter, discrepancy and others. Of several classes: "
         f"{', '.join(CLASS_STATISTICS)}.",
+        complete=offer(choices),
     )
 
 
@@ -246,43 +244,8 @@ class SegmentSearch(Search):
 
     choices: ClassVar[Sequence[str]] = STATISTICS
 
-    statistic: str | None = statistic_option(choices, f"{' or '.join(STATISTICS)}.", "shift")
+    statistic: str | None = option("NAME", f"{' or '.join(STATISTICS)}.", "shift", offer(choices))
     confidence: str = option("LEVEL", "Of the intervals, such as 0.95 or 95%.", "0.95")
-
-
-@dataclass(frozen=True)
-class Output:
-    """Where results go."""
-
-    panel: ClassVar[str] = RESULTS
-
-    fail_below: str | None = option(
-        "ALPHA", "Exit with code 1 if the p-value is at or below ALPHA."
-    )
-    json: bool = flag("--json", "Print one JSON object.")
-    plot: Path | None = option("FILE", "Draw a picture: .png, .pdf or .svg.")
-    report: Path | None = option("FILE", "Write a report for the browser: .html.")
-    force: bool = flag("--force", "Replace files that exist.")
-    quiet: bool = flag("--quiet", "No progress and no notes on stderr.")
-
-    @property
-    def progress(self) -> bool:
-        """Whether progress is shown."""
-        return not (self.quiet or self.json)
-
-    def alpha(self, resamples: int, n_tests: int = 1) -> float | None:
-        """Read the level; one below the smallest p-value, adjusted for tests, is an error."""
-        if self.fail_below is None:
-            return None
-        alpha = read_level(self.fail_below, "--fail-below")
-        smallest = n_tests / (resamples + 1)
-        if alpha < smallest * (1 - 1e-9):  # as numbers in floating point, 5% may be below 1/20
-            needed = int(-(-n_tests // alpha)) - 1
-            raise InvalidValueError(
-                f"--fail-below {alpha:g} cannot be reached: the smallest p-value with --resamples "
-                f"{resamples} is {smallest:g}. Use --resamples {needed} or more."
-            )
-        return alpha
 
 
 @dataclass(frozen=True)

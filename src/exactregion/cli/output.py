@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import typer
 from rich import box
@@ -20,13 +20,12 @@ from rich.table import Table
 from rich.text import Text
 
 from exactregion._version import __version__
-from exactregion.cli.options import Output
+from exactregion.cli import options as opt
+from exactregion.cli.values import read_level
 from exactregion.data.files import json_text, regular_file, write_whole
 from exactregion.engine.progress import showing
 from exactregion.errors import FileAccessError, InvalidValueError, optional_module
-from exactregion.testing.class_result import ClassTestResult
-from exactregion.testing.result import ExactTestResult
-from exactregion.testing.segment_result import SegmentTestResult
+from exactregion.testing.result import RankedResult
 
 NARROWEST = 12
 """Names in a table keep this much room, however wide the numbers are."""
@@ -153,23 +152,13 @@ def rows_text(content: Mapping[str, Any]) -> str:
     return f"{text} ({left_out:,} with missing values left out)" if left_out else text
 
 
-def settings_record(tested: Any) -> dict[str, Any]:
-    """Describe statistic and draws of a region, or of a test, for programs."""
-    written = str(getattr(tested, "question", tested).statistic)
-    return {
-        "statistic": written.partition("(")[0].lower(),
-        "resamples": tested.n_resamples,
-        "seed": tested.fitted_.seed if hasattr(tested, "fitted_") else tested.question.seed,
-    }
+def draws_text(content: Mapping[str, Any]) -> str:
+    """Say which statistic was used, and what was drawn."""
+    text = f"{content['statistic']}, {content['resamples']:,} resamples"
+    return text if content["seed"] is None else f"{text}, seed {content['seed']}"
 
 
-def draws_text(statistic: str, resamples: int, seed: int | None) -> str:
-    """Describe the same in words."""
-    text = f"{statistic}, {resamples:,} resamples"
-    return text if seed is None else f"{text}, seed {seed}"
-
-
-def pvalue_text(result: ExactTestResult | ClassTestResult | SegmentTestResult) -> str:
+def pvalue_text(result: RankedResult) -> str:
     """Write a p-value and its rank."""
     return f"{result.pvalue:.4g} (rank {result.rank:,} of {result.n_resamples + 1:,})"
 
@@ -227,18 +216,47 @@ class Decision(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Results:
-    """Where the results of a command go: files are checked first, then written."""
+class Output:
+    """Where results go: files are checked first, then written."""
 
-    output: Output
-    alpha: float | None = None
-    save: Path | None = None
+    panel: ClassVar[str] = opt.RESULTS
 
-    def __post_init__(self) -> None:
-        """Check the files that are to be written."""
-        for name, path in (*vars(self.output).items(), ("save", self.save)):
-            if isinstance(path, Path):
-                check_target(f"--{name}", path, force=self.output.force)
+    fail_below: str | None = opt.option(
+        "ALPHA", "Exit with code 1 if the p-value is at or below ALPHA."
+    )
+    json: bool = opt.flag("--json", "Print one JSON object.")
+    plot: Path | None = opt.option("FILE", "Draw a picture: .png, .pdf or .svg.")
+    report: Path | None = opt.option("FILE", "Write a report for the browser: .html.")
+    force: bool = opt.flag("--force", "Replace files that exist.")
+    quiet: bool = opt.flag("--quiet", "No progress and no notes on stderr.")
+
+    @property
+    def progress(self) -> bool:
+        """Whether progress is shown."""
+        return not (self.quiet or self.json)
+
+    @property
+    def alpha(self) -> float | None:
+        """The level of --fail-below."""
+        return None if self.fail_below is None else read_level(self.fail_below, "--fail-below")
+
+    def check(self, resamples: int, save: Path | None = None) -> None:
+        """Check the level, and the files that are to be written, before any work."""
+        self.check_level(resamples)
+        for option, path in (("plot", self.plot), ("report", self.report), ("save", save)):
+            if path is not None:
+                check_target(f"--{option}", path, force=self.force)
+
+    def check_level(self, resamples: int, n_tests: int = 1) -> None:
+        """Raise an error for a level below the smallest p-value, adjusted for tests."""
+        alpha, smallest = self.alpha, n_tests / (resamples + 1)
+        # as numbers in floating point, 5% may be below 1/20
+        if alpha is not None and alpha < smallest * (1 - 1e-9):
+            needed = int(-(-n_tests // alpha)) - 1
+            raise InvalidValueError(
+                f"--fail-below {alpha:g} cannot be reached: the smallest p-value with --resamples "
+                f"{resamples} is {smallest:g}. Use --resamples {needed} or more."
+            )
 
     def finish(
         self,
@@ -248,6 +266,7 @@ class Results:
         decision: Decision,
         *,
         failed: bool = False,
+        save: Path | None = None,
         draw: Callable[[], Any] | None = None,
         **reported: Any,
     ) -> None:
@@ -259,7 +278,7 @@ class Results:
         """
         pvalue, name, reason = decision
         rejected = None if self.alpha is None else pvalue <= self.alpha * (1 + ROUNDING)
-        if self.output.json:
+        if self.json:
             decided = {"fail_below": self.alpha, "rejected": rejected}
             print_json({"version": __version__, **content, **decided})
         else:
@@ -269,27 +288,23 @@ class Results:
                 page.paragraph(f"{text} {reason}" if rejected and reason else text)
             page.show()
         sys.stdout.flush()
-        about = {"about": _about(content), "command": COMMAND.get(None)}
-        self._write(result, draw, {**about, **reported})
-        if rejected or failed:
-            raise typer.Exit(1)
-
-    def _write(self, result: Any, draw: Callable[[], Any] | None, reported: dict[str, Any]) -> None:
-        plot, report = self.output.plot, self.output.report
-        if self.save is not None:
-            result.save(self.save)
-        with showing("picture", show=self.output.progress and hasattr(result, "parameter_names_")):
-            if plot is not None:
+        if save is not None:
+            result.save(save)
+        with showing("picture", show=self.progress and hasattr(result, "parameter_names_")):
+            if self.plot is not None:
                 from exactregion.plotting import NullsDisplay
 
                 if draw is None:
                     draws = hasattr(result, "plot")
                     draw = result.plot if draws else partial(NullsDisplay.from_results, result)
-                write_picture(plot, draw())
-            if report is not None:
+                write_picture(self.plot, draw())
+            if self.report is not None:
                 from exactregion.report import write_report
 
-                write_report(result, report, **reported)
-        for path in (self.save, plot, report):
+                about, command = _about(content), COMMAND.get(None)
+                write_report(result, self.report, about=about, command=command, **reported)
+        for path in (save, self.plot, self.report):
             if path is not None:
-                note(f"Wrote {path}", quiet=self.output.quiet)
+                note(f"Wrote {path}", quiet=self.quiet)
+        if rejected or failed:
+            raise typer.Exit(1)

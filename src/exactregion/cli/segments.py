@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import exactregion as er
 from exactregion.cli import options as opt
-from exactregion.cli.data import counted, facts_of, open_predictions
-from exactregion.cli.output import Decision, Page, Results, draws_text, pvalue_text
+from exactregion.cli.data import facts_of, open_predictions, single
+from exactregion.cli.output import Decision, Output, Page, draws_text, pvalue_text
 from exactregion.errors import InvalidValueError
-from exactregion.plotting import wording
+from exactregion.plotting import formats, wording
 
 EXAMPLES = """
 Examples:
@@ -54,7 +53,7 @@ def segments(
         "NUMBER", "Number of ranges into which a column of numbers is cut.", 4, panel=opt.METHOD
     ),
     draws: opt.SegmentSearch,
-    output: opt.Output,
+    output: Output,
     reading: opt.Reading,
     file: str = opt.FILE,
     more: list[str] | None = opt.MORE,
@@ -67,7 +66,7 @@ def segments(
     what predicts. --fail-below looks at the smallest adjusted p-value, which is the exact p-value
     of all segments together.
     """
-    results = Results(output, output.alpha(draws.resamples))
+    output.check(draws.resamples)
     files = [file, *(more or ())]
     with open_predictions(files, cluster, predictions, reading, quiet=output.quiet) as data:
         names = data.numbers
@@ -92,41 +91,30 @@ def segments(
             progress=output.progress,
             **draws.settings,
         )
-    head = counted(data.head, result.successes, result.trials)
-    probability: Any = names if len(names) > 1 else names[0]
-    content = {"command": "segments", "file": " ".join(files), **head, "probability": probability}
-    page = _page(head, ", ".join(names), result, len(files))
+    head = data.describe("segments", result.successes, result.trials)
+    content = head | {"probability": single(names)} | result.to_dict()
     decision = Decision(result.pvalue, "the smallest adjusted p-value is")
-    results.finish(page, content | result.to_dict(), result, decision)
+    output.finish(_page(facts_of(head, data), names, result), content, result, decision)
 
 
-def _page(head: dict[str, Any], probability: str, result: er.SegmentTestResult, files: int) -> Page:
+def _page(facts: dict[str, str], names: list[str], result: er.SegmentTestResult) -> Page:
     combined = f", up to {result.depth} combined" if result.depth > 1 else ""
     fewer = f" ({result.left_out:,} with fewer left out)" if result.left_out else ""
     page = Page("For whom are these predictions off?")
     page.facts(
         {
-            **facts_of(head, files=files),
-            "predictions": probability,
+            **facts,
+            "predictions": ", ".join(names),
             "columns": f"{', '.join(result.columns)}{combined}",
             "segments": f"{len(result.table):,} of {result.min_rows:,} outcomes or more{fewer}",
-            "test": draws_text(result.method, result.n_resamples, result.seed),
+            "test": draws_text(result.to_dict()),
             "p-value": pvalue_text(result),
         }
     )
     number = min(max(FEWEST, len(result.named(wording.SURPRISE))), MOST)
-    shown: Any = result.table.head(number).itertuples()
     page.table(
         ["segment", "n", "observed", "expected", "adjusted p"],
-        [
-            (
-                row.Index,
-                f"{row.n:,}",
-                *(f"{value:.3f}" for value in (row.observed, row.expected)),
-                f"{row.pvalue_adjusted:.4g}",
-            )
-            for row in shown
-        ],
+        [[*cells[:4], cells[-1]] for cells in formats.segment_rows(result, number)],
     )
     if len(result.table) > number:
         page.paragraph(f"The {number} with the strongest evidence; --report and --json have all.")

@@ -9,12 +9,12 @@ import exactregion as er
 from exactregion.cli import options as opt
 from exactregion.cli.data import Data, facts_of, read_data
 from exactregion.cli.fit import fit_region
-from exactregion.cli.output import Page, Results, settings_record
-from exactregion.cli.pages import add_answer, add_tests, decision, finish_classes
+from exactregion.cli.output import Output, Page
+from exactregion.cli.pages import QUESTIONS, ModelTests, finish_classes
 from exactregion.cli.values import refuse_first
 from exactregion.errors import InvalidValueError
 from exactregion.models import ClassModel
-from exactregion.testing.groups import table_of
+from exactregion.region.places import values_text
 from exactregion.testing.result import ExactTestResult, Question, result_of
 
 EXAMPLES = """
@@ -46,7 +46,7 @@ def run_test(
     ),
     family: opt.Family,
     draws: opt.Draws,
-    output: opt.Output,
+    output: Output,
     reading: opt.Reading,
 ) -> None:
     """Test whether probabilities can be true, in a file with outcomes.
@@ -74,41 +74,34 @@ def run_test(
             "region.pvalue in Python.",
         ),
     )
-    results = Results(output, output.alpha(draws.resamples))
+    output.check(draws.resamples)
     data = read_data(file, columns, reading, all_inputs=True, quiet=output.quiet)
     names, X = data.numbers, data.frame[data.inputs]
     settings = draws.settings | {"statistic": draws.statistic or "multiscale"}
     if data.several:
         tested: Any = er.model_test(data.frame[names], X, data.y, classes=data.labels, **settings)
-        finish_classes(tested, data.to_dict(), names, results, command="test", files=[file])
+        finish_classes(tested, data, output, "test")
         return
-    output.alpha(draws.resamples, max(1, len(names)))
+    output.check_level(draws.resamples, max(1, len(names)))
     if parameters is not None:
-        found = _test_member(data, columns, family, parameters, draws)
+        tests = _test_member(data, family, parameters, draws)
     else:
         settings["pos_label"] = data.positive
-        found = {n: er.model_test(data.frame[n], X, data.y, **settings) for n in names}
-    (name, first), *_ = found.items()
-    table, shared = table_of(found, "model"), settings_record(first)
-    content = {"command": "test", "file": file, **data.to_dict(), **shared}
-    content["candidates"] = [
-        {"name": name, "pvalue_holm": table.loc[name, "pvalue_holm"]}
-        | {key: value for key, value in one.to_dict().items() if key not in shared}
-        for name, one in found.items()
-    ]
-    page = Page("Can these probabilities be true?")
-    facts = facts_of(data.to_dict(), data.unused, data.predictions)
-    add_tests(page, facts | ({"candidate": name} if len(found) == 1 else {}), found, table)
-    add_answer(page, found, table)
-    result = first if len(found) == 1 else found
-    results.finish(page, content, result, decision(found, table, results.alpha))
+        tests = {n: er.model_test(data.frame[n], X, data.y, **settings) for n in names}
+    found, head = ModelTests(tests), data.describe("test")
+    content = {**head, **found.settings, "candidates": found.records("name")}
+    page, facts = Page(QUESTIONS["model"]), facts_of(head, data)
+    if len(tests) == 1:
+        facts["candidate"] = next(iter(tests))
+    found.add_to(page, facts)
+    output.finish(page, content, found.result, found.decision(output.alpha))
 
 
 def _test_member(
-    data: Data, columns: opt.Columns, family: opt.Family, parameters: str, draws: opt.Draws
+    data: Data, family: opt.Family, parameters: str, draws: opt.Draws
 ) -> dict[str, ExactTestResult]:
     """Test one member of a family, and name it by its parameters."""
-    region = fit_region(data, columns, family, draws, accepted_ranks=(1, draws.resamples + 1))
+    region = fit_region(data, family, draws, accepted_ranks=(1, draws.resamples + 1))
     theta = _read_parameters(parameters, region.parameter_names_)
     evaluation, sample = region.evaluate(theta), region.fitted_.sample
     successes, trials = sample.user_outcomes
@@ -121,9 +114,8 @@ def _test_member(
         successes=successes,
         trials=trials,
     )
-    values = (f"{n} = {value:g}" for n, value in zip(region.parameter_names_, theta, strict=True))
-    name = f"{family.model}: {', '.join(values)}"
-    return {name: result_of(evaluation.Z, evaluation.seat, question)}
+    member = values_text(dict(zip(region.parameter_names_, theta, strict=True)))
+    return {f"{family.model}: {member}": result_of(evaluation.Z, evaluation.seat, question)}
 
 
 def _read_parameters(text: str, names: tuple[str, ...]) -> list[float]:

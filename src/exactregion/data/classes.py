@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from exactregion._typing import FloatArray, IntArray
 from exactregion.data.outcomes import outcome_values
-from exactregion.data.reading import as_floats, from_native, is_number, place_of, read_inputs
+from exactregion.data.reading import as_floats, from_native, is_number, read_inputs, row_error
 from exactregion.errors import InvalidTypeError, InvalidValueError
 
 TOLERANCE = 1e-3
@@ -105,10 +105,8 @@ def read_class_probabilities(values: Any, name: str, *, first_row: int | None = 
     negative = np.argwhere(table < 0)
     if len(negative):
         row, column = negative[0]
-        place = place_of(row, len(negative), first_row, column=columns[column])
-        raise InvalidValueError(
-            f"must hold probabilities, 0 or more. Got {table[row, column]} {place}.", parameter=name
-        )
+        got = f"must hold probabilities, 0 or more. Got {table[row, column]}"
+        raise row_error(name, got, negative[:, 0], first_row, column=columns[column])
     sums, tolerance = table.sum(axis=1), tolerance_of(table.shape[1])
     off = np.flatnonzero(~(np.abs(sums - 1) <= tolerance))
     if len(off):
@@ -119,11 +117,8 @@ def read_class_probabilities(values: Any, name: str, *, first_row: int | None = 
             else "make sure that every class has its column; if the probabilities were rounded, "
             "divide each row by its sum."
         )
-        raise InvalidValueError(
-            f"must have rows that add up to 1, within {tolerance:.3g}. Got {sums[off[0]]:.6g} "
-            f"{place_of(off[0], len(off), first_row)}: {hint}",
-            parameter=name,
-        )
+        got = f"must have rows that add up to 1, within {tolerance:.3g}. Got {sums[off[0]]:.6g}"
+        raise row_error(name, got, off, first_row, then=f": {hint}")
     table = np.where(table < NEGLIGIBLE, 0.0, table)
     return np.asarray(table / table.sum(axis=1, keepdims=True))
 
@@ -199,11 +194,8 @@ def _numbered(
     codes = of_different[place.ravel()]
     unknown = np.flatnonzero(codes < 0)
     if len(unknown):
-        raise InvalidValueError(
-            f"must hold {allowed}. Got {values[unknown[0]].item()!r} "
-            f"{place_of(unknown[0], len(unknown), first_row)}.",
-            parameter=name,
-        )
+        got = f"must hold {allowed}. Got {values[unknown[0]].item()!r}"
+        raise row_error(name, got, unknown, first_row)
     return codes
 
 

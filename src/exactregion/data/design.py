@@ -161,9 +161,10 @@ class Design:
             if len(unknown):
                 raise InvalidValueError(
                     f"must have levels of {names[0]!r} that the fit had, "
-                    f"{state.levels}. Got {frame[names[0]].iloc[unknown[0]]!r} in row {unknown[0]} "
-                    "instead.",
+                    f"{state.levels}. Got {frame[names[0]].iloc[unknown[0]]!r}",
                     parameter="X",
+                    row=int(unknown[0]),
+                    rest=" instead.",
                 )
 
     def _kinds(self, frame: pd.DataFrame) -> dict[str, Any]:
@@ -206,9 +207,10 @@ def _evaluate(spec: Any, frame: pd.DataFrame, formula: str) -> tuple[pd.DataFram
     if bad.any():
         row, column = np.argwhere(bad)[0]
         raise InvalidValueError(
-            f"must have terms that are finite. Got {matrix.iloc[row, column]} in row {row} of "
-            f"{matrix.columns[column]!r} instead ({int(bad.sum())} such in all).",
+            f"must have terms that are finite. Got {matrix.iloc[row, column]}",
             parameter="formula",
+            row=int(row),
+            rest=f" of {matrix.columns[column]!r} instead ({int(bad.sum())} such in all).",
         )
     return matrix, made.model_spec
 

@@ -10,12 +10,13 @@ import numpy as np
 
 from exactregion._typing import FloatArray
 from exactregion.data.reading import (
+    FILL,
+    MISSING,
     as_floats,
     from_native,
     is_missing,
     is_number,
-    missing_error,
-    place_of,
+    row_error,
 )
 from exactregion.data.sample import Shared
 from exactregion.errors import InvalidTypeError, InvalidValueError
@@ -59,11 +60,10 @@ def as_pandas(data: object, name: str) -> pd.DataFrame:
 
 def check_present(frame: pd.DataFrame, name: str) -> None:
     """Raise an error that names row and column if an entry is missing."""
-    missing = frame.isna().to_numpy()
-    if missing.any():
-        row, column = np.argwhere(missing)[0]
-        label = str(frame.columns[column])
-        raise missing_error(name, place_of(row, int(missing.sum()), column=label))
+    missing = np.argwhere(frame.isna().to_numpy())
+    if len(missing):
+        label = str(frame.columns[missing[0, 1]])
+        raise row_error(name, MISSING, missing[:, 0], column=label, then=FILL)
 
 
 def _plain(column: nw.Series[Any]) -> Any:
@@ -151,7 +151,7 @@ def _encode(column: nw.Series[Any]) -> Encoded:
 def _indicators(label: str, entries: list[Any]) -> Encoded:
     missing = np.flatnonzero([is_missing(entry) for entry in entries])
     if len(missing):
-        raise missing_error("X", place_of(missing[0], len(missing), column=label))
+        raise row_error("X", MISSING, missing, column=label, then=FILL)
     levels = sorted(set(entries), key=lambda level: (str(type(level)), level))
     if len(levels) > MAX_LEVELS:
         raise InvalidValueError(

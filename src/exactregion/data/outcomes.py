@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from exactregion._typing import IntArray
-from exactregion.data.reading import from_native, is_missing, is_sequence, place_of
+from exactregion.data.reading import from_native, is_missing, is_sequence, row_error
 from exactregion.errors import InvalidTypeError, InvalidValueError
 
 MAX_TRIALS = 2**31
@@ -45,11 +45,8 @@ def outcome_values(y: object, name: str, *, first_row: int | None = None) -> npt
     values = _outcome_array(y, name)
     missing = _missing_rows(values)
     if len(missing):
-        raise InvalidValueError(
-            f"must not hold missing or infinite values. Got one "
-            f"{place_of(missing[0], len(missing), first_row)}: drop these rows.",
-            parameter=name,
-        )
+        got = "must not hold missing or infinite values. Got one"
+        raise row_error(name, got, missing, first_row, then=": drop these rows.")
     if values.dtype.kind == "O":
         values = np.asarray(values.tolist())
     if values.ndim == 2 and values.shape[1] == 2:
@@ -209,9 +206,7 @@ def _read_counts(values: npt.NDArray[Any], name: str, first_row: int | None) -> 
         )
     bad = np.flatnonzero(((values < 0) | (values != np.floor(values))).any(axis=1))
     if len(bad):
-        raise InvalidValueError(
-            f"The counts in the {name!r} parameter must be whole numbers, 0 or more. "
-            f"Got {values[bad[0]].tolist()} {place_of(bad[0], len(bad), first_row)}."
-        )
+        must = f"The counts in the {name!r} parameter must be whole numbers, 0 or more."
+        raise row_error(None, f"{must} Got {values[bad[0]].tolist()}", bad, first_row)
     check_total(float(values.astype(np.float64).sum()), name)
     return values.astype(np.int64)

@@ -16,28 +16,31 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from exactregion._typing import FloatArray
+from exactregion._typing import FloatArray, IntArray
 from exactregion.errors import InvalidTypeError, InvalidValueError
 
 Values: TypeAlias = FloatArray | tuple[object, ...]
 """Inputs: numbers of shape (n,) or (n, d), or n objects of any kind."""
 
 
-def place_of(
-    row: int, count: int, first_row: int | None = None, *, column: str | None = None
-) -> str:
-    """Say where the first of `count` bad values is; all rows were seen if `first_row` is None."""
-    place = f"in row {int(row) + (first_row or 0)}"
-    if column is not None:
-        place += f", column {column!r}"
-    return f"{place} instead" + (f" ({count} such in all)" if first_row is None else "")
+MISSING = "must not hold missing values. Got one"
+FILL = ": drop or fill these rows."
 
 
-def missing_error(name: str, place: str) -> InvalidValueError:
-    """Make the error for a missing value at a place, as `place_of` says it."""
-    return InvalidValueError(
-        f"must not hold missing values. Got one {place}: drop or fill these rows.", parameter=name
-    )
+def row_error(
+    parameter: str | None,
+    got: str,
+    rows: Sequence[int] | IntArray,
+    first_row: int | None = None,
+    *,
+    column: str | None = None,
+    then: str = ".",
+) -> InvalidValueError:
+    """Make the error for the first of these rows; all were seen if `first_row` is None."""
+    rest = "" if column is None else f", column {column!r}"
+    rest += " instead" + (f" ({len(rows)} such in all)" if first_row is None else "")
+    row = int(rows[0]) + (first_row or 0)
+    return InvalidValueError(got, parameter=parameter, row=row, rest=rest + then)
 
 
 def from_native(data: object, name: str) -> Any:
@@ -157,11 +160,8 @@ def read_predictions(
         )
     if values.min() < 0 or values.max() > 1:
         outside = np.flatnonzero((values < 0) | (values > 1))
-        raise InvalidValueError(
-            f"must be between 0 and 1. Got {values[outside[0]]!s} "
-            f"{place_of(outside[0], len(outside), first_row)}.{percent_hint(values)}",
-            parameter=name,
-        )
+        got = f"must be between 0 and 1. Got {values[outside[0]]!s}"
+        raise row_error(name, got, outside, first_row, then=f".{percent_hint(values)}")
     return values
 
 
@@ -223,11 +223,9 @@ def _read_array(X: object, name: str, first_row: int | None) -> tuple[Values, tu
             parameter=name,
         )
     if np.ma.is_masked(X):
-        row = np.argwhere(np.ma.getmaskarray(cast(Any, X)))[0][0]
-        raise InvalidValueError(
-            f"must not hold masked values. Got one in row {row} instead: drop or fill these rows.",
-            parameter=name,
-        )
+        row = int(np.argwhere(np.ma.getmaskarray(cast(Any, X)))[0][0])
+        got = "must not hold masked values. Got one"
+        raise InvalidValueError(got, parameter=name, row=row, rest=f" instead{FILL}")
     try:
         array = np.asarray(X)
     except ValueError:  # rows of different lengths: objects
@@ -270,8 +268,8 @@ def _numbers_if_all_are(
     if not present or not all(isinstance(value, Real) for value in present):
         return array
     if any(missing):
-        row = missing.index(True) * len(array) // array.size
-        raise missing_error(name, place_of(row, sum(missing), first_row))
+        rows = np.flatnonzero(missing) * len(array) // array.size
+        raise row_error(name, MISSING, rows, first_row, then=FILL)
     try:
         return as_real(array)
     except ValueError as error:
@@ -290,12 +288,9 @@ def _finite(
     values: FloatArray = np.add(array, 0.0, dtype=np.float64)
     finite = np.isfinite(values)
     if not finite.all():
-        bad = ~finite
         table = values.reshape(len(values), -1)
-        row, column = np.argwhere(bad.reshape(table.shape))[0]
-        place = place_of(row, int(bad.sum()), first_row, column=names[column])
-        raise InvalidValueError(
-            f"must hold finite numbers. Got {table[row, column]} {place}: drop or fill these rows.",
-            parameter=name,
-        )
+        bad = np.argwhere(~finite.reshape(table.shape))
+        row, column = bad[0]
+        got = f"must hold finite numbers. Got {table[row, column]}"
+        raise row_error(name, got, bad[:, 0], first_row, column=names[column], then=FILL)
     return values

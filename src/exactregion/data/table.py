@@ -397,6 +397,17 @@ def _read_parquet(content: bytes, label: str) -> Table:
     return Table(label, tuple(names), n_rows, read)
 
 
+def parquet_columns(file: str) -> Table:
+    """Return the columns of a Parquet file as a table without rows."""
+    parquet = optional_module("pyarrow.parquet", "A Parquet file", "parquet")
+    empty = parquet.read_schema(file).empty_table()
+
+    def read(position: int) -> Column:
+        return _parquet_column(empty.column(position))
+
+    return Table(f"The file {file!r}", tuple(empty.column_names), 0, read)
+
+
 def _parquet_column(array: Any) -> Column:
     import pandas as pd
     from pyarrow import types

@@ -9,6 +9,7 @@ import numpy as np
 
 from exactregion.calibration import CalibrationBelt
 from exactregion.testing.class_result import ClassTestResult
+from exactregion.testing.segment_result import SegmentTestResult
 from exactregion.testing.size import CalibrationSize
 
 CALIBRATED = {"intercept": "0", "slope": "1", "square": "0", "cube": "0"}
@@ -30,6 +31,11 @@ def number(value: float, width: float | None = None) -> str:
         digits = max(0, 2 - int(np.floor(np.log10(width / 2))))
         text = f"{round(value, digits) + 0.0:.{digits}f}"
     return text.replace("-", "−")
+
+
+def signed(value: float) -> str:
+    """Write a difference with its sign, to three decimals."""
+    return f"{value:+.3f}".replace("-", "−")
 
 
 def probability(value: float, digits: int = 2) -> str:
@@ -119,8 +125,25 @@ def class_rows(result: ClassTestResult) -> list[list[str]]:
             str(row.Index),
             probability(row.observed, 3),
             probability(row.expected, 3),
-            f"{row.difference:+.3f}".replace("-", "−"),
+            signed(row.difference),
             *("–" if np.isnan(p) else f"{p:.4g}" for p in (row.pvalue, row.pvalue_adjusted)),
+        ]
+        for row in rows
+    ]
+
+
+def segment_rows(result: SegmentTestResult, number: int) -> list[list[str]]:
+    """Write the first segments: name, n, shares, difference and its limits, p-values."""
+    rows: Any = result.table.head(number).itertuples()
+    return [
+        [
+            row.Index,
+            f"{row.n:,}",
+            f"{row.observed:.3f}",
+            f"{row.expected:.3f}",
+            *(signed(value) for value in (row.difference, row.lower, row.upper)),
+            f"{row.pvalue:.4g}",
+            f"{row.pvalue_adjusted:.4g}",
         ]
         for row in rows
     ]

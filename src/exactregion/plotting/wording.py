@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from exactregion._typing import FloatArray
-from exactregion.calibration import CalibrationBelt, Departure
+from exactregion.calibration import CalibrationBelt, CalibrationBelts, Departure
 from exactregion.plotting.formats import (
     deviation_rows,
     limit_text,
@@ -25,6 +25,7 @@ from exactregion.plotting.formats import (
 )
 from exactregion.region import ConfidenceRegion
 from exactregion.testing.class_result import ClassTestResult
+from exactregion.testing.groups import table_of
 from exactregion.testing.result import ExactTestResult
 from exactregion.testing.segment_result import SegmentTestResult
 
@@ -48,7 +49,10 @@ HELD_OUT = "This assumes independent rows, and that nothing was fitted to these 
 
 @singledispatch
 def answer_of(result: Any) -> str:
-    """Say what a test, a region or a belt found, to someone who knows no statistics."""
+    """Say what a test, a region or a belt found, to someone who knows no statistics.
+
+    A mapping has the tests, or belts, of several models.
+    """
     raise NotImplementedError(type(result))
 
 
@@ -107,9 +111,17 @@ def misfit_text(result: ExactTestResult) -> str:
     return f"Kind of misfit: {misfit.kind}. {misfit.text[0].upper()}{misfit.text[1:]}."
 
 
-def answer_of_several(adjusted: Mapping[Any, float], *, calibration: bool) -> str:
-    """Say which of several models are rejected, by p-values adjusted for their number."""
-    against = _evidence(calibration=calibration)
+def _tests_of(results: Mapping[str, Any]) -> Mapping[str, ExactTestResult]:
+    """Return the test of each of several models, which may be that of a belt."""
+    return results.tests if isinstance(results, CalibrationBelts) else results
+
+
+@answer_of.register(Mapping)
+def _(results: Mapping[str, Any]) -> str:
+    tests = _tests_of(results)
+    adjusted: dict[Any, float] = table_of(tests, "model")["pvalue_holm"].to_dict()
+    first = next(iter(tests.values()))
+    against = _evidence(calibration=first.question.kind == "calibration")
     found = [shortened(name) for name, pvalue in adjusted.items() if pvalue <= SURPRISE]
     if not found:
         models = "either model" if len(adjusted) == 2 else f"any of the {len(adjusted)} models"
@@ -123,16 +135,16 @@ def answer_of_several(adjusted: Mapping[Any, float], *, calibration: bool) -> st
     )
 
 
-def guarantee_of_several(trials: int, coverage: float | None = None, degree: int = 1) -> str:
-    """Say what is certain of the p-values of several models, and of their belts if they have some.
-
-    `coverage` and `degree` are those of each belt.
-    """
+@guarantee_of.register(Mapping)
+def _(results: Mapping[str, Any]) -> str:
+    first = next(iter(results.values()))
+    trials = int(next(iter(_tests_of(results).values())).question.trials.sum())
     belts = ""
-    if coverage is not None:
+    if isinstance(first, CalibrationBelt):
+        family = RECALIBRATION[first.degree]
         belts = (
             f" Each belt contains its model's whole true curve with probability at least "
-            f"{percent(coverage)} if that curve is a {RECALIBRATION[degree]} of the predictions."
+            f"{percent(first.coverage)} if that curve is a {family} of the predictions."
         )
     return (
         f"Each p-value is exact with {trials:,} {plural('outcome', trials)}, as with any number. "

@@ -75,18 +75,27 @@ class Interval(Record):
     seconds: float = field(repr=False)
 
 
+FOUND = ["estimate", "lower", "upper", "status", "gap", "certified"]
+"""Columns of a table of intervals, without those that say what they took to find."""
+
+
 def interval_table(
     fitted: FittedRegion, *, joint: bool = False, certify: bool | None = None
 ) -> pd.DataFrame:
     """Return the intervals of all parameters; see `ConfidenceRegion.intervals`."""
     import pandas as pd
 
-    columns = ["estimate", "lower", "upper", "status", "gap", "certified"]
-    columns += ["probes", "evaluations", "seconds"]
+    columns = [*FOUND, "probes", "evaluations", "seconds"]
     found = parameter_intervals(fitted, joint=joint, certify=certify)
     rows = [[getattr(interval, column) for column in columns] for interval in found]
     names = pd.Index([interval.name for interval in found], name="parameter")
     return pd.DataFrame(rows, columns=columns, index=names).round({"seconds": 3})
+
+
+def interval_records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Describe the intervals of a table for programs."""
+    records: Any = table[FOUND].rename_axis("parameter").reset_index().to_dict("records")
+    return list(records)
 
 
 def parameter_intervals(

@@ -13,7 +13,6 @@ from exactregion.calibration import CalibrationBelt, CalibrationBelts
 from exactregion.plotting import BeltDisplay, BeltsDisplay, formats, wording
 from exactregion.plotting.canvas import MODELS, look_of
 from exactregion.plotting.reliability import ProbabilityAxis
-from exactregion.report.facts import code_of_several
 from exactregion.report.figures import (
     add_bars,
     add_belt,
@@ -233,21 +232,14 @@ def _tick_of(highest: float, log: bool) -> float:
     return float(unit * max(step for step in (1, 2, 5) if step * unit <= highest))
 
 
-OF_EACH = ("Predictions",)
-"""Facts that differ between models, and are not facts of all."""
-
-
 def page_of_several(
     results: CalibrationBelts | Mapping[str, ExactTestResult], title: str | None = None
 ) -> Page:
     """Gather the page of several models: one table, one picture, then each model."""
     belts = results if isinstance(results, CalibrationBelts) else None
-    tests: dict[str, Any] = dict(results)
-    if belts is not None:
-        tests = {name: belt.test for name, belt in belts.items()}
-    table, first = table_of(tests, "model"), next(iter(tests.values()))
-    calibration = first.question.kind == "calibration"
-    belt = None if belts is None else next(iter(belts.values()))
+    tests: Mapping[str, Any] = results if belts is None else belts.tests
+    table = table_of(tests, "model")
+    calibration = next(iter(tests.values())).question.kind == "calibration"
     parts: list[Any] = _tables_of_models(table, belts)
     sections: list[Section] = []
     assumptions = ASSUMPTIONS
@@ -264,21 +256,14 @@ def page_of_several(
                 for section in one.sections
             ]
     parts.append(Words([ADJUSTED]))
-    page = Page.of(
-        first if belt is None else belt,
+    return Page.of(
+        results,
         title=title or f"{'Calibration' if calibration else 'Test'} of {len(tests)} models",
         question="Which of these models can be right?",
-        answer=wording.answer_of_several(table["pvalue_holm"].to_dict(), calibration=calibration),
-        guarantee=wording.guarantee_of_several(
-            int(first.question.trials.sum()),
-            *(() if belt is None else (belt.coverage, belt.degree)),
-        ),
         verdict="against" if table["pvalue_holm"].min() <= wording.SURPRISE else "fits",
         sections=[Section("The models", parts, beside=belts is not None), *sections],
         assumptions=assumptions,
-        code=code_of_several(results),
     )
-    return replace(page, facts=[fact for fact in page.facts if fact[0] not in OF_EACH])
 
 
 def _tables_of_models(

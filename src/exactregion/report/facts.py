@@ -10,7 +10,7 @@ from typing import Any
 
 from exactregion._typing import IntArray
 from exactregion._version import __version__
-from exactregion.calibration import CalibrationBelt, CalibrationBelts
+from exactregion.calibration import CalibrationBelt
 from exactregion.models import default_statistic
 from exactregion.models.linear import LinearModel
 from exactregion.plotting.formats import percent, shortened
@@ -73,6 +73,12 @@ def _(belt: CalibrationBelt) -> Facts:
         ("Statistic of the belt", _statistic(repr(as_statistic(belt.region.statistic)))),
         *_draw_facts(belt.test.n_resamples, question.seed),
     ]
+
+
+@facts_of.register(Mapping)
+def _(results: Mapping[str, Any]) -> Facts:
+    facts = facts_of(next(iter(results.values())))
+    return [fact for fact in facts if fact[0] != "Predictions"]  # in which models differ
 
 
 @facts_of.register
@@ -157,6 +163,8 @@ def _level(region: ConfidenceRegion) -> str:
 
 def code_of(result: Any) -> str:
     """Write the lines of Python that make the report of a result again."""
+    if isinstance(result, Mapping):
+        return _code_of_several(result)
     if isinstance(result, CalibrationBelt):
         return _code("belt", f"er.calibration_belt(y_true, y_prob, {_belt_settings(result)})")
     if not isinstance(result, ConfidenceRegion):
@@ -171,8 +179,7 @@ def code_of(result: Any) -> str:
     return _code("region", call)
 
 
-def code_of_several(results: CalibrationBelts | Mapping[str, ExactTestResult]) -> str:
-    """Write the lines of Python that make a table of several models again."""
+def _code_of_several(results: Mapping[str, Any]) -> str:
     first: Any = next(iter(results.values()))
     models = "{" + ", ".join(f"{name!r}: …" for name in results) + "}"
     if isinstance(first, CalibrationBelt):

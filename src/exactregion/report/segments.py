@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from bokeh.models import FixedTicker
 
@@ -102,21 +100,6 @@ def _figure(display: SegmentDisplay) -> Figure:
 
 
 def _table(result: SegmentTestResult) -> Table:
-    rows: Any = result.table.head(LISTED).itertuples()
-    cells = [
-        [
-            row.Index,
-            f"{row.n:,}",
-            f"{row.observed:.3f}",
-            f"{row.expected:.3f}",
-            _signed(row.difference),
-            _signed(row.lower),
-            _signed(row.upper),
-            f"{row.pvalue:.4g}",
-            f"{row.pvalue_adjusted:.4g}",
-        ]
-        for row in rows
-    ]
     number = len(result.table)
     level = formats.percent(result.confidence_level)
     caption = f"The {LISTED:,} with the strongest evidence, of {number:,}"
@@ -126,10 +109,6 @@ def _table(result: SegmentTestResult) -> Table:
         f"{caption}. Lower and upper limits hold for all differences together, with {level}. "
         "A click on a heading sorts.",
         [*heads, "p-value", "Adjusted"],
-        cells,
+        formats.segment_rows(result, LISTED),
         sortable=True,
     )
-
-
-def _signed(value: float) -> str:
-    return f"{value:+.3f}".replace("-", "−")

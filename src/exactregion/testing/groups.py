@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from exactregion._typing import FloatArray, IntArray
-from exactregion.data.reading import from_native, place_of
+from exactregion.data.reading import MISSING, from_native, row_error
 from exactregion.data.sample import CHUNK_ROWS
 from exactregion.data.sources import Rows
 from exactregion.errors import ArgumentError, InvalidTypeError, InvalidValueError
@@ -111,12 +111,8 @@ def _column_of_groups(by: Any, first_row: int | None = None) -> pd.Series[Any]:
     column = column.reset_index(drop=True).infer_objects()
     missing = np.flatnonzero(column.isna())
     if len(missing):
-        raise InvalidValueError(
-            f"must not hold missing values. Got one "
-            f"{place_of(missing[0], len(missing), first_row)}: "
-            "give these rows a group of their own.",
-            parameter="by",
-        )
+        then = ": give these rows a group of their own."
+        raise row_error("by", MISSING, missing, first_row, then=then)
     wrong = [] if column.dtype != object else [v for v in column if not isinstance(v, Hashable)]
     if wrong:
         raise InvalidTypeError(

@@ -11,7 +11,7 @@ import numpy as np
 from exactregion._typing import IntArray
 from exactregion.data.frames import as_pandas
 from exactregion.data.outcomes import outcome_values, trials_of
-from exactregion.data.reading import place_of
+from exactregion.data.reading import row_error
 from exactregion.data.sample import CHUNK_ROWS, Extent
 from exactregion.data.segment_columns import MOST_VALUES, Column, ColumnLook
 from exactregion.data.segments import CellCounts, ColumnSegments
@@ -59,12 +59,9 @@ class SegmentReader(Reader):
         if len(wrong):
             row, column = wrong[0]
             labels: Any = self.given
-            place = place_of(row, len(wrong), first_row, column=labels[column])
-            raise InvalidValueError(
-                "must hold 0 and 1 for segments of your own. "
-                f"Got {matrix[row, column]} {place}: give columns of values as a frame.",
-                parameter=NAMES.X,
-            )
+            got = f"must hold 0 and 1 for segments of your own. Got {matrix[row, column]}"
+            then = ": give columns of values as a frame."
+            raise row_error(NAMES.X, got, wrong[:, 0], first_row, column=labels[column], then=then)
         return matrix.astype(np.bool_)
 
 
