@@ -364,4 +364,5 @@ def knots_between(low: float, high: float, axes: FloatArray) -> FloatArray:
     angles = np.concatenate([[0.0], np.cumsum(2 * np.arcsin(steps / 2))])
     places = np.linspace(0.0, angles[-1], KNOTS * (len(axes) - 1) + 1)[1:-1]
     inner = np.interp(places, angles, scores)
-    return np.unique(np.concatenate([[low], probability_at(inner), [high]]))
+    # rounding may lead past the ends, to predictions of exactly 0 or 1, which have no logit
+    return np.unique(np.concatenate([[low], np.clip(probability_at(inner), low, high), [high]]))
