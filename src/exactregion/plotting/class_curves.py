@@ -72,7 +72,6 @@ class ClassBandDisplay(canvas.Display):
         *,
         name: str = "x",
         data: tuple[FloatArray, IntArray] | None = None,
-        ax: Axes | None = None,
         draw: bool = True,
         **kwargs: Any,
     ) -> Self:
@@ -86,14 +85,13 @@ class ClassBandDisplay(canvas.Display):
             Name of the input.
         data : (x, codes), optional
             Inputs of data to draw, and the number of the class of each.
-        draw, ax, **kwargs
+        draw, **kwargs
             Whether to draw at once, and arguments of `plot`.
         """
         cls._check_matplotlib("from_band", draw)
         data_x, codes = (None, None) if data is None else data
         shown: dict[str, Any] = {"data_x": data_x, "codes": codes, "name": name}
-        display = cls(**arrays_of(band), classes=band.classes, **shown)
-        return display.plot(ax, **kwargs) if draw else display
+        return cls(**arrays_of(band), classes=band.classes, **shown)._drawn_if(draw, **kwargs)
 
     @classmethod
     def from_region(
