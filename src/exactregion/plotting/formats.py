@@ -51,6 +51,11 @@ def probability(value: float, digits: int = 2) -> str:
     return f"{value:.{min(decimals, 15)}f}".rstrip("0")
 
 
+def signed(value: float) -> str:
+    """Write a difference with its sign, to three decimals."""
+    return f"{value:+.3f}".replace("-", "−")
+
+
 def interval_text(lower: float, upper: float, width: float) -> str:
     """Write an interval, open where it has no end."""
     left, right = "[" if np.isfinite(lower) else "(", "]" if np.isfinite(upper) else ")"
@@ -99,6 +104,12 @@ def listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
+def first_of(names: Sequence[str], most: int) -> str:
+    """Write names as "a, b, c", or as "a, b and 3 more" where there are more than so many."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
+
+
 def plural(word: str, count: int) -> str:
     """Write "row" or "rows"."""
     return word if count == 1 else f"{word}s"
@@ -119,7 +130,7 @@ def class_rows(result: ClassTestResult) -> list[list[str]]:
             str(row.Index),
             probability(row.observed, 3),
             probability(row.expected, 3),
-            f"{row.difference:+.3f}".replace("-", "−"),
+            signed(row.difference),
             *("–" if np.isnan(p) else f"{p:.4g}" for p in (row.pvalue, row.pvalue_adjusted)),
         ]
         for row in rows

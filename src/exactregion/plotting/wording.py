@@ -6,7 +6,7 @@ import html
 import textwrap
 from collections.abc import Mapping
 from functools import singledispatch
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from exactregion.region import ConfidenceRegion
 from exactregion.testing.class_result import ClassTestResult
 from exactregion.testing.result import ExactTestResult
 from exactregion.testing.segment_result import SegmentTestResult
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SURPRISE = 0.05
 """p-values up to this are called evidence; it changes words only."""
@@ -67,7 +70,7 @@ def pvalue_text(pvalue: float) -> str:
     return f"1 time in {1 / pvalue:,.0f}"
 
 
-def _evidence(*, calibration: bool) -> str:
+def _evidence(calibration: bool) -> str:
     return "evidence of miscalibration" if calibration else "evidence against the probabilities"
 
 
@@ -78,10 +81,7 @@ def _exact_pvalue(trials: int) -> str:
 @answer_of.register
 def _(result: ExactTestResult) -> str:
     often, calibration = pvalue_text(result.pvalue), result.question.kind == "calibration"
-    evidence, null = (
-        _evidence(calibration=calibration),
-        "calibration is" if calibration else "they are",
-    )
+    evidence, null = _evidence(calibration), "calibration is" if calibration else "they are"
     what = "the predictions {} calibrated" if calibration else "the probabilities {} right"
     if result.pvalue <= SURPRISE:
         found = f"There is {evidence}: {null} rejected"
@@ -109,7 +109,7 @@ def misfit_text(result: ExactTestResult) -> str:
 
 def answer_of_several(adjusted: Mapping[Any, float], *, calibration: bool) -> str:
     """Say which of several models are rejected, by p-values adjusted for their number."""
-    against = _evidence(calibration=calibration)
+    against = _evidence(calibration)
     found = [shortened(name) for name, pvalue in adjusted.items() if pvalue <= SURPRISE]
     if not found:
         models = "either model" if len(adjusted) == 2 else f"any of the {len(adjusted)} models"
@@ -143,10 +143,7 @@ def guarantee_of_several(trials: int, coverage: float | None = None, degree: int
 
 @answer_of.register
 def _(result: ClassTestResult) -> str:
-    often, evidence = (
-        pvalue_text(result.pvalue),
-        _evidence(calibration=result.kind == "calibration"),
-    )
+    often, evidence = pvalue_text(result.pvalue), _evidence(result.kind == "calibration")
     what = f"the probabilities of all {len(result.classes)} classes"
     if result.pvalue > SURPRISE:
         return (
@@ -243,10 +240,11 @@ def how_ends_were_found(certified: Mapping[str, bool]) -> str:
     """Say of which results it is proven that no member lies outside, and which were searched."""
     proven = [name for name, is_proven in certified.items() if is_proven]
     searched = [name for name in certified if name not in proven]
-    sentences = (
-        [f"Proven to leave out no member of the region: {listed(proven)}."] if proven else []
-    )
-    sentences += [f"Searched, and audited at random: {listed(searched)}."] if searched else []
+    sentences = []
+    if proven:
+        sentences.append(f"Proven to leave out no member of the region: {listed(proven)}.")
+    if searched:
+        sentences.append(f"Searched, and audited at random: {listed(searched)}.")
     return " ".join(sentences)
 
 
@@ -349,32 +347,20 @@ def set_detail(status: str, pvalues: FloatArray, sizes: FloatArray, measure: str
 
 def belt_text(belt: CalibrationBelt) -> str:
     """Write verdict, intercept, slope and deviations of a belt: text of 80 columns."""
-    lines = _belt_table(belt)
-    first, *widths = (max(map(len, column)) for column in zip(*lines, strict=True))
-    table = [
-        "  ".join([name.ljust(first), *map(str.rjust, cells, widths)]) for name, *cells in lines
-    ]
     paragraphs = [textwrap.fill(text, 80) for text in (answer_of(belt), answer_of_deviation(belt))]
-    return "\n".join([*paragraphs, "", *(line.rstrip() for line in table)])
+    return "\n".join([*paragraphs, "", _belt_table(belt).to_string()])
 
 
 def belt_html(belt: CalibrationBelt) -> str:
     """Write the same as HTML, for notebooks."""
-    head, *lines = _belt_table(belt)
-    cells = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
-    rows = "".join(
-        f"<tr><th>{html.escape(row[0])}</th>"
-        + "".join(f"<td>{html.escape(cell)}</td>" for cell in row[1:])
-        + "</tr>"
-        for row in lines
-    )
-    texts = "".join(
-        f"<p>{html.escape(text)}</p>" for text in (answer_of(belt), answer_of_deviation(belt))
-    )
-    return f"{texts}<table><tr>{cells}</tr>{rows}</table>"
+    texts = (html.escape(text) for text in (answer_of(belt), answer_of_deviation(belt)))
+    return "".join(f"<p>{text}</p>" for text in texts) + _belt_table(belt).to_html(border=0)
 
 
-def _belt_table(belt: CalibrationBelt) -> list[tuple[str, ...]]:
-    """Return the heading, then parameters and deviations."""
-    head = ("", "estimate", f"{percent(belt.coverage)} limits", "if calibrated")
-    return [head, *parameter_rows(belt), *deviation_rows(belt)]
+def _belt_table(belt: CalibrationBelt) -> pd.DataFrame:
+    """Return parameters and deviations as texts."""
+    import pandas as pd
+
+    names, *columns = zip(*parameter_rows(belt), *deviation_rows(belt), strict=True)
+    heads = ("estimate", f"{percent(belt.coverage)} limits", "if calibrated")
+    return pd.DataFrame(dict(zip(heads, columns, strict=True)), index=list(names))
