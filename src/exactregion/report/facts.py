@@ -13,7 +13,7 @@ from exactregion._version import __version__
 from exactregion.calibration import CalibrationBelt, CalibrationBelts
 from exactregion.models import default_statistic
 from exactregion.models.linear import LinearModel
-from exactregion.plotting.formats import percent, shortened
+from exactregion.plotting.formats import first_of, percent, shortened
 from exactregion.region import ConfidenceRegion
 from exactregion.statistics import as_class_statistic, as_statistic, names_of_statistics
 from exactregion.testing.class_result import ClassTestResult
@@ -121,11 +121,7 @@ def _draw_facts(n_resamples: int, seed: int | None) -> Facts:
 
 
 def _listed(names: tuple[str, ...]) -> str:
-    if not names:
-        return "objects"
-    more = len(names) - MOST_NAMES
-    shown = ", ".join(shortened(name) for name in names[:MOST_NAMES])
-    return f"{shown} and {more} more" if more > 0 else shown
+    return first_of([shortened(name) for name in names], MOST_NAMES) or "objects"
 
 
 def _family(region: ConfidenceRegion) -> str:
