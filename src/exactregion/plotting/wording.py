@@ -304,6 +304,12 @@ def _(belt: CalibrationBelt) -> str:
     )
 
 
+def curves_text(belt: CalibrationBelt) -> str:
+    """Write the curves of a belt with the names of their parameters."""
+    bends = ("square · (logit p)²", "cube · (logit p)³")[: belt.degree - 1]
+    return f"expit({' + '.join(('intercept', 'slope · logit p', *bends))})"
+
+
 def departure_text(departure: Departure) -> str:
     """Say where predictions are off, and to which side."""
     low, high = probability(departure.start), probability(departure.stop)

@@ -55,7 +55,7 @@ def page_of_belt(belt: CalibrationBelt, title: str | None = None, id: str = "") 
             "Rows are independent of each other.",
             "The predictions were not fitted to these outcomes: the rows were held out.",
             f"For the belt and its intervals: the true curve is a {_family(belt)} of the "
-            f"predictions, {_formula(belt)}. The p-value needs no such form.",
+            f"predictions, {wording.curves_text(belt)}. The p-value needs no such form.",
         ],
     )
 
@@ -87,12 +87,6 @@ def _family(belt: CalibrationBelt) -> str:
     return wording.RECALIBRATION[belt.degree]
 
 
-def _formula(belt: CalibrationBelt) -> str:
-    """Write the curves of the belt with the names of their parameters."""
-    bends = ("square · (logit p)²", "cube · (logit p)³")[: belt.degree - 1]
-    return f"expit({' + '.join(('intercept', 'slope · logit p', *bends))})"
-
-
 def _meaning(belt: CalibrationBelt) -> list[str]:
     more = {
         "empty": "The intervals assume such a curve, against which the outcomes are evidence.",
@@ -101,8 +95,8 @@ def _meaning(belt: CalibrationBelt) -> list[str]:
     }
     bends = belt.degree > 1
     lines = [
-        f"The curves are {_formula(belt)}; calibrated predictions have intercept 0 and slope 1"
-        f"{', and square and cube 0' if bends else ''}. An intercept above 0 means "
+        f"The curves are {wording.curves_text(belt)}; calibrated predictions have intercept 0 and "
+        f"slope 1{', and square and cube 0' if bends else ''}. An intercept above 0 means "
         "that outcomes are more frequent than predicted, below 0 less frequent. A slope below 1 "
         f"means that predictions are too extreme, above 1 not extreme enough"
         f"{'; of a curve that bends this is said around p = 0.5' if bends else ''}."

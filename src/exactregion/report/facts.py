@@ -14,6 +14,7 @@ from exactregion.calibration import CalibrationBelt, CalibrationBelts
 from exactregion.models import default_statistic
 from exactregion.models.linear import LinearModel
 from exactregion.plotting.formats import first_of, percent, shortened
+from exactregion.plotting.wording import curves_text
 from exactregion.region import ConfidenceRegion
 from exactregion.statistics import as_class_statistic, as_statistic, names_of_statistics
 from exactregion.testing.class_result import ClassTestResult
@@ -68,7 +69,7 @@ def _(belt: CalibrationBelt) -> Facts:
         *_data_facts(question.successes, question.trials),
         ("Predictions", f"{belt.y_prob.min():.3g} to {belt.y_prob.max():.3g}"),
         ("Level", _level(belt.region)),
-        ("Curves", "expit(intercept + slope · logit p)"),
+        ("Curves", curves_text(belt)),
         ("Statistic of the p-value", _statistic(question.statistic)),
         ("Statistic of the belt", _statistic(repr(as_statistic(belt.region.statistic)))),
         *_draw_facts(belt.test.n_resamples, question.seed),
