@@ -6,7 +6,7 @@ import html
 import textwrap
 from collections.abc import Mapping
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -27,9 +27,6 @@ from exactregion.region import ConfidenceRegion
 from exactregion.testing.class_result import ClassTestResult
 from exactregion.testing.result import ExactTestResult
 from exactregion.testing.segment_result import SegmentTestResult
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SURPRISE = 0.05
 """p-values up to this are called evidence; it changes words only."""
@@ -353,20 +350,32 @@ def set_detail(status: str, pvalues: FloatArray, sizes: FloatArray, measure: str
 
 def belt_text(belt: CalibrationBelt) -> str:
     """Write verdict, intercept, slope and deviations of a belt: text of 80 columns."""
+    lines = _belt_table(belt)
+    first, *widths = (max(map(len, column)) for column in zip(*lines, strict=True))
+    table = [
+        "  ".join([name.ljust(first), *map(str.rjust, cells, widths)]) for name, *cells in lines
+    ]
     paragraphs = [textwrap.fill(text, 80) for text in (answer_of(belt), answer_of_deviation(belt))]
-    return "\n".join([*paragraphs, "", _belt_table(belt).to_string()])
+    return "\n".join([*paragraphs, "", *(line.rstrip() for line in table)])
 
 
 def belt_html(belt: CalibrationBelt) -> str:
     """Write the same as HTML, for notebooks."""
-    texts = (html.escape(text) for text in (answer_of(belt), answer_of_deviation(belt)))
-    return "".join(f"<p>{text}</p>" for text in texts) + _belt_table(belt).to_html(border=0)
+    head, *lines = _belt_table(belt)
+    cells = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
+    rows = "".join(
+        f"<tr><th>{html.escape(row[0])}</th>"
+        + "".join(f"<td>{html.escape(cell)}</td>" for cell in row[1:])
+        + "</tr>"
+        for row in lines
+    )
+    texts = "".join(
+        f"<p>{html.escape(text)}</p>" for text in (answer_of(belt), answer_of_deviation(belt))
+    )
+    return f"{texts}<table><tr>{cells}</tr>{rows}</table>"
 
 
-def _belt_table(belt: CalibrationBelt) -> pd.DataFrame:
-    """Return parameters and deviations as texts."""
-    import pandas as pd
-
-    names, *columns = zip(*parameter_rows(belt), *deviation_rows(belt), strict=True)
-    heads = ("estimate", f"{percent(belt.coverage)} limits", "if calibrated")
-    return pd.DataFrame(dict(zip(heads, columns, strict=True)), index=list(names))
+def _belt_table(belt: CalibrationBelt) -> list[tuple[str, ...]]:
+    """Return the heading, then parameters and deviations."""
+    head = ("", "estimate", f"{percent(belt.coverage)} limits", "if calibrated")
+    return [head, *parameter_rows(belt), *deviation_rows(belt)]
