@@ -13,7 +13,7 @@ from exactregion.data.reading import numeric
 from exactregion.data.sample import Sample
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.plotting import canvas, formats, wording
-from exactregion.region import Band, ClassBand, ConfidenceRegion
+from exactregion.region import Band, ConfidenceRegion
 from exactregion.region.bands import positive_ranges
 
 if TYPE_CHECKING:
@@ -94,7 +94,6 @@ class BandDisplay(canvas.Display):
         data: tuple[Any, Any] | None = None,
         name: str | None = None,
         pos_label: object = None,
-        ax: Axes | None = None,
         **kwargs: Any,
     ) -> Self:
         """Draw a band along the one input that varies in it.
@@ -109,14 +108,14 @@ class BandDisplay(canvas.Display):
             Name of the input; by default that of the data's column, or "x".
         pos_label : object, optional
             The positive class of the data's y.
-        ax, **kwargs
-            For `plot`.
+        **kwargs
+            For `plot`, such as ``ax``.
         """
         cls._check_matplotlib("from_band")
         shown = {} if data is None else _read_data(data, pos_label)
         if name is not None:
             shown["name"] = name
-        return cls(**arrays_of(band), **shown).plot(ax, **kwargs)
+        return cls(**arrays_of(band), **shown).plot(**kwargs)
 
     def marks(
         self, most: int | None = None, spread: float = 0.0
@@ -241,24 +240,24 @@ def band_along(
     return region.band(frame.assign(**{name: grid, **held}))
 
 
-def arrays_of(band: Band | ClassBand) -> dict[str, Any]:
-    """Return what Displays take of a band, in ascending order of the one input that varies."""
-    x = _varying_column(band.X)
-    order = np.argsort(x, kind="stable")
-    curves = {name: getattr(band, name)[order] for name in ("lower", "upper", "estimate")}
-    known = {name: getattr(band, name) for name in ("coverage", "joint", "status")}
-    return {"x": x[order], **curves, **known}
+def fields_of(band: Band, rows: Any = slice(None)) -> dict[str, Any]:
+    """Return what Displays take of a band at some of its rows."""
+    curves = {name: getattr(band, name)[rows] for name in ("lower", "upper", "estimate")}
+    return curves | {name: getattr(band, name) for name in ("coverage", "joint", "status")}
 
 
-def _varying_column(X: FloatArray) -> FloatArray:
-    table = X.reshape(len(X), -1)
+def arrays_of(band: Band) -> dict[str, Any]:
+    """Return the same in ascending order of the one input that varies, with that input."""
+    table = band.X.reshape(len(band.X), -1)
     varying = np.flatnonzero((table != table[:1]).any(axis=0))
     if len(varying) != 1:
         raise InvalidValueError(
             "A band can be drawn if its inputs differ in exactly one column. "
             f"Got inputs that differ in {len(varying)} of {table.shape[1]} columns instead."
         )
-    return table[:, varying[0]]
+    x = table[:, varying[0]]
+    order = np.argsort(x, kind="stable")
+    return {"x": x[order], **fields_of(band, order)}
 
 
 def _read_data(data: Any, pos_label: object) -> dict[str, Any]:

@@ -94,20 +94,18 @@ class BeltDisplay(ProbabilityDisplay):
     degree: int = 1
 
     @classmethod
-    def from_belt(
-        cls, belt: CalibrationBelt, *, draw: bool = True, ax: Axes | None = None, **kwargs: Any
-    ) -> Self:
+    def from_belt(cls, belt: CalibrationBelt, *, draw: bool = True, **kwargs: Any) -> Self:
         """Take the arrays of a belt, and draw them.
 
         Parameters
         ----------
         belt : CalibrationBelt
             Returned by `calibration_belt`.
-        draw, ax, **kwargs
+        draw, **kwargs
             Whether to draw at once, which needs matplotlib, and arguments of `plot`.
         """
         display = cls(**{one.name: getattr(belt, one.name) for one in fields(cls)})
-        return display.plot(ax, **kwargs) if draw else display
+        return display._drawn_if(draw, **kwargs)
 
     @classmethod
     def from_predictions(
@@ -287,22 +285,19 @@ class BeltsDisplay(ProbabilityDisplay):
     adjusted: Mapping[str, float]
 
     @classmethod
-    def from_belts(
-        cls, belts: CalibrationBelts, *, draw: bool = True, ax: Axes | None = None, **kwargs: Any
-    ) -> Self:
+    def from_belts(cls, belts: CalibrationBelts, *, draw: bool = True, **kwargs: Any) -> Self:
         """Take the arrays of belts, and draw them.
 
         Parameters
         ----------
         belts : CalibrationBelts
             Returned by `calibration_belt` for several models.
-        draw, ax, **kwargs
+        draw, **kwargs
             Whether to draw at once, which needs matplotlib, and arguments of `plot`.
         """
         parts = {name: BeltDisplay.from_belt(belt, draw=False) for name, belt in belts.items()}
         adjusted = dict(zip(belts, belts.table["pvalue_holm"], strict=True))
-        display = cls(parts, adjusted)
-        return display.plot(ax, **kwargs) if draw else display
+        return cls(parts, adjusted)._drawn_if(draw, **kwargs)
 
     def axes(self, scale: str | None = None) -> tuple[ProbabilityAxis, ProbabilityAxis]:
         """Return the axes of predicted and of observed probabilities, for all models."""
@@ -318,9 +313,7 @@ class BeltsDisplay(ProbabilityDisplay):
         empty = ", no belt" if self.belts[name].status == "empty" else ""
         return f"{formats.shortened(name, 30)}: p = {self.adjusted[name]:.4g}{empty}"
 
-    @property
-    def _size(self) -> tuple[float, float]:
-        return 5.6, 5.2
+    _size = 5.6, 5.2
 
     def _draw(self, ax: Axes, **kwargs: Any) -> None:
         draw_diagonal(ax, *self._axes)

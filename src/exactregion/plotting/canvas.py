@@ -79,6 +79,10 @@ class Display:
         if draw:
             optional_module("matplotlib", f"{cls.__name__}.{method}", "plot")
 
+    def _drawn_if(self, draw: bool, **kwargs: Any) -> Self:
+        """Draw the picture with arguments of `plot` if that was requested."""
+        return self.plot(**kwargs) if draw else self
+
     @property
     def _size(self) -> tuple[float, float]:
         """Width and height of a new figure in inches."""
@@ -195,16 +199,15 @@ def add_note(ax: Axes, title: str, note: str) -> None:
     """Write the title, and below it the note."""
     ax.set_title(as_text(title), loc="left", fontsize="medium", pad=20 if note else 6)
     if note:
-        ax.annotate(
-            as_text(note),
-            xy=(0, 1),
-            xycoords="axes fraction",
-            xytext=(0, 5),
-            textcoords="offset points",
-            fontsize="small",
-            color=VERMILION,
-            annotation_clip=False,
-        )
+        write_near(ax, note, (0, 1), (0, 5), color=VERMILION, annotation_clip=False)
+
+
+def write_near(
+    ax: Axes, text: str, place: Any, shift: Any, coords: Any = "axes fraction", **style: Any
+) -> None:
+    """Write small print at a place on the axes, shifted by points."""
+    style |= {"xycoords": coords, "textcoords": "offset points", "fontsize": "small"}
+    ax.annotate(as_text(text), place, shift, **style)
 
 
 def joint_status(by_rays: str, by_grid: str) -> str:

@@ -72,7 +72,6 @@ class ClassBandDisplay(canvas.Display):
         *,
         name: str = "x",
         data: tuple[FloatArray, IntArray] | None = None,
-        ax: Axes | None = None,
         draw: bool = True,
         **kwargs: Any,
     ) -> Self:
@@ -86,14 +85,13 @@ class ClassBandDisplay(canvas.Display):
             Name of the input.
         data : (x, codes), optional
             Inputs of data to draw, and the number of the class of each.
-        draw, ax, **kwargs
+        draw, **kwargs
             Whether to draw at once, and arguments of `plot`.
         """
         cls._check_matplotlib("from_band", draw)
         data_x, codes = (None, None) if data is None else data
         shown: dict[str, Any] = {"data_x": data_x, "codes": codes, "name": name}
-        display = cls(**arrays_of(band), classes=band.classes, **shown)
-        return display.plot(ax, **kwargs) if draw else display
+        return cls(**arrays_of(band), classes=band.classes, **shown)._drawn_if(draw, **kwargs)
 
     @classmethod
     def from_region(
@@ -135,7 +133,8 @@ class ClassBandDisplay(canvas.Display):
             color, dash = canvas.look_of(c)
             style = {**canvas.BAND_STYLE, "alpha": 0.2, "color": color, **kwargs}
             self.bands_.append(ax.fill_between(self.x, self.lower[:, c], self.upper[:, c], **style))
-            line: dict[str, Any] = {"color": color, "linestyle": dash, "label": str(label)}
+            line: dict[str, Any] = {"color": color, "linestyle": dash}
+            line["label"] = canvas.as_text(str(label))
             self.lines_ += ax.plot(self.x, self.estimate[:, c], **line)
             if self.data_x is not None and self.codes is not None:
                 x = self.data_x[self.codes == c]
@@ -143,7 +142,8 @@ class ClassBandDisplay(canvas.Display):
                 height = np.full(len(x), -RUG * (c + 1.0))
                 ax.plot(x, height, color=color, alpha=0.6, **marks)
         lowest = -RUG * (len(self.classes) + 1) if self.data_x is not None else 0.0
-        ax.set(xlabel=self.name, ylabel="probability of each class", ylim=(lowest, 1.0))
+        ax.set(xlabel=canvas.as_text(self.name), ylabel="probability of each class")
+        ax.set_ylim(lowest, 1.0)
         ax.set_yticks(np.linspace(0, 1, 6))
         kind = "all at once" if self.joint else "each on its own"
         title = f"{100 * self.coverage:g} % band, {kind}"

@@ -103,8 +103,7 @@ class ClassesDisplay(canvas.Display):
             Whether to draw at once, which needs matplotlib, and arguments of `plot`.
         """
         shown = {name: (belt.y_prob, belt.successes) for name, belt in belts.items()}
-        display = cls(_panels(shown, belts.table["pvalue_holm"], belts))
-        return display.plot(**kwargs) if draw else display
+        return cls(_panels(shown, belts.table["pvalue_holm"], belts))._drawn_if(draw, **kwargs)
 
     @classmethod
     def from_result(
@@ -137,7 +136,7 @@ class ClassesDisplay(canvas.Display):
         shown[TOP_LABEL] = P.max(axis=1), codes == P.argmax(axis=1)
         adjusted = result.table["pvalue_adjusted"].rename(index=str)
         display = cls(_panels(shown, adjusted, belts or {}), result.pvalue)
-        return display.plot(**kwargs) if draw else display
+        return display._drawn_if(draw, **kwargs)
 
     def _new_axes(self) -> Axes:
         import matplotlib.pyplot as plt
@@ -163,7 +162,7 @@ class ClassesDisplay(canvas.Display):
         return super().plot(**kwargs)
 
     def _draw(self, ax: Axes, **kwargs: Any) -> None:
-        axis, has_belts = self.axis, any(panel.belt for panel in self.panels.values())
+        axis = self.axis
         for place, (name, panel) in zip(self._axes, self.panels.items(), strict=False):
             draw_diagonal(place, axis, axis)
             belt = panel.belt
@@ -171,20 +170,19 @@ class ClassesDisplay(canvas.Display):
                 place.fill_between(belt.grid, belt.lower, belt.upper, **canvas.BAND_STYLE)
                 place.plot(belt.grid, belt.estimate, color=canvas.BLUE, linewidth=1.2)
             colors = (canvas.VERMILION,) * 2 if panel.is_off else (canvas.INK, canvas.GREY)
-            draw_shares(place, panel.points, axis, colors[0])
+            draw_shares(place, panel.points, axis, colors[0], **kwargs)
             p = "" if np.isnan(panel.adjusted) else f"adjusted p = {panel.adjusted:.3g}"
             title = canvas.as_text(formats.shortened(name, 24, middle=True))
             place.set_title(title, loc="left", fontsize="medium", fontweight="bold", pad=16)
-            style: dict[str, Any] = {"xytext": (0, 4), "textcoords": "offset points"}
-            style |= {"fontsize": "small", "color": colors[1]}
-            place.annotate(p, (0, 1), xycoords="axes fraction", **style)
+            canvas.write_near(place, p, (0, 1), (0, 4), color=colors[1])
             place.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03), aspect="equal")
             place.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
             place.set_yticks([0, 0.5, 1], ["0", "0.5", "1"])
             canvas.remove_spines(place)
         self.figure_.supxlabel("predicted probability", fontsize="medium")
         self.figure_.supylabel("observed share", fontsize="medium")
-        belts = f"{formats.percent(self._coverage)} belts; " if has_belts else ""
+        drawn = [panel.belt for panel in self.panels.values() if panel.belt is not None]
+        belts = f"{formats.percent(drawn[0].coverage)} belts; " if drawn else ""
         exact = "" if self.pvalue is None else f": exact p-value {self.pvalue:.4g}"
         self.figure_.suptitle(
             f"Calibration of {len(self.panels) - 1} classes{exact}\n"
@@ -193,10 +191,6 @@ class ClassesDisplay(canvas.Display):
             x=0.02,
             ha="left",
         )
-
-    @property
-    def _coverage(self) -> float:
-        return next(panel.belt.coverage for panel in self.panels.values() if panel.belt is not None)
 
 
 def _panels(

@@ -98,7 +98,6 @@ class CornerDisplay(canvas.RegionDisplay):
         truth: npt.ArrayLike | None = None,
         rays: int = 400,
         draw: bool = True,
-        ax: Axes | None = None,
         **kwargs: Any,
     ) -> Self:
         """Find the boundary of a region with at least two parameters, and draw it.
@@ -110,7 +109,7 @@ class CornerDisplay(canvas.RegionDisplay):
         rays : int
             Number of rays along which the boundary is found, besides those of the search; most of
             them towards the edges of the projections.
-        truth, draw, ax, **kwargs
+        truth, draw, **kwargs
             As for `RankDisplay.from_region`.
         """
         fits = len(region.parameter_names_) > 1
@@ -120,15 +119,14 @@ class CornerDisplay(canvas.RegionDisplay):
         theta = np.vstack([outline.estimate, _points_along_rays(outline)])
         pvalues = pvalue_of(region.rank(theta), region.accepted_ranks_.m)
         order = np.argsort(-pvalues, kind="stable")
-        display = cls(
+        return cls(
             _boundary_members(region, outline, rays),
             intervals,
             _limits(outline, intervals, common["truth"]),
             theta=theta[order],
             pvalues=pvalues[order],
             **common,
-        )
-        return display.plot(ax, **kwargs) if draw else display
+        )._drawn_if(draw, **kwargs)
 
     @property
     def _size(self) -> tuple[float, float]:

@@ -12,7 +12,7 @@ from exactregion._typing import BoolArray, FloatArray
 from exactregion.errors import ArgumentError, InvalidValueError
 from exactregion.models import Psychometric
 from exactregion.plotting import canvas, formats
-from exactregion.plotting.bands import BandDisplay, band_along
+from exactregion.plotting.bands import BandDisplay, band_along, fields_of
 from exactregion.region import ConfidenceRegion, Threshold
 from exactregion.region.places import is_number, read_place
 from exactregion.region.thresholds import ThresholdPlan
@@ -20,8 +20,6 @@ from exactregion.region.thresholds import ThresholdPlan
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
-
-__all__ = ["CurveDisplay"]
 
 POINTS = 41
 """Points of the curve: the ends of a band are searched at each of them, and a curve through 41
@@ -91,7 +89,6 @@ class CurveDisplay(BandDisplay):
         probability: float | None = None,
         at: Mapping[str, Any] | None = None,
         x: tuple[float, float] | None = None,
-        ax: Axes | None = None,
         draw: bool = True,
         **kwargs: Any,
     ) -> Self:
@@ -106,7 +103,7 @@ class CurveDisplay(BandDisplay):
             those of the levels in `at`. Inputs that have no single threshold have none drawn.
         x : (float, float), optional
             From where to where; by default the range of the data, and the threshold.
-        draw, ax, **kwargs
+        draw, **kwargs
             Whether to draw at once, and arguments of `plot`.
         """
         cls._check_matplotlib("from_region", draw)
@@ -123,14 +120,9 @@ class CurveDisplay(BandDisplay):
         likely = region.maximum_likelihood_
         theta = region.estimate_ if likely is None else likely
         height, limits = _levels(region, theta, threshold)
-        display = cls(
-            grid,
-            band.lower,
-            band.upper,
-            fitted.model.probabilities(theta, band.X),
-            coverage=band.coverage,
-            joint=band.joint,
-            status=band.status,
+        curve = {"x": grid, "estimate": fitted.model.probabilities(theta, band.X)}
+        return cls(
+            **{**fields_of(band), **curve},
             name=name,
             threshold=threshold,
             height=height,
@@ -138,8 +130,7 @@ class CurveDisplay(BandDisplay):
             is_likely=likely is not None,
             is_logarithmic=is_logarithmic,
             **_data(region, inputs, name, held),
-        )
-        return display.plot(ax, **kwargs) if draw else display
+        )._drawn_if(draw, **kwargs)
 
     @property
     def _estimate_label(self) -> str:
@@ -150,17 +141,9 @@ class CurveDisplay(BandDisplay):
         self._draw_data()
         for label, level in (self.limits or {}).items():
             ax.axhline(level, color=canvas.GREY, linewidth=0.8, linestyle="--", zorder=1)
-            ax.annotate(
-                f"{label} {formats.number(level)}",
-                xy=(1, level),
-                xycoords=("axes fraction", "data"),
-                xytext=(-2, 2),
-                textcoords="offset points",
-                ha="right",
-                va="bottom",
-                fontsize="small",
-                color=canvas.GREY,
-            )
+            style: dict[str, Any] = {"ha": "right", "va": "bottom", "color": canvas.GREY}
+            text, coords = f"{label} {formats.number(level)}", ("axes fraction", "data")
+            canvas.write_near(ax, text, (1, level), (-2, 2), coords, **style)
         if self.is_logarithmic:
             ax.set_xscale("log")
             ax.xaxis.set_major_formatter("{x:g}")

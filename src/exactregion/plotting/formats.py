@@ -105,6 +105,12 @@ def listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
+def first_of(names: Sequence[str], most: int) -> str:
+    """Write names as "a, b, c", or as "a, b and 3 more" where there are more than so many."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
+
+
 def plural(word: str, count: int) -> str:
     """Write "row" or "rows"."""
     return word if count == 1 else f"{word}s"

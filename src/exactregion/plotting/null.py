@@ -61,12 +61,7 @@ class NullDisplay(canvas.Display):
 
     @classmethod
     def from_result(
-        cls,
-        result: ExactTestResult | ClassTestResult,
-        *,
-        draw: bool = True,
-        ax: Axes | None = None,
-        **kwargs: Any,
+        cls, result: ExactTestResult | ClassTestResult, *, draw: bool = True, **kwargs: Any
     ) -> Self:
         """Take the numbers of a test result, and draw them.
 
@@ -74,11 +69,11 @@ class NullDisplay(canvas.Display):
         ----------
         result : ExactTestResult or ClassTestResult
             Returned by `model_test` or `calibration_test`.
-        draw, ax, **kwargs
+        draw, **kwargs
             Whether to draw at once, which needs matplotlib, and arguments of `plot`.
         """
         display = cls(**{one.name: getattr(result, one.name) for one in fields(cls)})
-        return display.plot(ax, **kwargs) if draw else display
+        return display._drawn_if(draw, **kwargs)
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -163,17 +158,8 @@ class NullDisplay(canvas.Display):
             return
         low, high = self.limits
         ax.set_xlim(right=high * (high / low) ** 0.35 if self.is_long else 1.35 * high - 0.35 * low)
-        ax.annotate(
-            text,
-            xy=(1, 0.4),
-            xytext=(-26, 0),
-            xycoords="axes fraction",
-            textcoords="offset points",
-            ha="right",
-            va="center",
-            fontsize="small",
-            arrowprops={"arrowstyle": "-|>", "color": canvas.INK, "linewidth": 1.6},
-        )
+        arrow = {"arrowstyle": "-|>", "color": canvas.INK, "linewidth": 1.6}
+        canvas.write_near(ax, text, (1, 0.4), (-26, 0), ha="right", va="center", arrowprops=arrow)
 
 
 @dataclass(eq=False, repr=False)

@@ -71,7 +71,6 @@ class PValueDisplay(canvas.RegionDisplay):
         points: int = 401,
         levels: int | None = None,
         draw: bool = True,
-        ax: Axes | None = None,
         **kwargs: Any,
     ) -> Self:
         """Evaluate a region with one parameter on a grid, and draw it.
@@ -80,7 +79,7 @@ class PValueDisplay(canvas.RegionDisplay):
         ----------
         region : ConfidenceRegion
             Fitted, with one parameter.
-        truth, box, points, levels, draw, ax, **kwargs
+        truth, box, points, levels, draw, **kwargs
             As for `RankDisplay.from_region`; `levels` is 12 by default.
         """
         fits = len(region.parameter_names_) == 1
@@ -98,7 +97,7 @@ class PValueDisplay(canvas.RegionDisplay):
         by_grid = "disconnected" if len(ends) > 1 else fine.status
         common["status"] = canvas.joint_status(region.status_, by_grid)
         display = cls(values, pvalue_of(ranks, region.accepted_ranks_.m), ends, **common)
-        return display.plot(ax, **kwargs) if draw else display
+        return display._drawn_if(draw, **kwargs)
 
     def _draw(self, ax: Axes, **kwargs: Any) -> None:
         low, high = self.values[0], self.values[-1]
@@ -136,15 +135,9 @@ class PValueDisplay(canvas.RegionDisplay):
             if not np.isfinite(end):
                 continue
             self.ax_.axvline(end, color=canvas.BLUE, linewidth=0.9)
-            self.ax_.annotate(
-                formats.number(end, high - low),
-                xy=(end, self.levels[0]),
-                xytext=(shift, 4),
-                textcoords="offset points",
-                ha=side,
-                fontsize="small",
-                color=canvas.INK,
-            )
+            text, style = formats.number(end, high - low), {"ha": side, "color": canvas.INK}
+            place = end, self.levels[0]
+            canvas.write_near(self.ax_, text, place, (shift, 4), "data", **style)
         return spans[:1]
 
     def place(self, theta: FloatArray) -> tuple[float, float]:

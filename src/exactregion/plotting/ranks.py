@@ -91,7 +91,6 @@ class RankDisplay(canvas.RegionDisplay):
         levels: int | None = None,
         upright: bool = False,
         draw: bool = True,
-        ax: Axes | None = None,
         **kwargs: Any,
     ) -> Self:
         """Evaluate a region with two parameters on a grid, and draw it.
@@ -113,8 +112,8 @@ class RankDisplay(canvas.RegionDisplay):
             first - shear · second instead of the first.
         draw : bool
             Whether to draw at once; if not, matplotlib is not needed.
-        ax, **kwargs
-            For `plot`.
+        **kwargs
+            For `plot`, such as ``ax``.
         """
         fits = len(region.parameter_names_) == 2
         common = cls._common(region, "two parameters", fits, truth, draw)
@@ -127,7 +126,7 @@ class RankDisplay(canvas.RegionDisplay):
         even, fine = _grids(region, box, points, levels, shear)
         places, ranks = _evaluated(even, fine)
         common["status"] = canvas.joint_status(region.status_, fine.status)
-        display = cls(
+        return cls(
             _sheared(places, -shear),
             pvalue_of(ranks, region.accepted_ranks_.m),
             (fine.axes[0], fine.axes[1]),
@@ -135,8 +134,7 @@ class RankDisplay(canvas.RegionDisplay):
             shear=shear,
             regular=(points, points),
             **common,
-        )
-        return display.plot(ax, **kwargs) if draw else display
+        )._drawn_if(draw, **kwargs)
 
     @property
     def axis_names(self) -> tuple[str, str]:

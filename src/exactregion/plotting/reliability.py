@@ -248,7 +248,7 @@ def draw_diagonal(ax: Axes, across: ProbabilityAxis, up: ProbabilityAxis) -> Non
 
 
 def draw_shares(
-    ax: Axes, points: pd.DataFrame, up: ProbabilityAxis, color: str, label: str = ""
+    ax: Axes, points: pd.DataFrame, up: ProbabilityAxis, color: str, label: str = "", **kwargs: Any
 ) -> None:
     """Draw observed shares with their limits; an arrow where a share is off a logit axis."""
     x, y, *ends = points[["predicted", "observed", "lower", "upper"]].to_numpy().T
@@ -256,7 +256,8 @@ def draw_shares(
     ax.vlines(x, low, high, color=color, linewidth=0.9, alpha=0.7)
     style: dict[str, Any] = {"linestyle": "none", "color": color, "zorder": 4, "clip_on": False}
     inside = (y >= up.low) & (y <= up.high)
-    ax.plot(x[inside], y[inside], marker="o", markersize=4, label=label, **style)
+    dots = {**style, "marker": "o", "markersize": 4, "label": label, **kwargs}
+    ax.plot(x[inside], y[inside], **dots)
     for outside, edge, marker in ((y < up.low, up.low, 11), (y > up.high, up.high, 10)):
         if outside.any():
             ax.plot(x[outside], np.full(outside.sum(), edge), marker=marker, markersize=5, **style)

@@ -80,7 +80,6 @@ class SegmentDisplay(canvas.Display):
         *,
         most: int = MOST,
         draw: bool = True,
-        ax: Axes | None = None,
         **kwargs: Any,
     ) -> Self:
         """Take the segments with the strongest evidence, and draw them.
@@ -91,7 +90,7 @@ class SegmentDisplay(canvas.Display):
             Returned by `segment_test`.
         most : int
             How many segments to show.
-        draw, ax, **kwargs
+        draw, **kwargs
             Whether to draw at once, which needs matplotlib, and arguments of `plot`.
         """
         if isinstance(most, bool) or not isinstance(most, Integral) or most < 1:
@@ -99,7 +98,7 @@ class SegmentDisplay(canvas.Display):
                 f"must be a number of segments, 1 or more. Got {most!r} instead.", parameter="most"
             )
         table = result.table.head(int(most))
-        display = cls(
+        return cls(
             tuple(str(name) for name in table.index),
             **{name: table[name].to_numpy() for name in ("n", "difference", "lower", "upper")},
             envelope=table[["envelope_low", "envelope_high"]].to_numpy(),
@@ -107,8 +106,7 @@ class SegmentDisplay(canvas.Display):
             pvalue=result.pvalue,
             tested=len(result.table),
             confidence_level=result.confidence_level,
-        )
-        return display.plot(ax, **kwargs) if draw else display
+        )._drawn_if(draw, **kwargs)
 
     @property
     def named(self) -> BoolArray:
@@ -154,9 +152,7 @@ class SegmentDisplay(canvas.Display):
         note = f"{shown} segments, strongest evidence first; lines: {level} for all together"
         ax.set_title(f"Segments: exact p-value {self.pvalue:.4g}", loc="right", pad=20)
         # to the left from the end of the axes: long names leave little room above them
-        style = {"xytext": (0, 6), "textcoords": "offset points", "fontsize": "small"}
-        style |= {"ha": "right", "color": canvas.GREY}
-        ax.annotate(note, (1, 1), xycoords="axes fraction", **style)
+        canvas.write_near(ax, note, (1, 1), (0, 6), ha="right", color=canvas.GREY)
 
     def _write_numbers(self, ax: Axes) -> None:
         """Write sizes and p-values to the right, as labels of an axis so that there is room."""

@@ -71,7 +71,7 @@ def pvalue_text(pvalue: float) -> str:
     return f"1 time in {1 / pvalue:,.0f}"
 
 
-def _evidence(*, calibration: bool) -> str:
+def _evidence(calibration: bool) -> str:
     return "evidence of miscalibration" if calibration else "evidence against the probabilities"
 
 
@@ -82,10 +82,7 @@ def _exact_pvalue(trials: int) -> str:
 @answer_of.register
 def _(result: ExactTestResult) -> str:
     often, calibration = pvalue_text(result.pvalue), result.question.kind == "calibration"
-    evidence, null = (
-        _evidence(calibration=calibration),
-        "calibration is" if calibration else "they are",
-    )
+    evidence, null = _evidence(calibration), "calibration is" if calibration else "they are"
     what = "the predictions {} calibrated" if calibration else "the probabilities {} right"
     if result.pvalue <= SURPRISE:
         found = f"There is {evidence}: {null} rejected"
@@ -121,7 +118,7 @@ def _(results: Mapping[str, Any]) -> str:
     tests = _tests_of(results)
     adjusted: dict[Any, float] = table_of(tests, "model")["pvalue_holm"].to_dict()
     first = next(iter(tests.values()))
-    against = _evidence(calibration=first.question.kind == "calibration")
+    against = _evidence(first.question.kind == "calibration")
     found = [shortened(name) for name, pvalue in adjusted.items() if pvalue <= SURPRISE]
     if not found:
         models = "either model" if len(adjusted) == 2 else f"any of the {len(adjusted)} models"
@@ -155,10 +152,7 @@ def _(results: Mapping[str, Any]) -> str:
 
 @answer_of.register
 def _(result: ClassTestResult) -> str:
-    often, evidence = (
-        pvalue_text(result.pvalue),
-        _evidence(calibration=result.kind == "calibration"),
-    )
+    often, evidence = pvalue_text(result.pvalue), _evidence(result.kind == "calibration")
     what = f"the probabilities of all {len(result.classes)} classes"
     if result.pvalue > SURPRISE:
         return (
@@ -255,10 +249,11 @@ def how_ends_were_found(certified: Mapping[str, bool]) -> str:
     """Say of which results it is proven that no member lies outside, and which were searched."""
     proven = [name for name, is_proven in certified.items() if is_proven]
     searched = [name for name in certified if name not in proven]
-    sentences = (
-        [f"Proven to leave out no member of the region: {listed(proven)}."] if proven else []
-    )
-    sentences += [f"Searched, and audited at random: {listed(searched)}."] if searched else []
+    sentences = []
+    if proven:
+        sentences.append(f"Proven to leave out no member of the region: {listed(proven)}.")
+    if searched:
+        sentences.append(f"Searched, and audited at random: {listed(searched)}.")
     return " ".join(sentences)
 
 
@@ -316,6 +311,12 @@ def _(belt: CalibrationBelt) -> str:
         f"{percent(belt.coverage)} if that curve is a {RECALIBRATION[belt.degree]} of the "
         "predictions. All assume independent rows, and that nothing was fitted to these outcomes."
     )
+
+
+def curves_text(belt: CalibrationBelt) -> str:
+    """Write the curves of a belt with the names of their parameters."""
+    bends = ("square · (logit p)²", "cube · (logit p)³")[: belt.degree - 1]
+    return f"expit({' + '.join(('intercept', 'slope · logit p', *bends))})"
 
 
 def departure_text(departure: Departure) -> str:

@@ -13,32 +13,15 @@ from exactregion.calibration import CalibrationBelt, CalibrationBelts
 from exactregion.plotting import BeltDisplay, BeltsDisplay, formats, wording
 from exactregion.plotting.canvas import MODELS, look_of
 from exactregion.plotting.reliability import ProbabilityAxis
-from exactregion.report.figures import (
-    add_bars,
-    add_belt,
-    add_diagonal,
-    add_glyph,
-    add_line,
-    add_points,
-    name_ticks,
-    new_figure,
-    probability_figure,
-)
+from exactregion.report import figures
 from exactregion.report.page import Figure, Key, Page, Pointer, Section, Table, Words
 from exactregion.report.regions import interval_table
-from exactregion.report.tests import (
-    ADJUSTED,
-    ASSUMPTIONS,
-    groups_table,
-    misfit_section,
-    sections_of_test,
-)
+from exactregion.report.tests import ADJUSTED, groups_table, misfit_section, page_of_test
 from exactregion.testing.groups import table_of
 from exactregion.testing.result import ExactTestResult
 
 if TYPE_CHECKING:
     import pandas as pd
-
 
 PREDICTED, OUTCOME = "predicted probability", "probability of the outcome"
 
@@ -58,10 +41,7 @@ def page_of_belt(belt: CalibrationBelt, title: str | None = None, id: str = "") 
                 [
                     _figure(display, id),
                     Words(_departures(belt), listed=True),
-                    interval_table(
-                        f"{_family(belt).capitalize()}: individual {level} intervals",
-                        belt.intervals,
-                    ),
+                    interval_table(_caption_of_intervals(belt), belt.intervals),
                     _deviations(belt),
                     Words(_meaning(belt)),
                 ],
@@ -74,7 +54,7 @@ def page_of_belt(belt: CalibrationBelt, title: str | None = None, id: str = "") 
             "Rows are independent of each other.",
             "The predictions were not fitted to these outcomes: the rows were held out.",
             f"For the belt and its intervals: the true curve is a {_family(belt)} of the "
-            f"predictions, {_formula(belt)}. The p-value needs no such form.",
+            f"predictions, {wording.curves_text(belt)}. The p-value needs no such form.",
         ],
     )
 
@@ -106,12 +86,6 @@ def _family(belt: CalibrationBelt) -> str:
     return wording.RECALIBRATION[belt.degree]
 
 
-def _formula(belt: CalibrationBelt) -> str:
-    """Write the curves of the belt with the names of their parameters."""
-    bends = ("square · (logit p)²", "cube · (logit p)³")[: belt.degree - 1]
-    return f"expit({' + '.join(('intercept', 'slope · logit p', *bends))})"
-
-
 def _meaning(belt: CalibrationBelt) -> list[str]:
     more = {
         "empty": "The intervals assume such a curve, against which the outcomes are evidence.",
@@ -120,8 +94,8 @@ def _meaning(belt: CalibrationBelt) -> list[str]:
     }
     bends = belt.degree > 1
     lines = [
-        f"The curves are {_formula(belt)}; calibrated predictions have intercept 0 and slope 1"
-        f"{', and square and cube 0' if bends else ''}. An intercept above 0 means "
+        f"The curves are {wording.curves_text(belt)}; calibrated predictions have intercept 0 and "
+        f"slope 1{', and square and cube 0' if bends else ''}. An intercept above 0 means "
         "that outcomes are more frequent than predicted, below 0 less frequent. A slope below 1 "
         f"means that predictions are too extreme, above 1 not extreme enough"
         f"{'; of a curve that bends this is said around p = 0.5' if bends else ''}."
@@ -131,28 +105,29 @@ def _meaning(belt: CalibrationBelt) -> list[str]:
 
 def _figure(display: BeltDisplay, id: str = "") -> Figure:
     across, up = display.axes()
-    top = probability_figure(f"belt{id}", across, up, ("", OUTCOME), height=430)
+    figure = figures.ProbabilityFigure(f"belt{id}", (across, up), ("", OUTCOME), height=430)
+    top = figure.plot
     top.xaxis[0].axis_label = None
     below, bars = _histogram(display, top.x_range, across, f"histogram{id}")
     level = formats.percent(display.coverage)
     pointers, keys = [bars], []
     if display.status != "empty":
-        grid, *bounds = add_belt(top, display, across, up)
+        grid, *bounds = figure.add_belt(display)
         for bound in bounds:
-            add_line(top, grid, bound, "blue", line_alpha=0.6)
+            figures.add_line(top, grid, bound, "blue", line_alpha=0.6)
         nothing: dict[str, Any] = {"x0": [], "x1": [], "y0": [], "y1": []}
-        add_glyph(top, "segment", nothing, {"line_color": "ink"}, name="mark", line_width=2)
+        figures.add_glyph(top, "segment", nothing, {"line_color": "ink"}, name="mark", line_width=2)
         pointers = [_pointer(display, across, up, f"belt{id}"), bars]
         keys = [Key("area-blue", f"{level} belt, simultaneous"), Key("line-blue", "estimate")]
-    add_diagonal(top, across, up)
+    figure.add_diagonal()
     keys.append(Key("dash-muted", "calibrated"))
     if display.departures:
         ends = [np.clip([d.start, d.stop], across.low, across.high) for d in display.departures]
         off = {"xs": [across.place(e).tolist() for e in ends]}
         off, roles = off | {"ys": [up.place(e).tolist() for e in ends]}, {"line_color": "vermilion"}
-        add_glyph(top, "multi_line", off, roles, line_width=4, line_cap="round")
+        figures.add_glyph(top, "multi_line", off, roles, line_width=4, line_cap="round")
         keys.append(Key("line-vermilion", "diagonal outside the belt"))
-    add_points(top, display.points, across, up, "ink")
+    figure.add_points(display.points, "ink")
     keys.append(Key("dot-ink", f"observed shares, {level} exact limits, individual"))
     return Figure(
         f"belt{id}",
@@ -177,17 +152,14 @@ def _figure(display: BeltDisplay, id: str = "") -> Figure:
 def _pointer(
     display: BeltDisplay, across: ProbabilityAxis, up: ProbabilityAxis, plot: str
 ) -> Pointer:
-    grid = across.place(display.grid)
-    middles = ((grid[:-1] + grid[1:]) / 2).tolist()
-    ends = [float(grid[0]), *middles, float(grid[-1])]
+    grid, bounds = across.place(display.grid), map(up.place, (display.lower, display.upper))
+    ends = np.concatenate([grid[:1], (grid[:-1] + grid[1:]) / 2, grid[-1:]])
     texts = [
         f"predicted {formats.probability(p, 3)}\nbetween {formats.probability(low, 3)} and "
         f"{formats.probability(high, 3)}{_side(display, p)}"
         for p, low, high in zip(display.grid, display.lower, display.upper, strict=True)
     ]
-    bounds = {"y0": up.place(display.lower), "y1": up.place(display.upper)}
-    columns = {"x0": grid, "x1": grid, **bounds}
-    mark = {name: values.tolist() for name, values in columns.items()}
+    mark = dict(zip(("x0", "x1", "y0", "y1"), (grid, grid, *bounds), strict=True))
     return Pointer(plot, ends[:-1], ends[1:], texts, mark)
 
 
@@ -206,22 +178,22 @@ def _histogram(
     heights = [np.log10(1 + counts) if log else counts for counts in (happened, others)]
     highest = 1.1 * max(0.3 if log else 1.0, *(part.max() for part in heights))
     x = (PREDICTED, x_range)
-    plot = new_figure(name, x=x, y=("outcomes", (-highest, highest)), height=150)
+    plot = figures.new_figure(name, x=x, y=("outcomes", (-highest, highest)), height=150)
     plot.toolbar_location = None
-    name_ticks(plot.xaxis[0], across)
+    figures.name_ticks(plot.xaxis[0], across)
     tick = _tick_of(highest, log)
     at = float(np.log10(1 + tick)) if log else tick
     plot.yaxis[0].ticker = [-at, 0, at]
     plot.yaxis[0].major_label_overrides = {-at: f"{tick:g}", at: f"{tick:g}"}
     places = across.place(edges)
     for part, role in ((heights[0], "blue"), (-heights[1], "muted")):
-        add_bars(plot, places, np.zeros_like(part), part, role, fill_alpha=0.8)
+        figures.add_bars(plot, places, np.zeros_like(part), part, role, fill_alpha=0.8)
     share = formats.probability
     texts = [
         f"predictions {share(low)} to {share(high)}\n{int(yes):,} happened, {int(no):,} did not"
         for low, high, yes, no in zip(edges[:-1], edges[1:], happened, others, strict=True)
     ]
-    return plot, Pointer(name, places[:-1].tolist(), places[1:].tolist(), texts)
+    return plot, Pointer(name, places[:-1], places[1:], texts)
 
 
 def _tick_of(highest: float, log: bool) -> float:
@@ -237,75 +209,73 @@ def page_of_several(
 ) -> Page:
     """Gather the page of several models: one table, one picture, then each model."""
     belts = results if isinstance(results, CalibrationBelts) else None
+    page_of: Any = page_of_test if belts is None else page_of_belt
+    pages: list[Page] = [page_of(one, id=f"-{index}") for index, one in enumerate(results.values())]
     tests: Mapping[str, Any] = results if belts is None else belts.tests
     table = table_of(tests, "model")
     calibration = next(iter(tests.values())).question.kind == "calibration"
-    parts: list[Any] = _tables_of_models(table, belts)
-    sections: list[Section] = []
-    assumptions = ASSUMPTIONS
-    if belts is None:
-        for index, (name, test) in enumerate(tests.items()):
-            sections += sections_of_test(test, formats.shortened(name), f"-{index}")
-    else:
+    parts: list[Any] = [_table_of_tests(table), Words([ADJUSTED])]
+    if belts is not None:
         parts.insert(0, _overlay(BeltsDisplay.from_belts(belts, draw=False)))
-        for index, (name, each) in enumerate(belts.items()):
-            one = page_of_belt(each, id=f"-{index}")
-            assumptions = one.assumptions
-            sections += [
-                replace(section, heading=f"{formats.shortened(name)}: {section.heading}")
-                for section in one.sections
-            ]
-    parts.append(Words([ADJUSTED]))
+        parts.insert(2, _table_of_intervals(belts))
     return Page.of(
         results,
         title=title or f"{'Calibration' if calibration else 'Test'} of {len(tests)} models",
         question="Which of these models can be right?",
         verdict="against" if table["pvalue_holm"].min() <= wording.SURPRISE else "fits",
-        sections=[Section("The models", parts, beside=belts is not None), *sections],
-        assumptions=assumptions,
+        sections=[
+            Section("The models", parts, beside=belts is not None),
+            *(
+                replace(section, heading=f"{formats.shortened(name)}: {section.heading}")
+                for name, page in zip(results, pages, strict=True)
+                for section in page.sections
+            ),
+        ],
+        assumptions=pages[0].assumptions,
     )
 
 
-def _tables_of_models(
-    table: pd.DataFrame, belts: Mapping[str, CalibrationBelt] | None
-) -> list[Table]:
+def _table_of_tests(table: pd.DataFrame) -> Table:
     rows = []
     for name, row in table.iterrows():
         *_, predicted, pvalue, adjusted = formats.group_cells(row)
         rows.append([formats.shortened(str(name), 120), predicted, pvalue, adjusted])
-    tables = [Table("Exact tests", ["Model", "Mean prediction", "p", "p, adjusted"], rows)]
-    if belts is None:
-        return tables
-    any_belt = next(iter(belts.values()))
-    level, family = formats.percent(any_belt.coverage), wording.RECALIBRATION[any_belt.degree]
+    return Table("Exact tests", ["Model", "Mean prediction", "p", "p, adjusted"], rows)
+
+
+def _table_of_intervals(belts: CalibrationBelts) -> Table:
     rows = [
         [formats.shortened(name, 120), str(parameter), *formats.estimate_and_interval(row)]
         for name, belt in belts.items()
         for parameter, row in belt.intervals.iterrows()
     ]
-    caption = f"{family.capitalize()}: individual {level} intervals"
-    return [*tables, Table(caption, ["Model", "", "Estimate", "Interval"], rows)]
+    caption = _caption_of_intervals(next(iter(belts.values())))
+    return Table(caption, ["Model", "", "Estimate", "Interval"], rows)
+
+
+def _caption_of_intervals(belt: CalibrationBelt) -> str:
+    return f"{_family(belt).capitalize()}: individual {formats.percent(belt.coverage)} intervals"
 
 
 def _overlay(display: BeltsDisplay) -> Figure:
-    across, up = display.axes()
     labels = (PREDICTED, OUTCOME)
-    plot = probability_figure("belts", across, up, labels, height=460, pointed=False)
-    add_diagonal(plot, across, up)
+    figure = figures.ProbabilityFigure("belts", display.axes(), labels, height=460, pointed=False)
+    figure.add_diagonal()
     keys = [Key("dash-muted", "calibrated")]
     for index, (name, one) in enumerate(display.belts.items()):
         color, dash = f"model{index % len(MODELS)}", look_of(index)[1]
         if one.status != "empty":
-            add_belt(plot, one, across, up, color, alpha=0.18, line_dash=dash)
+            figure.add_belt(one, color, alpha=0.18, line_dash=dash)
         predicted, observed = one.points[["predicted", "observed"]].to_numpy().T
-        points = {"x": across.place(predicted), "y": up.place(observed)}
-        add_glyph(plot, "scatter", points, {"line_color": color, "fill_color": color}, size=6)
+        points = {"x": figure.across.place(predicted), "y": figure.up.place(observed)}
+        roles = {"line_color": color, "fill_color": color}
+        figures.add_glyph(figure.plot, "scatter", points, roles, size=6)
         keys.append(Key(f"line-{color}", display.legend_of(name)))
     level = formats.percent(next(iter(display.belts.values())).coverage)
     return Figure(
         "belts",
         f"Calibration belts of {len(display.belts)} models over one diagonal.",
-        plot,
+        figure.plot,
         keys,
         f"Each area is the {level} belt of a model, which holds its whole calibration curve; the "
         "points are observed shares in groups of its predictions. Where a belt leaves the dashed "

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from exactregion.calibration import CalibrationBelts
 from exactregion.plotting import ClassesDisplay, NullDisplay, formats
 from exactregion.plotting.classes import ClassPanel
-from exactregion.report.figures import (
-    add_belt,
-    add_diagonal,
-    add_points,
-    probability_figure,
-)
+from exactregion.report.figures import ProbabilityFigure
 from exactregion.report.page import Figure, Key, Page, Panels, Section, Table, Words
 from exactregion.report.tests import ASSUMPTIONS, null_figure, parts_table, pointer_of_points
 from exactregion.testing.class_result import ClassTestResult
@@ -33,10 +26,9 @@ def page_of_classes(
 ) -> Page:
     """Gather the page of a test with several classes."""
     calibration = result.kind == "calibration"
-    null = null_figure(NullDisplay.from_result(result, draw=False), "null")
-    parts: Any = Words(["The statistic has no parts."])
-    if result.parts:
-        parts = parts_table(result.parts)
+    null = null_figure(NullDisplay.from_result(result, draw=False))
+    nothing = Words(["The statistic has no parts."])
+    parts = parts_table(result.parts) if result.parts else nothing
     sections = [
         Section("Classes", [_table(result), Words([TOGETHER])]),
         Section("Null distribution", [null, parts]),
@@ -84,14 +76,14 @@ def _panels(display: ClassesDisplay) -> Panels:
 
 def _figure(name: str, panel: ClassPanel, index: int) -> Figure:
     axis, id = ClassesDisplay.axis, f"class-{index}"
-    plot = probability_figure(id, axis, axis, ("predicted", "observed"), height=280)
-    plot.toolbar_location = None
-    plot.min_border_left = 40
-    add_diagonal(plot, axis, axis)
-    belt = panel.belt
-    if belt is not None and belt.status != "empty":
-        add_belt(plot, belt, axis, axis)
-    add_points(plot, panel.points, axis, axis, "vermilion" if panel.is_off else "ink")
+    figure = ProbabilityFigure(id, (axis, axis), ("predicted", "observed"), height=280)
+    figure.plot.toolbar_location = None
+    figure.plot.min_border_left = 40
+    figure.add_diagonal()
+    if panel.belt is not None and panel.belt.status != "empty":
+        figure.add_belt(panel.belt)
+    figure.add_points(panel.points, "vermilion" if panel.is_off else "ink")
     adjusted = "" if np.isnan(panel.adjusted) else f"Adjusted p-value {panel.adjusted:.3g}."
     label = f"Reliability diagram of {formats.shortened(name)}."
-    return Figure(id, label, plot, [], adjusted, [pointer_of_points(panel.points, axis, id)])
+    pointer = pointer_of_points(panel.points, axis, id)
+    return Figure(id, label, figure.plot, [], adjusted, [pointer])

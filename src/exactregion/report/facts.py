@@ -13,7 +13,8 @@ from exactregion._version import __version__
 from exactregion.calibration import CalibrationBelt
 from exactregion.models import default_statistic
 from exactregion.models.linear import LinearModel
-from exactregion.plotting.formats import percent, shortened
+from exactregion.plotting.formats import first_of, percent, shortened
+from exactregion.plotting.wording import curves_text
 from exactregion.region import ConfidenceRegion
 from exactregion.statistics import as_class_statistic, as_statistic, names_of_statistics
 from exactregion.testing.class_result import ClassTestResult
@@ -68,7 +69,7 @@ def _(belt: CalibrationBelt) -> Facts:
         *_data_facts(question.successes, question.trials),
         ("Predictions", f"{belt.y_prob.min():.3g} to {belt.y_prob.max():.3g}"),
         ("Level", _level(belt.region)),
-        ("Curves", "expit(intercept + slope · logit p)"),
+        ("Curves", curves_text(belt)),
         ("Statistic of the p-value", _statistic(question.statistic)),
         ("Statistic of the belt", _statistic(repr(as_statistic(belt.region.statistic)))),
         *_draw_facts(belt.test.n_resamples, question.seed),
@@ -127,11 +128,7 @@ def _draw_facts(n_resamples: int, seed: int | None) -> Facts:
 
 
 def _listed(names: tuple[str, ...]) -> str:
-    if not names:
-        return "objects"
-    more = len(names) - MOST_NAMES
-    shown = ", ".join(shortened(name) for name in names[:MOST_NAMES])
-    return f"{shown} and {more} more" if more > 0 else shown
+    return first_of([shortened(name) for name in names], MOST_NAMES) or "objects"
 
 
 def _family(region: ConfidenceRegion) -> str:

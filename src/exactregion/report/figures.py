@@ -6,6 +6,7 @@ and the script of the page replaces them by those of the light or the dark theme
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -77,12 +78,11 @@ THEMES: dict[str, dict[str, Any]] = {
 """What each role looks like; the blue and vermilion of the dark theme are lighter."""
 
 
-def paint(model: Any, **roles: str) -> Any:
+def paint(model: Any, **roles: str) -> None:
     """Set properties of a model to the colours of roles, and tag them for the script."""
     for name, role in roles.items():
         setattr(model, name, THEMES["light"][role])
     model.tags = [*model.tags, *(f"{name}:{role}" for name, role in roles.items())]
-    return model
 
 
 def label_of(text: str) -> PlainText:
@@ -167,70 +167,64 @@ def limits_of(axis: ProbabilityAxis) -> tuple[float, float]:
     return low, high
 
 
+def set_ticks(axis: Any, places: FloatArray, labels: Iterable[Any]) -> None:
+    """Write labels at places along an axis of a figure."""
+    axis.ticker = FixedTicker(ticks=places.tolist())
+    axis.major_label_overrides = dict(zip(places.tolist(), labels, strict=True))
+
+
 def name_ticks(drawn: Any, axis: ProbabilityAxis) -> None:
     """Write probabilities along an axis that is drawn on the logit scale."""
     if axis.scale == "logit":
-        places = axis.place(axis.ticks).tolist()
-        drawn.ticker = FixedTicker(ticks=places)
-        labels = map(formats.probability, axis.ticks)
-        drawn.major_label_overrides = dict(zip(places, labels, strict=True))
+        set_ticks(drawn, axis.place(axis.ticks), [formats.probability(tick) for tick in axis.ticks])
 
 
-def probability_figure(
-    name: str,
-    across: ProbabilityAxis,
-    up: ProbabilityAxis,
-    labels: tuple[str, str],
-    **settings: Any,
-) -> Any:
-    """Make an empty figure of probabilities over predicted ones, as `new_figure` does."""
-    x, y = ((label, limits_of(axis)) for label, axis in zip(labels, (across, up), strict=True))
-    plot = new_figure(name, x=x, y=y, **settings)
-    name_ticks(plot.xaxis[0], across)
-    name_ticks(plot.yaxis[0], up)
-    return plot
+class ProbabilityFigure:
+    """A figure of probabilities over predicted ones, which places them on its two axes."""
 
+    def __init__(
+        self,
+        name: str,
+        axes: tuple[ProbabilityAxis, ProbabilityAxis],
+        labels: tuple[str, str],
+        **settings: Any,
+    ) -> None:
+        """Make it empty, as `new_figure` does."""
+        self.across, self.up = axes
+        x, y = ((label, limits_of(axis)) for label, axis in zip(labels, axes, strict=True))
+        self.plot = new_figure(name, x=x, y=y, **settings)
+        name_ticks(self.plot.xaxis[0], self.across)
+        name_ticks(self.plot.yaxis[0], self.up)
 
-def add_diagonal(plot: Any, across: ProbabilityAxis, up: ProbabilityAxis) -> None:
-    """Draw the dashed line on which outcomes are as frequent as predicted."""
-    ends = [max(across.low, up.low), min(across.high, up.high)]
-    look: dict[str, Any] = {"line_dash": [4, 4], "line_width": 1.4}
-    add_line(plot, across.place(ends), up.place(ends), "muted", **look)
+    def add_diagonal(self) -> None:
+        """Draw the dashed line on which outcomes are as frequent as predicted."""
+        ends = [max(self.across.low, self.up.low), min(self.across.high, self.up.high)]
+        look: dict[str, Any] = {"line_dash": [4, 4], "line_width": 1.4}
+        add_line(self.plot, self.across.place(ends), self.up.place(ends), "muted", **look)
 
+    def add_belt(
+        self, belt: BeltDisplay, role: str = "blue", *, alpha: float = 0.25, **line: Any
+    ) -> list[FloatArray]:
+        """Draw a belt with its estimate, and return the places of x and of both bounds."""
+        p, *curves = self.across.cut(belt.grid, belt.lower, belt.upper, belt.estimate)
+        x, (lower, upper, estimate) = self.across.place(p), map(self.up.place, curves)
+        area = {"x": x, "y1": lower, "y2": upper}
+        add_glyph(self.plot, "varea", area, {"fill_color": role}, fill_alpha=alpha)
+        add_line(self.plot, x, estimate, role, line_width=2, **line)
+        return [x, lower, upper]
 
-def add_belt(
-    plot: Any,
-    display: BeltDisplay,
-    across: ProbabilityAxis,
-    up: ProbabilityAxis,
-    role: str = "blue",
-    *,
-    alpha: float = 0.25,
-    **line: Any,
-) -> list[FloatArray]:
-    """Draw a belt with its estimate, and return the places of x and of both bounds."""
-    p, *curves = across.cut(display.grid, display.lower, display.upper, display.estimate)
-    x, (lower, upper, estimate) = across.place(p), map(up.place, curves)
-    area = {"x": x, "y1": lower, "y2": upper}
-    add_glyph(plot, "varea", area, {"fill_color": role}, fill_alpha=alpha)
-    add_line(plot, x, estimate, role, line_width=2, **line)
-    return [x, lower, upper]
-
-
-def add_points(
-    plot: Any, points: pd.DataFrame, across: ProbabilityAxis, up: ProbabilityAxis, role: str
-) -> None:
-    """Draw the points of a reliability diagram with their limits, cut at the edge of the figure."""
-    x = across.place(points["predicted"])
-    ends = {"x0": x, "x1": x, "y0": up.place(points["lower"]), "y1": up.place(points["upper"])}
-    add_glyph(plot, "segment", ends, {"line_color": role}, line_width=1.2, line_alpha=0.7)
-    trials = points["trials"].to_numpy()
-    size = 5 + 5 * np.sqrt(trials / trials.max())
-    shares = {"x": x, "y": up.place(points["observed"]), "size": size}
-    # open where the share itself is beyond the edge, as 0 is on a logit axis
-    inside = (points["observed"] >= up.low) & (points["observed"] <= up.high)
-    shares["fill_alpha"] = np.where(inside, 1.0, 0.0)
-    add_glyph(plot, "scatter", shares, {"line_color": role, "fill_color": role}, line_width=1.4)
+    def add_points(self, points: pd.DataFrame, role: str) -> None:
+        """Draw the points of a reliability diagram with their limits, cut at the edge."""
+        x, trials = self.across.place(points["predicted"]), points["trials"].to_numpy()
+        low, high, y = (self.up.place(points[name]) for name in ("lower", "upper", "observed"))
+        ends = {"x0": x, "x1": x, "y0": low, "y1": high}
+        add_glyph(self.plot, "segment", ends, {"line_color": role}, line_width=1.2, line_alpha=0.7)
+        # open where the share itself is beyond the edge, as 0 is on a logit axis
+        inside = points["observed"].between(self.up.low, self.up.high)
+        shares = {"x": x, "y": y, "size": 5 + 5 * np.sqrt(trials / trials.max())}
+        shares["fill_alpha"] = np.where(inside, 1.0, 0.0)
+        roles = {"line_color": role, "fill_color": role}
+        add_glyph(self.plot, "scatter", shares, roles, line_width=1.4)
 
 
 def add_bars(plot: Any, edges: Any, bottom: Any, top: Any, role: str, **settings: Any) -> None:

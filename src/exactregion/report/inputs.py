@@ -14,9 +14,10 @@ from bokeh.models import ColumnDataSource, PlainText
 
 from exactregion._typing import FloatArray
 from exactregion.plotting import BandDisplay, formats, wording
+from exactregion.plotting.bands import fields_of
 from exactregion.region import ConfidenceRegion
 from exactregion.region.places import input_frame, model_inputs
-from exactregion.report.figures import add_glyph, add_line, limits_around, new_figure
+from exactregion.report.figures import add_glyph, add_line, limits_around, new_figure, set_ticks
 from exactregion.report.page import Figure, Key
 
 MOST_INPUTS = 6
@@ -75,13 +76,8 @@ def bands_along_inputs(region: ConfidenceRegion) -> list[InputBand]:
         part = slice(stop - len(path), stop)
         displays.append(
             InputBand(
-                one.places(path),
-                band.lower[part],
-                band.upper[part],
-                band.estimate[part],
-                coverage=band.coverage,
-                joint=band.joint,
-                status=band.status,
+                x=one.places(path),
+                **fields_of(band, part),
                 data_x=one.places(one.values),
                 successes=successes,
                 trials=trials,
@@ -123,8 +119,7 @@ class Column:
         """Return the levels, or so many values from the smallest to the largest."""
         if self.levels is not None:
             return self.levels
-        values: list[float] = np.linspace(self.values.min(), self.values.max(), points).tolist()
-        return values
+        return list(np.linspace(self.values.min(), self.values.max(), points))
 
     def places(self, values: Iterable[Any]) -> FloatArray:
         """Return the place of values on an axis; NaN for levels that are not shown."""
@@ -161,8 +156,7 @@ def _held_at(columns: list[Column], varied: Column) -> str:
     """Say at which values the other inputs are held."""
     others = [one for one in columns if one is not varied]
     held = [f"{formats.shortened(one.name)} = {one.text(one.typical)}" for one in others]
-    more = len(held) - MOST_HELD
-    return ", ".join(held[:MOST_HELD]) + (f" and {more} more" if more > 0 else "")
+    return formats.first_of(held, MOST_HELD)
 
 
 def _rows_along(
@@ -198,9 +192,7 @@ def band_figure(
     )
     plot.yaxis[0].ticker = [0, 0.2, 0.4, 0.6, 0.8, 1]
     if display.levels is not None:
-        plot.xaxis[0].ticker = display.x.tolist()
-        texts = zip(display.x.tolist(), display.levels, strict=True)
-        plot.xaxis[0].major_label_overrides = {x: PlainText(text=text) for x, text in texts}
+        set_ticks(plot.xaxis[0], display.x, [PlainText(text=text) for text in display.levels])
     keys = _draw_band(plot, display)
     P = region.model_.probabilities(theta, display.X)
     steps = ColumnDataSource({"steps": np.rint(STEPS * P).astype(np.uint16).ravel()}, name="steps")

@@ -8,13 +8,15 @@ import json
 import math
 from dataclasses import dataclass, field
 from importlib.resources import files
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
+import numpy as np
 from bokeh.embed import json_item
 from bokeh.resources import Resources
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
+from exactregion._typing import FloatArray
 from exactregion._version import __version__
 from exactregion.plotting.wording import SURPRISE, answer_of, guarantee_of
 from exactregion.report.facts import code_of, facts_of
@@ -29,7 +31,7 @@ class Key:
     text: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Pointer:
     """Texts shown next to the pointer in the plot of this name, one per interval of x, or of y.
 
@@ -37,10 +39,10 @@ class Pointer:
     """
 
     plot: str
-    start: list[float]
-    stop: list[float]
+    start: FloatArray
+    stop: FloatArray
     texts: list[str]
-    mark: dict[str, list[float]] = field(default_factory=dict)
+    mark: dict[str, FloatArray] = field(default_factory=dict)
     along: Literal["x", "y"] = "x"
 
 
@@ -50,8 +52,6 @@ class Figure:
 
     `label` is for readers who cannot see it; `reading` says how to read it.
     """
-
-    kind: ClassVar[str] = "figure"
 
     id: str
     label: str
@@ -65,8 +65,6 @@ class Figure:
 class Panels:
     """Small figures side by side, each below its heading, with one legend for all."""
 
-    kind: ClassVar[str] = "panels"
-
     figures: dict[str, Figure]
     keys: list[Key]
     reading: str
@@ -75,8 +73,6 @@ class Panels:
 @dataclass(frozen=True)
 class Table:
     """A table; the first cell of each row is its head. A sortable one has buttons in its heads."""
-
-    kind: ClassVar[str] = "table"
 
     caption: str
     columns: list[str]
@@ -87,8 +83,6 @@ class Table:
 @dataclass(frozen=True)
 class Words:
     """Sentences: a paragraph each, or the entries of a list."""
-
-    kind: ClassVar[str] = "words"
 
     texts: list[str]
     listed: bool = False
@@ -101,8 +95,6 @@ class Explorer:
     `parameters` have a name, digits to write, limits to show and a best value; `sliders` a label,
     a size and a start. With `pairs` the reader chooses which two of them the plane shows.
     """
-
-    kind: ClassVar[str] = "explorer"
 
     plane: Figure
     bands: list[Figure]
@@ -242,7 +234,8 @@ def _policy(*scripts: str) -> str:
 
 def _json_block(content: Any) -> str:
     """Write JSON that no parser of HTML takes for markup."""
-    text = json.dumps(content, allow_nan=False, separators=(",", ":"))
+    arrays = np.ndarray.tolist
+    text = json.dumps(content, allow_nan=False, default=arrays, separators=(",", ":"))
     for sign in "<>&":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return text

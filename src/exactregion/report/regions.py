@@ -15,15 +15,7 @@ from exactregion.plotting import CornerDisplay, PValueDisplay, RankDisplay, form
 from exactregion.plotting.canvas import RegionDisplay
 from exactregion.region import ConfidenceRegion, HypothesisTest
 from exactregion.region.summary import zero_tests
-from exactregion.report.figures import (
-    add_glyph,
-    add_line,
-    heat_mapper,
-    label_of,
-    limits_around,
-    new_figure,
-    paint,
-)
+from exactregion.report import figures
 from exactregion.report.inputs import (
     HEIGHT,
     MOST_INPUTS,
@@ -44,6 +36,13 @@ ENDS = (
 )
 ZERO = "p is the exact p-value of the parameter being zero."
 STATUS = {"unsettled": ", may be longer", "empty": ", empty"}
+REMARKS = {
+    "unbounded": "The region is unbounded: it goes on past the edge of the figure, which shows the "
+    "part around the estimate.",
+    "unsettled": "The search kept finding members outside of what it had found: intervals and "
+    "bands may be too short.",
+    "disconnected": "The search found the region in several pieces; the band fills the gaps.",
+}
 
 
 def page_of_region(region: ConfidenceRegion, title: str | None = None) -> Page:
@@ -92,25 +91,10 @@ def _question(region: ConfidenceRegion) -> str:
 
 
 def _remarks(region: ConfidenceRegion, curves: int) -> list[str]:
-    remarks = []
-    status = region.status_
-    if status == "empty":
-        remarks.append(
-            "The search found no member. The largest p-value found is "
-            f"{region.pvalue(region.most_compatible_):.4g}."
-        )
-    if status == "unbounded":
-        remarks.append(
-            "The region is unbounded: it goes on past the edge of the figure, which shows the part "
-            "around the estimate."
-        )
-    if status == "unsettled":
-        remarks.append(
-            "The search kept finding members outside of what it had found: intervals and bands may "
-            "be too short."
-        )
-    if status == "disconnected":
-        remarks.append("The search found the region in several pieces; the band fills the gaps.")
+    remarks = [REMARKS[region.status_]] if region.status_ in REMARKS else []
+    if region.is_empty_:
+        largest = region.pvalue(region.most_compatible_)
+        remarks.append(f"The search found no member. The largest p-value found is {largest:.4g}.")
     if not curves:
         remarks.append(
             "No curves are drawn: the inputs are not columns that vary, or the family has no "
@@ -224,15 +208,16 @@ def _plane(region: ConfidenceRegion) -> Plane:
 def _line_plane(display: PValueDisplay, m: int) -> Plane:
     name, values, pvalues = display.names[0], display.values, display.pvalues
     low, high = float(values[0]), float(values[-1])
-    plot = new_figure("plane", x=(name, (low, high)), y=("p-value", (0.0, 1.05)), height=HEIGHT)
+    x, y = (name, (low, high)), ("p-value", (0.0, 1.05))
+    plot = figures.new_figure("plane", x=x, y=y, height=HEIGHT)
     keys: list[Key] = []
     if len(display.ends):
         left, right = np.clip(display.ends, low, high).T
         spans = {"left": left, "right": right}
         style: dict[str, Any] = {"top": 1.05, "bottom": 0, "fill_alpha": 0.15, "line_color": None}
-        add_glyph(plot, "quad", spans, {"fill_color": "blue"}, **style)
+        figures.add_glyph(plot, "quad", spans, {"fill_color": "blue"}, **style)
         keys.append(Key("area-blue", f"{formats.percent(display.coverage)} region"))
-    add_line(plot, values, pvalues, "blue", line_width=2)
+    figures.add_line(plot, values, pvalues, "blue", line_width=2)
     keys.append(Key("line-blue", "p-value"))
     theta = values[:, None]
     plot.tags = [*plot.tags, _points_source(theta, np.column_stack([values, pvalues]), pvalues, m)]
@@ -256,7 +241,8 @@ def _surface_plane(display: RankDisplay, m: int) -> Plane:
     box = np.column_stack([places[0], places[-1]])
     half = (box[:, 1] - box[:, 0]) / (np.array(display.regular) - 1) / 2
     limits = [(float(low), float(high)) for low, high in box + np.column_stack([-half, half])]
-    plot = new_figure("plane", x=(names[0], limits[0]), y=(names[1], limits[1]), height=HEIGHT)
+    x, y = zip(names, limits, strict=True)
+    plot = figures.new_figure("plane", x=x, y=y, height=HEIGHT)
     plot.grid.visible = False
     plot.image(
         image=[pvalues.reshape(display.regular).T.astype(np.float32)],
@@ -264,7 +250,7 @@ def _surface_plane(display: RankDisplay, m: int) -> Plane:
         y=limits[1][0],
         dw=limits[0][1] - limits[0][0],
         dh=limits[1][1] - limits[1][0],
-        color_mapper=heat_mapper(),
+        color_mapper=figures.heat_mapper(),
         level="image",
     )
     plot.tags = [*plot.tags, _points_source(theta, places, pvalues, m)]
@@ -272,7 +258,7 @@ def _surface_plane(display: RankDisplay, m: int) -> Plane:
     lines = display.boundary()
     if lines:
         edge = {"xs": [line[:, 0] for line in lines], "ys": [line[:, 1] for line in lines]}
-        add_glyph(plot, "multi_line", edge, {"line_color": "ink"}, line_width=1.6)
+        figures.add_glyph(plot, "multi_line", edge, {"line_color": "ink"}, line_width=1.6)
         keys.append(Key("line-ink", f"edge of the {formats.percent(display.coverage)} region"))
     reading = "Every point is one setting of the two parameters; the bluer, the better it fits."
     if display.shear:
@@ -297,17 +283,17 @@ def _surface_plane(display: RankDisplay, m: int) -> Plane:
 def _cloud_plane(display: CornerDisplay, m: int) -> Plane:
     theta, pvalues, names = display.theta, display.pvalues, display.names
     pair = [1, 2]  # the first two slopes, in most families
-    limits = np.array([limits_around(ends, 0.1) for ends in display.limits])
+    limits = np.array([figures.limits_around(ends, 0.1) for ends in display.limits])
     x, y = ((names[i], (float(limits[i, 0]), float(limits[i, 1]))) for i in pair)
-    plot = new_figure("plane", x=x, y=y, height=HEIGHT)
+    plot = figures.new_figure("plane", x=x, y=y, height=HEIGHT)
     # the script puts another pair of parameters on the axes with these labels
     for axis in (plot.xaxis[0], plot.yaxis[0]):
-        axis.tags = [*axis.tags, *(label_of(name) for name in names)]
+        axis.tags = [*axis.tags, *(figures.label_of(name) for name in names)]
     points = _points_source(theta, theta[:, pair], pvalues, m)
     points.data["pvalue"] = pvalues
     low, high = display.levels
     inside = (pvalues > low) & (pvalues <= high)
-    heat = {"fill_color": {"field": "pvalue", "transform": heat_mapper()}}
+    heat = {"fill_color": {"field": "pvalue", "transform": figures.heat_mapper()}}
     kinds: tuple[tuple[Any, str, dict[str, Any]], ...] = (
         (~inside, "muted", {"marker": "x", "size": 6}),
         (inside, "blue", {"marker": "circle", "size": 9, **heat}),
@@ -315,7 +301,7 @@ def _cloud_plane(display: CornerDisplay, m: int) -> Plane:
     for mask, role, style in kinds:
         view = CDSView(filter=IndexFilter(indices=np.flatnonzero(mask).tolist()))
         drawn = plot.scatter(x="x", y="y", source=points, view=view, **style)
-        paint(drawn.glyph, line_color=role)
+        figures.paint(drawn.glyph, line_color=role)
     keys = [Key("dot-ramp", "in the region, bluer fits better")] if inside.any() else []
     keys += [Key("cross-muted", "outside")] if not inside.all() else []
     figure = _finished(
@@ -347,8 +333,8 @@ def _finished(
     here, is_empty = {"x": [best[0]], "y": [best[1]]}, display.status == "empty"
     roles = {"line_color": "ink"} | ({} if is_empty else {"fill_color": "paper"})
     style: dict[str, Any] = {"marker": "x" if is_empty else "circle", "size": 10, "line_width": 2}
-    add_glyph(plot, "scatter", here, roles, name="best", **style)
-    add_glyph(plot, "scatter", NOWHERE, POINTED, name="chosen", size=14, line_width=2)
+    figures.add_glyph(plot, "scatter", here, roles, name="best", **style)
+    figures.add_glyph(plot, "scatter", NOWHERE, POINTED, name="chosen", size=14, line_width=2)
     keys.append(Key("cross" if is_empty else "dot", wording.estimate_name(is_empty)))
     keys.append(Key("dot-vermilion", "pointed at"))
     low, high = display.levels

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from bokeh.models import FixedTicker
 
 from exactregion.plotting import SegmentDisplay, formats
-from exactregion.report.figures import add_glyph, add_line, label_of, limits_around, new_figure
+from exactregion.report import figures
 from exactregion.report.page import Figure, Key, Page, Pointer, Section, Table
 from exactregion.testing.segment_result import SegmentTestResult
 
@@ -43,42 +42,32 @@ def _figure(display: SegmentDisplay) -> Figure:
     k = len(display.names)
     places = -np.arange(k, dtype=np.float64)
     low, high = display.envelope.T
-    limits = limits_around(np.concatenate([display.lower, display.upper, low, high, [0.0]]))
-    plot = new_figure(
+    limits = figures.limits_around(np.concatenate([display.lower, display.upper, low, high, [0.0]]))
+    plot = figures.new_figure(
         "segments",
         x=("observed minus expected share", limits),
         y=("", (0.6 - k, 0.6)),
         height=110 + 26 * k,
     )
-    plot.yaxis[0].ticker = FixedTicker(ticks=places.tolist())
-    plot.yaxis[0].major_label_overrides = {
-        float(place): label_of(formats.shortened(name, LONGEST, middle=True))
-        for place, name in zip(places, display.names, strict=True)
-    }
+    names = (formats.shortened(name, LONGEST, middle=True) for name in display.names)
+    figures.set_ticks(plot.yaxis[0], places, map(figures.label_of, names))
     plot.ygrid[0].grid_line_color = None
     plot.ygrid[0].tags = []
     bars = {"y": places, "left": low, "right": high}
-    add_glyph(plot, "hbar", bars, {"fill_color": "pale"}, height=0.62, line_color=None)
-    add_line(plot, [0.0, 0.0], [0.6 - k, 0.6], "muted", line_width=1.2)
+    figures.add_glyph(plot, "hbar", bars, {"fill_color": "pale"}, height=0.62, line_color=None)
+    figures.add_line(plot, [0.0, 0.0], [0.6 - k, 0.6], "muted", line_width=1.2)
     for chosen, role in ((display.named, "vermilion"), (~display.named, "blue")):
         lines = {"x0": display.lower[chosen], "x1": display.upper[chosen]}
         lines |= {"y0": places[chosen], "y1": places[chosen]}
-        add_glyph(plot, "segment", lines, {"line_color": role}, line_width=1.8)
+        figures.add_glyph(plot, "segment", lines, {"line_color": role}, line_width=1.8)
         dots = {"x": display.difference[chosen], "y": places[chosen]}
         dots["size"] = 1.4 * np.sqrt(display.areas[chosen])
-        add_glyph(plot, "scatter", dots, {"fill_color": role, "line_color": role})
+        figures.add_glyph(plot, "scatter", dots, {"fill_color": role, "line_color": role})
     texts = [
-        f"{name}\nobserved minus expected: {difference:+.3f} ({lower:+.3f} to {upper:+.3f})\n"
-        f"{n:,} outcomes, adjusted p-value {pvalue:.3g}"
-        for name, difference, lower, upper, n, pvalue in zip(
-            display.names,
-            display.difference,
-            display.lower,
-            display.upper,
-            display.n.tolist(),
-            display.pvalues,
-            strict=True,
-        )
+        f"{name}\nobserved minus expected: {display.difference[i]:+.3f} "
+        f"({display.lower[i]:+.3f} to {display.upper[i]:+.3f})\n"
+        f"{display.n[i]:,} outcomes, adjusted p-value {display.pvalues[i]:.3g}"
+        for i, name in enumerate(display.names)
     ]
     level = formats.percent(display.confidence_level)
     return Figure(
@@ -95,7 +84,7 @@ def _figure(display: SegmentDisplay) -> Figure:
         "right of zero outcomes are more frequent than predicted, to the left less frequent. Lines "
         "are limits of the true difference, and grey bars say where differences lie if predictions "
         f"are right: both hold for all segments together, with {level}.",
-        [Pointer("segments", (places - 0.5).tolist(), (places + 0.5).tolist(), texts, along="y")],
+        [Pointer("segments", places - 0.5, places + 0.5, texts, along="y")],
     )
 
 

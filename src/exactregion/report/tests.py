@@ -6,26 +6,15 @@ The groups show observed shares beside predicted probabilities: a description, n
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from bokeh.models import FixedTicker
 
-from exactregion._typing import FloatArray, IntArray
 from exactregion.plotting import NullDisplay, formats, reliability, wording
+from exactregion.plotting.formats import probability
 from exactregion.plotting.reliability import ProbabilityAxis, axes_for
-from exactregion.report.figures import (
-    add_bars,
-    add_diagonal,
-    add_line,
-    add_points,
-    limits_around,
-    limits_of,
-    new_figure,
-    probability_figure,
-)
+from exactregion.report import figures
 from exactregion.report.page import Figure, Key, Page, Pointer, Section, Table, Words
 from exactregion.testing.misfit import Part
 from exactregion.testing.result import ExactTestResult
@@ -37,7 +26,6 @@ ASSUMPTIONS = [
     "The statistic was chosen before the outcomes were seen.",
 ]
 
-
 ADJUSTED = (
     "Each p-value is exact on its own. The adjusted ones (Holm) may be looked at together: one or "
     "more of those that are right is 0.05 or less with a probability of at most 5%, although all "
@@ -45,32 +33,22 @@ ADJUSTED = (
 )
 
 
-def page_of_test(result: ExactTestResult, title: str | None = None) -> Page:
-    """Gather the page of a test."""
+def page_of_test(result: ExactTestResult, title: str | None = None, id: str = "") -> Page:
+    """Gather the page of a test; `id` tells its figures from those of others on the same page."""
     calibration = result.question.kind == "calibration"
     subject = "predictions" if calibration else "probabilities"
+    null = null_figure(NullDisplay.from_result(result, draw=False), f"null{id}")
     return Page.of(
         result,
         title=title or f"{'Calibration' if calibration else 'Candidate'} test",
         question=f"Can these {subject} be right?",
-        sections=sections_of_test(result),
+        sections=[
+            Section("Null distribution", [null, _table(result)], beside=True),
+            misfit_section(result),
+            _groups_section(result, f"groups{id}"),
+        ],
         assumptions=ASSUMPTIONS,
     )
-
-
-def sections_of_test(result: ExactTestResult, name: str = "", id: str = "") -> list[Section]:
-    """Draw a test, that of the model of this name if there are several."""
-    question, before = result.question, f"{name}: " if name else ""
-    null = null_figure(NullDisplay.from_result(result, draw=False), f"null{id}")
-    misfit = misfit_section(result)
-    groups = groups_section(
-        question.probabilities, question.successes, question.trials, f"groups{id}"
-    )
-    return [
-        Section(f"{before}Null distribution", [null, _table(result)], beside=True),
-        replace(misfit, heading=f"{before}{misfit.heading}"),
-        replace(groups, heading=f"{before}{groups.heading}"),
-    ]
 
 
 def _table(result: ExactTestResult) -> Table:
@@ -108,22 +86,15 @@ def parts_table(parts: Iterable[Part]) -> Table:
 
 def _size_table(result: ExactTestResult) -> Table:
     size, number = result.size, formats.number
-    rows = [["Observed less predicted share", number(size.difference)]]
-    rows += [
-        ["Intercept and slope, most likely", f"{number(size.intercept)} and {number(size.slope)}"]
+    rows = [
+        ["Observed less predicted share", number(size.difference)],
+        ["Intercept and slope, most likely", f"{number(size.intercept)} and {number(size.slope)}"],
     ]
+    names = ("miscalibration", "discrimination", "uncertainty")
     for name, key in (("Brier score", "brier"), ("Log loss", "log_loss")):
-        parts = [
-            number(getattr(size, f"{key}_{part}"))
-            for part in ("miscalibration", "discrimination", "uncertainty")
-        ]
+        parts = [number(getattr(size, f"{key}_{part}")) for part in names]
         rows.append([name, number(getattr(size, key))])
-        rows.append(
-            [
-                "= miscalibration − discrimination + uncertainty",
-                f"{parts[0]} − {parts[1]} + {parts[2]}",
-            ]
-        )
+        rows.append(["= {} − {} + {}".format(*names), "{} − {} + {}".format(*parts)])
     rows.append(["Expected calibration error, 15 bins", number(size.ece)])
     rows.append(["Smooth calibration error", number(size.smooth_ece)])
     return Table("Size in these data, without limits", ["", "Value"], rows)
@@ -138,19 +109,18 @@ def null_figure(display: NullDisplay, id: str = "null") -> Figure:
     at = place(edges)
     farthest = at[-1] + 0.3 * (at[-1] - at[0])
     observed_at = farthest if display.is_far else float(place(display.statistic))
-    limits = limits_around(np.append(at, observed_at))
+    limits = figures.limits_around(np.append(at, observed_at))
     top = 1.12 * max(1, int(total.max(initial=0)))
     label = "statistic (log scale)" if display.is_long else "statistic"
-    plot = new_figure(id, x=(label, limits), y=("number of alternatives", (0.0, top)))
+    plot = figures.new_figure(id, x=(label, limits), y=("number of alternatives", (0.0, top)))
     if display.is_long:
         tens = np.arange(np.ceil(limits[0]), np.floor(limits[1]) + 1)
-        plot.xaxis[0].ticker = FixedTicker(ticks=tens.tolist())
-        plot.xaxis[0].major_label_overrides = {ten: f"{10.0**ten:g}" for ten in tens.tolist()}
-    add_bars(plot, at, np.zeros_like(total), smaller, "pale")
-    add_bars(plot, at, smaller, total, "blue")
+        figures.set_ticks(plot.xaxis[0], tens, [f"{10.0**ten:g}" for ten in tens])
+    figures.add_bars(plot, at, np.zeros_like(total), smaller, "pale")
+    figures.add_bars(plot, at, smaller, total, "blue")
     here = limits[1] if display.is_far else observed_at
     dash = "dashed" if display.is_far else "solid"
-    add_line(plot, [here, here], [0.0, top], "ink", line_width=2, line_dash=dash)
+    figures.add_line(plot, [here, here], [0.0, top], "ink", line_width=2, line_dash=dash)
     observed = f"observed outcomes: {number(display.statistic)}"
     texts = [
         f"statistic {number(low)} to {number(high)}\nalternatives: {count:,}"
@@ -169,32 +139,25 @@ def null_figure(display: NullDisplay, id: str = "null") -> Figure:
         "Each alternative is a data set drawn as if the probabilities were right. The statistic "
         "measures how far outcomes are from them. The fewer alternatives lie at the line or beyond "
         "it, the more unusual the observed outcomes are.",
-        [Pointer(id, at[:-1].tolist(), at[1:].tolist(), texts)],
+        [Pointer(id, at[:-1], at[1:], texts)],
     )
 
 
-def groups_section(
-    probabilities: FloatArray, successes: IntArray, trials: IntArray, id: str = "groups"
-) -> Section:
+def _groups_section(result: ExactTestResult, id: str) -> Section:
     """Draw and list the outcomes in groups of the prediction: a reliability diagram."""
-    groups = reliability(probabilities, successes, trials)
-    figure = _groups_figure(groups, probabilities[trials > 0], id)
-    return Section("Reliability diagram", [figure, groups_table(groups)], beside=True)
-
-
-def _groups_figure(groups: pd.DataFrame, probabilities: FloatArray, id: str) -> Figure:
-    """Draw observed shares against mean predictions, with the diagonal."""
+    asked = result.question
+    groups = reliability(asked.probabilities, asked.successes, asked.trials)
     ends = groups[["observed", "lower", "upper"]].to_numpy().ravel()
-    across, up = axes_for(probabilities, [], ends)
+    axes = axes_for(asked.probabilities[asked.trials > 0], [], ends)
     labels = ("mean predicted probability", "observed share")
-    plot = probability_figure(id, across, up, labels, height=420)
-    add_diagonal(plot, across, up)
-    add_points(plot, groups, across, up, "blue")
-    return Figure(
+    drawn = figures.ProbabilityFigure(id, axes, labels, height=420)
+    drawn.add_diagonal()
+    drawn.add_points(groups, "blue")
+    figure = Figure(
         id,
         "Reliability diagram: observed share against mean predicted probability in groups of the "
         "prediction; the table below has the numbers.",
-        plot,
+        drawn.plot,
         [
             Key("dot-blue", "observed share of a group, 95% exact limits"),
             Key("dash-muted", "calibrated"),
@@ -203,21 +166,22 @@ def _groups_figure(groups: pd.DataFrame, probabilities: FloatArray, id: str) -> 
         "outcomes are as frequent as predicted. The limits are exact (Clopper and Pearson) and "
         "individual: each holds with 95% on its own. This figure describes the data; it is not "
         "part of the test.",
-        [pointer_of_points(groups, across, id)],
+        [pointer_of_points(groups, axes[0], id)],
     )
+    return Section("Reliability diagram", [figure, groups_table(groups)], beside=True)
 
 
 def pointer_of_points(groups: pd.DataFrame, across: ProbabilityAxis, plot: str) -> Pointer:
     """Say beside the pointer what the nearest point of a reliability diagram shows."""
     x = across.place(groups["predicted"])
-    low, high = limits_of(across)
-    ends = [low - 1.0, *((x[:-1] + x[1:]) / 2).tolist(), high + 1.0]
+    low, high = figures.limits_of(across)
+    ends = np.concatenate([[low - 1.0], (x[:-1] + x[1:]) / 2, [high + 1.0]])
     rows: Any = groups.itertuples(index=False)
     texts = [
         f"{row.trials:,} outcomes, predictions {_between(row.low, row.high)}\n"
-        f"observed {_share(row.observed)} ({row.successes:,} positive)\n"
-        f"limits {_share(row.lower)} to {_share(row.upper)}\n"
-        f"predicted {_share(row.predicted)} ({row.predicted * row.trials:.1f} expected)"
+        f"observed {probability(row.observed)} ({row.successes:,} positive)\n"
+        f"limits {probability(row.lower)} to {probability(row.upper)}\n"
+        f"predicted {probability(row.predicted)} ({row.predicted * row.trials:.1f} expected)"
         for row in rows
     ]
     return Pointer(plot, ends[:-1], ends[1:], texts)
@@ -231,8 +195,8 @@ def groups_table(groups: pd.DataFrame, level: str = "95%") -> Table:
             _between(row.low, row.high),
             f"{row.successes:,} of {row.trials:,}",
             f"{row.predicted * row.trials:.1f}",
-            _share(row.observed),
-            f"{_share(row.lower)} to {_share(row.upper)}",
+            probability(row.observed),
+            f"{probability(row.lower)} to {probability(row.upper)}",
         ]
         for row in rows
     ]
@@ -240,12 +204,8 @@ def groups_table(groups: pd.DataFrame, level: str = "95%") -> Table:
     return Table("Reliability diagram in numbers", heads, cells)
 
 
-def _share(value: float) -> str:
-    return formats.probability(value)
-
-
 def _between(low: float, high: float) -> str:
-    ends = [formats.probability(end, 3) for end in (low, high)]
+    ends = [probability(end, 3) for end in (low, high)]
     return ends[0] if low == high else "–".join(ends)
 
 
@@ -258,14 +218,11 @@ def section_of_groups(groups: pd.DataFrame) -> Section:
     rows = []
     for key, row in groups.iterrows():
         parts = key if isinstance(key, tuple) else (key,)
-        rows.append(
-            [*(formats.shortened(str(part), 60) for part in parts), *formats.group_cells(row)]
-        )
-    off = groups[groups["pvalue_holm"] <= wording.SURPRISE]
-    found = (
-        f"Evidence of miscalibration, adjusted for all {len(groups):,} tests: {len(off):,} rows."
-    )
-    if not len(off):
-        found = f"No evidence of miscalibration, adjusted for all {len(groups):,} tests."
+        head = [formats.shortened(str(part), 60) for part in parts]
+        rows.append([*head, *formats.group_cells(row)])
+    off, tests = int((groups["pvalue_holm"] <= wording.SURPRISE).sum()), f"{len(groups):,} tests"
+    found = f"No evidence of miscalibration, adjusted for all {tests}."
+    if off:
+        found = f"Evidence of miscalibration, adjusted for all {tests}: {off:,} rows."
     table = Table("Subgroups in numbers", [*names, *HEADS], rows)
     return Section("Subgroups", [Words([found]), table, Words([ADJUSTED])])

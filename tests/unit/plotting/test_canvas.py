@@ -15,6 +15,7 @@ from exactregion.plotting import (
     RankDisplay,
     canvas,
 )
+from exactregion.plotting.class_curves import ClassBandDisplay
 
 
 def test_without_matplotlib_the_error_is_the_install_line(monkeypatch, oring, slope, three):
@@ -60,6 +61,16 @@ def test_names_are_text_and_no_formulas(kind, oring, slope, three):
     display.figure_.canvas.draw()
     shown = [text._preprocess_math(text.get_text()) for text in display.figure_.findobj(Text)]
     assert (name, False) in shown
+
+
+def test_names_of_classes_are_text_too():
+    x, share = np.array([0.0, 1.0]), np.full((2, 2), 0.5)
+    name, classes = r"cost $\usd per $kg", (r"under $\usd 5$", "over")
+    known = {"coverage": 0.95, "joint": True, "name": name}
+    display = ClassBandDisplay(x, share, share, share, classes, **known).plot()
+    display.figure_.canvas.draw()
+    shown = [text._preprocess_math(text.get_text()) for text in display.figure_.findobj(Text)]
+    assert {(name, False), (classes[0], False)} <= set(shown)
 
 
 def test_axes_must_have_a_figure(ax):

@@ -36,6 +36,11 @@ def test_points_are_shares_of_the_class(result):
     assert top.points["predicted"].min() >= 1 / 3
 
 
+def test_arguments_of_plot_are_those_of_the_points(result):
+    for ax in result.plot(markersize=9).figure_.axes:
+        assert 9 in {line.get_markersize() for line in ax.lines}
+
+
 def test_classes_that_are_off_have_another_colour(result):
     display = result.plot()
     for ax, panel in zip(display.figure_.axes, display.panels.values(), strict=True):

@@ -91,7 +91,9 @@ def test_a_belt_that_bends_says_so():
     belt = er.calibration_belt(y, p, degree=2, n_resamples=39, rng=0)
     page = page_of_belt(belt)
     assert "degree=2, confidence_level=0.95" in page.code
-    assert "expit(intercept + slope · logit p + square · (logit p)²)" in page.assumptions[-1]
+    curves = "expit(intercept + slope · logit p + square · (logit p)²)"
+    assert curves in page.assumptions[-1]
+    assert ("Curves", curves) in page.facts
     table = page.sections[0].parts[2]
     assert table.caption.startswith("Quadratic recalibration")
     assert [row[0] for row in table.rows] == ["intercept", "slope", "square"]
