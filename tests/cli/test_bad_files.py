@@ -136,6 +136,34 @@ def test_parquet_that_cannot_serve(run, save, tmp_path):
     assert "Column 'x' must hold numbers. Got list<" in done.err
 
 
+@pytest.mark.parametrize("files", [("good", "bad"), ("bad", "good")])
+def test_one_of_several_parquet_files_is_damaged(run, tmp_path, files):
+    pd.DataFrame({"y": [0, 1] * 9, "p": 0.5}).to_parquet(tmp_path / "good.parquet")
+    (tmp_path / "bad.parquet").write_bytes(b"no Parquet")
+    paths = [str(tmp_path / f"{name}.parquet") for name in files]
+    result = run("calibrate", *paths, *ASK)
+    assert result.code == 2
+    assert "bad.parquet" in result.err
+
+
+@pytest.mark.parametrize("command", ["test", "calibrate"])
+def test_errors_of_the_library_name_rows_of_the_file(run, save, command):
+    """Also where some were left out before."""
+    rows = ["y,p_a,p_b,p_c,x", "a,,0.5,0.2,1", "b,0.3,0.5,0.2,2", "c,0.3,0.9,0.2,3"]
+    file = save("\n".join([*rows, "a,0.3,0.5,0.2,4\n"]), "classes.csv")
+    asked = ("--outcome", "y", "--probability", "p_", "--resamples", "19", "--drop-missing")
+    result = run(command, file, *asked)
+    assert result.code == 2
+    assert "Got 1.4 in row 3 (line 4) instead" in result.err
+
+
+def test_counts_of_a_formula_name_rows_of_the_file(run, save):
+    file = save("dead,alive,dose\n1,2,1\n1.5,3,2\n", "counts.csv")
+    result = run("fit", file, "--formula", "dead + alive ~ dose", "--resamples", "19")
+    assert result.code == 2
+    assert "Got [1.5, 3.0] in row 2 (line 3) instead" in result.err
+
+
 def test_parquet_with_a_flipped_bit(run, tmp_path):
     path = tmp_path / "data.parquet"
     frame = pd.DataFrame({"y": [0, 1] * 20, "p": [0.5] * 40, "x": np.arange(40.0), "s": ["a"] * 40})

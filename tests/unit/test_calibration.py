@@ -344,7 +344,7 @@ def test_a_bend_takes_more_predictions_than_its_degree(degree):
 
 
 def test_extreme_predictions_and_a_bend():
-    p = np.append(P, [1e-16, 5e-324, 1 - 1e-16])
-    belt = belt_of(np.append(Y, [False, False, True]), p, degree=2, n_resamples=19)
+    p = np.append(P[:40], [1e-16, 5e-324, 1 - 1e-16])
+    belt = belt_of(np.append(Y[:40], [False, False, True]), p, degree=2, n_resamples=19)
     assert ((belt.lower >= 0) & (belt.upper <= 1) & (belt.lower <= belt.upper)).all()
     assert 0 <= belt.mean_deviation.lower <= belt.mean_deviation.upper <= 1

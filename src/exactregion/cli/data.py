@@ -50,6 +50,7 @@ class Data(Roles):
     positive: object = None
     several: bool = False
     labels: list[object] | None = None
+    table: Table | None = None
     chunks: Any = None
 
     def take(self, names: str | list[str]) -> Any:
@@ -112,7 +113,9 @@ def open_predictions(
 ) -> Iterator[Data]:
     """Read one file as a whole; give several, or those for a cluster, as chunks of rows."""
     if len(files) == 1 and cluster is None:
-        yield read_data(files[0], columns, reading, quiet=quiet)
+        data = read_data(files[0], columns, reading, quiet=quiet)
+        with rows_of(data.table, data.frame):
+            yield data
         return
     check_outcome(columns, ())
     with _open_chunks(files, cluster, columns) as chunks:
@@ -155,7 +158,8 @@ def read_data(
     roles = Roles.of(table, columns, all_inputs=all_inputs, by_prefix=several is None)
     frame = _take(roles, table, reading, quiet=quiet)
     formula = getattr(columns, "formula", None)
-    design = None if formula is None else _evaluate(formula, roles, table, frame)
+    with rows_of(table, frame):
+        design = None if formula is None else Design.from_formula(formula, frame, roles.sides)
     classes = getattr(columns, "classes", None)
     if several is None:
         y, _ = outcome_of(columns, frame, design)
@@ -171,7 +175,8 @@ def read_data(
             "of the probabilities: exactregion calibrate."
         )
     read = read_classes if several else read_labels_or_counts
-    y, positive, head = read(table, frame, columns, design)
+    with rows_of(table, frame):
+        y, positive, head = read(table, frame, columns, design)
     for name in () if several else roles.numbers:
         check_probabilities(table, frame[name])
     of_rows = {"n": len(frame), "dropped": len(table) - len(frame)}
@@ -187,6 +192,7 @@ def read_data(
         positive=positive,
         several=several,
         labels=None if classes is None else labels_in("--classes", classes, y),
+        table=table,
     )
 
 
@@ -205,12 +211,13 @@ def _take(roles: Roles, table: Table, reading: Reading, *, quiet: bool) -> pd.Da
     return frame
 
 
-def _evaluate(formula: str, roles: Roles, table: Table, frame: pd.DataFrame) -> Design:
-    """Make the design; errors name rows as the file counts them, also where some were left out."""
+@contextmanager
+def rows_of(table: Table | None, frame: pd.DataFrame) -> Iterator[None]:
+    """Name rows in errors as the file counts them, also where some were left out."""
     try:
-        return Design.from_formula(formula, frame, roles.sides)
+        yield
     except ArgumentError as error:
-        if error.row is None:
+        if error.row is None or table is None:
             raise
         text = error.requirement_in(table.where(frame.index[error.row]))
         raise type(error)(text, parameter=error.parameter) from error

@@ -16,7 +16,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import reduce
 from itertools import chain
@@ -264,28 +264,36 @@ class GroupSource(Source):
         return _in_chunks(rows.of_group(self.group) for rows in self.source.chunks())
 
 
+@contextmanager
+def _damage_named() -> Iterator[None]:
+    """Say which file cannot be read, as pyarrow does, where one is damaged."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowInvalid, OSError) as error:
+        raise FileFormatError(f"The data cannot be read: {error}") from error
+
+
 class ParquetSource(Source):
     """Columns of a pyarrow data set, read batch by batch."""
 
     def __init__(self, dataset: Any, columns: Rows) -> None:
         self.dataset = dataset
         self.columns = columns
-        self.n_rows = int(dataset.count_rows())
+        with _damage_named():
+            self.n_rows = int(dataset.count_rows())
 
     def chunks(self) -> Iterator[Rows]:
         """Gather the rows of batches."""
         return _in_chunks(self._rows())
 
     def _rows(self) -> Iterator[Rows]:
-        import pyarrow as pa
-
-        try:
+        with _damage_named():
             for batch in self._batches():
                 # the metadata of pandas may turn a column into the index
                 frame = batch.to_pandas(ignore_metadata=True)
                 yield columns_of(frame, self.columns)
-        except (pa.ArrowInvalid, OSError) as error:
-            raise FileFormatError(f"The data cannot be read: {error}") from error
 
     def _batches(self) -> Iterator[Any]:
         """Read one row group after the other, and nothing ahead of time."""

@@ -372,10 +372,13 @@ def _csv_column(cells: pd.Series[str], decimal: str) -> Column:
     return Column("text", cells.mask(missing), missing, cells, "text")
 
 
+DAMAGED = "{} is not a Parquet file, or it is damaged."
+
+
 def _read_parquet(content: bytes, label: str) -> Table:
     pa = optional_module("pyarrow", label, "parquet")
     pq = optional_module("pyarrow.parquet", label, "parquet")
-    damaged = f"{label} is not a Parquet file, or it is damaged."
+    damaged = DAMAGED.format(label)
     try:
         file = pq.ParquetFile(pa.BufferReader(content))
         names, n_rows = file.schema_arrow.names, file.metadata.num_rows
@@ -400,12 +403,16 @@ def _read_parquet(content: bytes, label: str) -> Table:
 def parquet_columns(file: str) -> Table:
     """Return the columns of a Parquet file as a table without rows."""
     parquet = optional_module("pyarrow.parquet", "A Parquet file", "parquet")
-    empty = parquet.read_schema(file).empty_table()
+    label = f"The file {file!r}"
+    try:
+        empty = parquet.read_schema(file).empty_table()
+    except Exception as error:  # as above
+        raise FileFormatError(DAMAGED.format(label)) from error
 
     def read(position: int) -> Column:
         return _parquet_column(empty.column(position))
 
-    return Table(f"The file {file!r}", tuple(empty.column_names), 0, read)
+    return Table(label, tuple(empty.column_names), 0, read)
 
 
 def _parquet_column(array: Any) -> Column:
