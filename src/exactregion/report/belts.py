@@ -93,9 +93,10 @@ def _meaning(belt: CalibrationBelt) -> list[str]:
         "disconnected": "The belt is of a set in several pieces, and fills the gaps between them.",
     }
     bends = belt.degree > 1
+    zero = {2: ", and square 0", 3: ", and square and cube 0"}.get(belt.degree, "")
     lines = [
         f"The curves are {wording.curves_text(belt)}; calibrated predictions have intercept 0 and "
-        f"slope 1{', and square and cube 0' if bends else ''}. An intercept above 0 means "
+        f"slope 1{zero}. An intercept above 0 means "
         "that outcomes are more frequent than predicted, below 0 less frequent. A slope below 1 "
         f"means that predictions are too extreme, above 1 not extreme enough"
         f"{'; of a curve that bends this is said around p = 0.5' if bends else ''}."
