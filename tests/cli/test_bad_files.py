@@ -157,6 +157,20 @@ def test_errors_of_the_library_name_rows_of_the_file(run, save, command):
     assert "Got 1.4 in row 3 (line 4) instead" in result.err
 
 
+def test_classes_of_a_fit_name_rows_of_the_file(run, save):
+    rows = ["y,x", "a,", *(f"{label},{x}" for x, label in enumerate("abcabc")), "yak,7\n"]
+    asked = ("--outcome", "y", "--inputs", "x", "--model", "multinomial", "--levels", "a,b,c")
+    result = run("fit", save("\n".join(rows)), *asked, "--drop-missing", "--resamples", "19")
+    assert result.code == 2
+    assert "Got 'yak' in row 8 (line 9) instead" in result.err
+
+
+def test_the_outcome_of_a_formula_is_no_probability(run, save):
+    result = run("test", save(GOOD), "--formula", "y ~ x", "--probability", "y")
+    assert result.code == 2
+    assert "no guarantee holds for what knows the outcome" in result.err
+
+
 def test_counts_of_a_formula_name_rows_of_the_file(run, save):
     file = save("dead,alive,dose\n1,2,1\n1.5,3,2\n", "counts.csv")
     result = run("fit", file, "--formula", "dead + alive ~ dose", "--resamples", "19")

@@ -58,6 +58,7 @@ def test_a_cluster_has_the_result_of_memory(run, parts, expected):
         (("nowhere.parquet",), "There is no file 'nowhere.parquet'"),
         (("--by", "y"), "Column 'y' is the outcome"),
         (("--trials", "p"), "--trials goes with one file"),
+        (("--drop-missing",), "--drop-missing goes with one file"),
         (("--by", "site"), "site"),
     ],
 )
@@ -100,3 +101,15 @@ def test_the_outcome_is_no_prediction_whatever_it_is_called(run, tmp_path):
     done = run("calibrate", *files, *line, "--resamples", "19", "--json")
     assert done.code == 0
     assert json.loads(done.out)["probability"] == ["p_cat", "p_cow", "p_dog"]
+
+
+def test_the_positive_class_may_be_a_number(run, tmp_path):
+    files = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
+    for file in files:
+        pd.DataFrame({"y": [0, 1, 1, 0] * 3, "p": 0.4}).to_parquet(file)
+    done = run("calibrate", *files, *COLUMNS, "--positive", "0", "--json")
+    assert done.code == 0, done.err
+    assert json.loads(done.out)["successes"] == 12
+    done = run("calibrate", *files, *COLUMNS, "--positive", "no")
+    assert done.code == 2
+    assert "--positive must be a number" in done.err

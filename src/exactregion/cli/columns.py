@@ -67,6 +67,8 @@ class Roles:
             names = list(dict.fromkeys(table.columns))
             sides = parse_formula(formula, names)
             left, inputs = (columns_of_terms(side, names) for side in sides)
+            for name in left:
+                check_outcome(Outcome(name, None, None), [*numbers, *groups, *segments])
             return cls(numbers, groups, segments, left, inputs, sides=sides)
         left = [name for name in (columns.outcome, columns.trials) if name is not None]
         inputs = split_names(_named(columns, "inputs"), table.columns)
@@ -161,6 +163,20 @@ def outcome_of(columns: Outcome, frame: pd.DataFrame, design: Design | None) -> 
     return frame[columns.outcome], str(columns.outcome)
 
 
+def positive_of(columns: Outcome, y: pd.Series[Any]) -> object:
+    """Read the positive class as the kind of values that the outcome has."""
+    if columns.positive is None:
+        return None
+    positive = read_value(columns.positive, y)
+    if positive is None:
+        kind = "boolean" if y.dtype.kind == "b" else "number"
+        raise InvalidValueError(
+            f"must be a {kind}, as the outcome is. Got {columns.positive!r} instead.",
+            parameter="pos_label",
+        )
+    return positive
+
+
 def read_labels_or_counts(
     table: Table, frame: pd.DataFrame, columns: Outcome, design: Design | None
 ) -> tuple[Any, object, dict[str, Any]]:
@@ -172,15 +188,7 @@ def read_labels_or_counts(
     event = Outcome(name, None, columns.positive).event if is_column else name
     if hasattr(y, "columns"):
         event = str(y.columns[0])
-    positive: object = columns.positive
-    if columns.positive is not None and y.ndim == 1:
-        positive = read_value(columns.positive, y)
-        if positive is None:
-            kind = "boolean" if y.dtype.kind == "b" else "number"
-            raise InvalidValueError(
-                f"must be a {kind}, as the outcome is. Got {columns.positive!r} instead.",
-                parameter="pos_label",
-            )
+    positive = positive_of(columns, y) if y.ndim == 1 else columns.positive
     try:
         found = read_outcomes(y, positive, name)
     except ArgumentError as error:

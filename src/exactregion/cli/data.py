@@ -14,6 +14,7 @@ from exactregion.cli.columns import (
     check_outcome,
     check_probabilities,
     outcome_of,
+    positive_of,
     read_classes,
     read_labels_or_counts,
     with_prefix,
@@ -118,6 +119,8 @@ def open_predictions(
             yield data
         return
     check_outcome(columns, ())
+    if reading.drop_missing:
+        raise InvalidValueError("--drop-missing goes with one file that is read as a whole.")
     with _open_chunks(files, cluster, columns) as chunks:
         table, name, classes = parquet_columns(files[0]), str(columns.outcome), columns.classes
         roles = Roles.of(table, columns, by_prefix=classes is not None)
@@ -128,7 +131,7 @@ def open_predictions(
             found: dict[str, Any] = {"several": True, "labels": labels}
         elif with_prefix(roles.numbers, table.columns) == roles.numbers:
             head = {"event": columns.event}
-            found = {"positive": columns.positive}
+            found = {"positive": positive_of(columns, outcomes)}
         else:
             raise InvalidValueError(
                 f"--classes must name the class of each column that begins with "

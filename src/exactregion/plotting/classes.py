@@ -170,7 +170,7 @@ class ClassesDisplay(canvas.Display):
                 place.fill_between(belt.grid, belt.lower, belt.upper, **canvas.BAND_STYLE)
                 place.plot(belt.grid, belt.estimate, color=canvas.BLUE, linewidth=1.2)
             colors = (canvas.VERMILION,) * 2 if panel.is_off else (canvas.INK, canvas.GREY)
-            draw_shares(place, panel.points, axis, colors[0], **kwargs)
+            draw_shares(place, panel.points, axis, colors[0], kwargs=kwargs)
             p = "" if np.isnan(panel.adjusted) else f"adjusted p = {panel.adjusted:.3g}"
             title = canvas.as_text(formats.shortened(name, 24, middle=True))
             place.set_title(title, loc="left", fontsize="medium", fontweight="bold", pad=16)

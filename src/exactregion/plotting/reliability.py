@@ -248,15 +248,24 @@ def draw_diagonal(ax: Axes, across: ProbabilityAxis, up: ProbabilityAxis) -> Non
 
 
 def draw_shares(
-    ax: Axes, points: pd.DataFrame, up: ProbabilityAxis, color: str, label: str = "", **kwargs: Any
+    ax: Axes,
+    points: pd.DataFrame,
+    up: ProbabilityAxis,
+    color: str,
+    label: str = "",
+    *,
+    kwargs: dict[str, Any] | None = None,
 ) -> None:
-    """Draw observed shares with their limits; an arrow where a share is off a logit axis."""
+    """Draw observed shares with their limits; an arrow where a share is off a logit axis.
+
+    The last argument is for the points, and may have a color of its own.
+    """
     x, y, *ends = points[["predicted", "observed", "lower", "upper"]].to_numpy().T
     low, high = (np.clip(end, up.low, up.high) for end in ends)
     ax.vlines(x, low, high, color=color, linewidth=0.9, alpha=0.7)
     style: dict[str, Any] = {"linestyle": "none", "color": color, "zorder": 4, "clip_on": False}
     inside = (y >= up.low) & (y <= up.high)
-    dots = {**style, "marker": "o", "markersize": 4, "label": label, **kwargs}
+    dots = {**style, "marker": "o", "markersize": 4, "label": label, **(kwargs or {})}
     ax.plot(x[inside], y[inside], **dots)
     for outside, edge, marker in ((y < up.low, up.low, 11), (y > up.high, up.high, 10)):
         if outside.any():

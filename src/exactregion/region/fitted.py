@@ -360,16 +360,18 @@ class FittedRegion:
                 self.many_rows.expect_many(ready)
             try:
                 return self.ranks(theta, ready)
-            except ModelError:
+            except ModelError as error:
                 if not self.is_defined(self.start.origin[None])[0]:
                     raise
+                counted.undefined = error
             defined = self.is_defined(theta)
             found = np.full(len(theta), self.resampling.m), np.full(len(theta), np.inf)
             if defined.any():
                 found[0][defined], found[1][defined] = self.ranks(theta[defined], ready)
             return found
 
-        return RankFunction(ranks, bounds)
+        counted = RankFunction(ranks, bounds)
+        return counted
 
     def evaluate(self, theta: FloatArray) -> Evaluation:
         """Return the data sets, the seat and Z behind the rank of one θ (1, d)."""

@@ -18,6 +18,7 @@ from exactregion._typing import FloatArray, IntArray
 from exactregion.data.sample import Sample
 from exactregion.engine.information import information_of, scale_for
 from exactregion.engine.levels import log_class_probabilities, numbers_of_classes
+from exactregion.errors import ModelError
 from exactregion.models.base import Model, evaluated
 from exactregion.models.cover import starting_points
 from exactregion.region.scoring import (
@@ -83,11 +84,13 @@ class RankFunction:
     """A function of θ (T, d) that returns ranks (T,) and Z of the original (T,), and is counted.
 
     `bounds` are (low, high) of each parameter, and `evaluations` is the number of θ so far.
+    `undefined` is the error of the last θ, if any, at which the family has no probabilities.
     """
 
     function: Callable[[FloatArray], tuple[IntArray, FloatArray]]
     bounds: FloatArray
     evaluations: int = 0
+    undefined: ModelError | None = None
 
     def __call__(self, theta: FloatArray) -> tuple[IntArray, FloatArray]:
         """Evaluate θ (T, d), which must lie within the bounds."""

@@ -37,8 +37,8 @@ def test_points_are_shares_of_the_class(result):
 
 
 def test_arguments_of_plot_are_those_of_the_points(result):
-    for ax in result.plot(markersize=9).figure_.axes:
-        assert 9 in {line.get_markersize() for line in ax.lines}
+    for ax in result.plot(markersize=9, color="red").figure_.axes:
+        assert (9, "red") in {(line.get_markersize(), line.get_color()) for line in ax.lines}
 
 
 def test_classes_that_are_off_have_another_colour(result):

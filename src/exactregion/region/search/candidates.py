@@ -18,7 +18,7 @@ from exactregion._typing import FloatArray
 from exactregion.models.cover import cover_of
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.search.extremes import random_factors
-from exactregion.region.search.outline import outline_of
+from exactregion.region.search.outline import COVER, outline_of
 from exactregion.region.search.plausible import (
     deviance_of,
     largest_deviance,
@@ -66,10 +66,6 @@ that fit badly may be members, so are whole branches."""
 
 PROBE_ROUNDS = 3
 """Rounds of steps from members to further probes of an audit."""
-
-COVER = 256
-"""Curves all over a curved family that are tried as well: where the likelihood is largest for a
-step, standard errors are so long that random probes around it miss all other curves."""
 
 LONG = 10.0
 """A standard error at the estimate that is so many times that at one of these members says that the

@@ -10,6 +10,7 @@ import numpy as np
 from exactregion._typing import FloatArray
 from exactregion.data.sample import Sample
 from exactregion.models.base import Model
+from exactregion.models.cover import cover_of
 from exactregion.ranking import AcceptedRanks
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.rays import TOLERANCE, Depth, Rays, directions, trace
@@ -23,6 +24,7 @@ from exactregion.region.window import (
 )
 
 __all__ = [
+    "COVER",
     "MAXIMUM_LIKELIHOOD",
     "MOST_COMPATIBLE",
     "Outline",
@@ -44,6 +46,10 @@ ROUNDS, PROPOSALS, SHRINK = 14, 16, 0.6
 """Rounds of random steps towards the most compatible θ, steps per round, and the factor of their
 size after a round without progress. Fourteen such rounds shrink a standard error to 0.6¹⁴, less
 than a thousandth: more rounds would not move the estimate visibly."""
+
+COVER = 256
+"""Curves all over a curved family that are tried as well: where the likelihood is largest for a
+step, standard errors are so long that random probes around it miss all other curves."""
 
 WIDE_SCALES = (0.5, 1.0, 2.0, 4.0, 8.0)
 """Standard errors at which random members are looked for, 100 d points each, before a region is
@@ -145,6 +151,10 @@ def explore(
     window = start if is_start else window_at(model, sample, estimate)
     if not accepted.low <= rank <= accepted.high:
         estimate, rank = _search_widely(ranks, window, accepted, rng, (estimate, rank))
+        if not accepted.low <= rank <= accepted.high and _is_curved(model, sample):
+            estimate, rank = _search_cover(ranks, model, sample, accepted, (estimate, rank))
+        if not accepted.low <= rank <= accepted.high and ranks.undefined is not None:
+            raise ranks.undefined  # members may be where the search could not look
         window = window_at(model, sample, estimate)
     rays, status, resolution = None, "empty", np.nan
     if accepted.low <= rank <= accepted.high:
@@ -219,6 +229,28 @@ def _search_widely(
         if accepted.holds(found[first]):
             return theta[first], int(found[first])
     return best
+
+
+def _is_curved(model: Model, sample: Sample) -> bool:
+    """Return whether a family of two classes has a logit that is not linear in θ."""
+    return model.linear_design(sample.inputs.X) is None and sample.inputs.levels == 1
+
+
+def _search_cover(
+    ranks: RankFunction,
+    model: Model,
+    sample: Sample,
+    accepted: AcceptedRanks,
+    best: tuple[FloatArray, int],
+) -> tuple[FloatArray, int]:
+    """Return the member with the lowest rank among curves all over a family, or `best`.
+
+    A likelihood may have a saddle, or be highest next to θ without probabilities.
+    """
+    theta = cover_of(model, sample.inputs, COVER)
+    found = ranks(theta)[0]
+    first = int(np.lexsort((found, accepted.distance(found)))[0])
+    return (theta[first], int(found[first])) if accepted.holds(found[first]) else best
 
 
 def estimate_of(fitted: FittedRegion) -> tuple[FloatArray, str]:

@@ -105,6 +105,26 @@ def test_lines_that_are_no_probabilities_everywhere_are_no_members():
     assert (members <= table["upper"].to_numpy()).all()
 
 
+@pytest.mark.parametrize(
+    ("f", "names", "member"),
+    [
+        (lambda theta, x: np.broadcast_to(theta, (len(theta), len(x))), ("p",), [0.6]),
+        (lambda theta, x: expit(theta[:, :1] * theta[:, 1:] * (x - 3)), ("a", "b"), [1.0, 1.0]),
+    ],
+    ids=["probabilities from 0 to 1 only", "a likelihood with a saddle"],
+)
+def test_a_family_with_members_is_not_called_empty(f, names, member):
+    """The search starts at 0, where one has no probabilities around it, the other no gradient."""
+    x = np.linspace(0.2, 6, 40)
+    y = (np.random.default_rng(1).random(40) < expit(x - 3)).astype(int)
+    family = er.models.Function(f, names=names, vectorized=True)
+    region = er.ConfidenceRegion(family, n_resamples=59, rng=1, statistic="score").fit(x, y)
+    assert region.contains(member)
+    assert not region.is_empty_
+    interval = region.intervals(joint=True).iloc[0]
+    assert interval["lower"] <= member[0] <= interval["upper"]
+
+
 def test_a_function_without_probabilities_at_the_start_is_an_error():
     family = er.models.Function(lambda theta, x: np.full(len(x), np.nan), names=("a",))
     region = er.ConfidenceRegion(family, n_resamples=19, rng=0).fit(np.arange(6.0), [0, 1] * 3)
