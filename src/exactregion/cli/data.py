@@ -115,7 +115,7 @@ def open_predictions(
     """Read one file as a whole; give several, or those for a cluster, as chunks of rows."""
     if len(files) == 1 and cluster is None:
         data = read_data(files[0], columns, reading, quiet=quiet)
-        with rows_of(data.table, data.frame):
+        with rows_named_by(data.table, data.frame):
             yield data
         return
     check_outcome(columns, ())
@@ -161,7 +161,7 @@ def read_data(
     roles = Roles.of(table, columns, all_inputs=all_inputs, by_prefix=several is None)
     frame = _take(roles, table, reading, quiet=quiet)
     formula = getattr(columns, "formula", None)
-    with rows_of(table, frame):
+    with rows_named_by(table, frame):
         design = None if formula is None else Design.from_formula(formula, frame, roles.sides)
     classes = getattr(columns, "classes", None)
     if several is None:
@@ -178,7 +178,7 @@ def read_data(
             "of the probabilities: exactregion calibrate."
         )
     read = read_classes if several else read_labels_or_counts
-    with rows_of(table, frame):
+    with rows_named_by(table, frame):
         y, positive, head = read(table, frame, columns, design)
     for name in () if several else roles.numbers:
         check_probabilities(table, frame[name])
@@ -215,7 +215,7 @@ def _take(roles: Roles, table: Table, reading: Reading, *, quiet: bool) -> pd.Da
 
 
 @contextmanager
-def rows_of(table: Table | None, frame: pd.DataFrame) -> Iterator[None]:
+def rows_named_by(table: Table | None, frame: pd.DataFrame) -> Iterator[None]:
     """Name rows in errors as the file counts them, also where some were left out."""
     try:
         yield

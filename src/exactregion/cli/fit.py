@@ -11,7 +11,7 @@ import numpy as np
 
 import exactregion as er
 from exactregion.cli import options as opt
-from exactregion.cli.data import Data, facts_of, read_data, rows_of
+from exactregion.cli.data import Data, facts_of, read_data, rows_named_by
 from exactregion.cli.description import Description
 from exactregion.cli.output import Decision, Output, Page, draws_text
 from exactregion.cli.values import (
@@ -124,7 +124,7 @@ def fit(
     if levels is not None and isinstance(model, ClassModel):
         model = model.with_levels(labels_in("--levels", levels, data.y))
     settings = {"confidence_level": search.level, "n_jobs": search.jobs, "model": model}
-    with rows_of(data.table, data.frame):
+    with rows_named_by(data.table, data.frame):
         region = fit_region(data, family, search, **settings)
     _describe(region, requests, data.describe("fit"), output, save)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import exactregion as er
 from exactregion.cli import options as opt
-from exactregion.cli.data import Data, facts_of, read_data, rows_of
+from exactregion.cli.data import Data, facts_of, read_data, rows_named_by
 from exactregion.cli.fit import fit_region
 from exactregion.cli.output import Output, Page
 from exactregion.cli.pages import QUESTIONS, ModelTests, finish_classes
@@ -79,7 +79,7 @@ def run_test(
     names, X = data.numbers, data.frame[data.inputs]
     settings = draws.settings | {"statistic": draws.statistic or "multiscale"}
     if data.several:
-        with rows_of(data.table, data.frame):
+        with rows_named_by(data.table, data.frame):
             P: Any = data.frame[names]
             tested: Any = er.model_test(P, X, data.y, classes=data.labels, **settings)
         finish_classes(tested, data, output, "test")
