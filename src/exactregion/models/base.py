@@ -151,7 +151,7 @@ class Model(ABC):
         """Return the same family with parameters in which it is linear, if there is such a one.
 
         Its method `from_natural` takes its parameters (T, d) to those of this family: each one by
-        an increasing or decreasing function of its own, within `natural_bounds`.
+        an increasing or decreasing function of its own, within its bounds.
         """
         return None
 

@@ -138,7 +138,7 @@ class _NaturalMixture(Logistic):
     mixture: _LocationMixture = field(kw_only=True)
 
     parameter_names = ("logit p", "slope")
-    natural_bounds = ((-np.inf, np.inf), (0.0, np.inf))
+    bounds = ((-np.inf, np.inf), (0.0, np.inf))
 
     def linear_design(self, X: Any) -> FloatArray:
         """Return (1, a(x))."""

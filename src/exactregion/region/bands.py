@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from exactregion.region.fitted import FittedRegion
 from exactregion.region.intervals import natural_region, status_of
 from exactregion.region.places import new_inputs, outside_data
 from exactregion.region.proofs.chart_bounds import LogitsAt
+from exactregion.region.proofs.splitting import readable_probabilities
 from exactregion.region.ratios import LinearRatios
 from exactregion.region.search.ends import Bounds
 from exactregion.region.search.outline import estimate_of
@@ -179,7 +181,7 @@ def _band(fitted: FittedRegion, inputs: FloatArray, *, joint: bool, certify: boo
     bounds = fitted.cached(
         ("band", joint, certify, inputs.shape, digest),
         lambda: _bounds(space, inputs, joint=joint, certify=certify),
-    ).mapped(lambda values: _probabilities(space.model, values))
+    ).mapped(partial(_probabilities, space.model))
     estimate = model.probabilities(estimate_of(fitted)[0], inputs)
     status = status_of(fitted).kind
     found = Band(
@@ -207,16 +209,21 @@ def _bounds(
     """Bound the linear predictors at inputs, or else the logits: of all at once or each alone."""
     # neither has bounds of its own, so that a search can tell whether there is an end
     model, design = fitted.model, fitted.model.linear_design(inputs)
+    scale = partial(readable_probabilities, model)
     if design is not None:
         numbers = LinearRatios.linear(design)
         if joint:
             return joint_bounds(
-                fitted, numbers, len(design), numbers=numbers, certify=certify, each=True
+                fitted,
+                numbers,
+                len(design),
+                numbers=numbers,
+                certify=certify,
+                each=True,
+                scale=scale,
             )
-        rows = range(len(design))
-        return Bounds.joined(
-            [number_bounds(fitted, numbers[row : row + 1], bool(certify)) for row in rows]
-        )
+        rows = [numbers[row : row + 1] for row in range(len(design))]
+        return Bounds.joined([number_bounds(fitted, row, bool(certify), scale) for row in rows])
     n, C = len(inputs), len(model.labels) if isinstance(model, ClassModel) else 1
     if joint:
         return joint_bounds(
@@ -226,6 +233,7 @@ def _bounds(
             numbers=LogitsAt(inputs, n, LOGIT_END) if C == 1 else None,
             certify=certify,
             each=True,
+            scale=scale,
         )
     return Bounds.joined(
         [_focused(fitted, inputs[row : row + 1], c) for row in range(n) for c in range(C)]

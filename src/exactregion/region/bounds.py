@@ -15,13 +15,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from numbers import Real
-from typing import TypeAlias
 
 import numpy as np
 
 from exactregion._typing import FloatArray
 from exactregion.errors import InvalidValueError
-from exactregion.ranking import AcceptedRanks
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.proofs.chart_bounds import (
     LogitsAt,
@@ -29,11 +27,18 @@ from exactregion.region.proofs.chart_bounds import (
     ends_in_charts,
     work_in_charts,
 )
-from exactregion.region.proofs.covering import covering_of
+from exactregion.region.proofs.covering import covered_bounds
 from exactregion.region.proofs.enclosure import OVERHEAD
 from exactregion.region.proofs.inputs import can_enclose
 from exactregion.region.proofs.paving import Paving, domain_below, domain_of, pave
-from exactregion.region.proofs.splitting import Domain, ProvenEnds, proven_ends, rule_over
+from exactregion.region.proofs.splitting import (
+    AcceptedBy,
+    Domain,
+    ProvenEnds,
+    Scale,
+    proven_ends,
+    rules_over,
+)
 from exactregion.region.ratios import LinearRatios
 from exactregion.region.search.ends import Bounds, FocusedSearch, is_projected, search_joint
 from exactregion.region.search.extremes import Functionals
@@ -89,11 +94,6 @@ PROBES, PROBE_WORK = (300, 2000), 4e8
 """Fewest and most probes of an audit, and how many labels they may draw: a second or two."""
 
 
-Rule: TypeAlias = tuple[AcceptedRanks, LinearRatios | None]
-"""The ranks accepted, and the number that a focused statistic is for; None for the region's own
-statistic."""
-
-
 def joint_bounds(
     fitted: FittedRegion,
     g: Functionals,
@@ -102,12 +102,15 @@ def joint_bounds(
     numbers: LinearRatios | LogitsAt | None = None,
     certify: bool | None = False,
     each: bool = False,
+    scale: Scale | None = None,
 ) -> Bounds:
     """Bound `width` functionals over the joint region.
 
     `numbers` are the same, if they are linear in θ, ratios of such, or logits at inputs; ends are
     then proven if `certify`, or if it is None and the region is small enough. With `each` the
-    bounds of one do not depend on which others there are; numbers are then no ratios.
+    bounds of one do not depend on which others there are; numbers are then no ratios. `scale` is
+    the function of each number that is reported, if it is not the number itself: gaps are to be
+    small there.
     """
     if not width:
         return Bounds.empty(0)
@@ -120,29 +123,47 @@ def joint_bounds(
 
     prove = None
     if numbers is not None and is_charted(fitted, certify):
-        prove = partial(_proven_in_charts, fitted, numbers=numbers, certify=certify)
+        prove = partial(_proven_in_charts, fitted, numbers=numbers, certify=certify, scale=scale)
     elif linear is not None and _is_affordable(fitted, certify):
         # one covering serves all linear numbers; with three parameters it costs more than a few
         is_covered = each or (linear.denominator is None and fitted.n_parameters < LARGEST)
         domain = domain_of(fitted) if is_covered else None
         if domain is not None:
             return _proven_or_audited(
-                fitted, search, lambda _: _covered(fitted, domain, linear, certify), start=False
+                fitted,
+                search,
+                lambda _: _covered(fitted, domain, linear, certify, scale),
+                start=False,
             )
-        rules: list[Rule] = [(fitted.accepted, None)]
         prove = partial(
-            _certified, fitted, numbers=linear, certify=certify, rules=rules, gap=JOINT_GAP
+            _certified,
+            fitted,
+            numbers=linear,
+            certify=certify,
+            rules=[(fitted.accepted, None)],
+            gap=JOINT_GAP,
+            scale=scale,
         )
     return _proven_or_audited(fitted, search, prove)
 
 
 def _covered(
-    fitted: FittedRegion, domain: Domain, numbers: LinearRatios, certify: bool | None
+    fitted: FittedRegion,
+    domain: Domain,
+    numbers: LinearRatios,
+    certify: bool | None,
+    scale: Scale | None,
 ) -> Bounds:
     """Prove the ends of linear numbers by the boxes that cover the region."""
-    budget = _budget(is_empty=outline_of(fitted).rays is None, certify=certify)
-    covering = covering_of(fitted, domain, tolerance=_gap(fitted, JOINT_GAP), budget=budget)
-    return covering.bounds(numbers, widest_gap=WIDEST_GAP)
+    return covered_bounds(
+        fitted,
+        domain,
+        numbers,
+        tolerance=_gap(fitted, JOINT_GAP),
+        widest_gap=WIDEST_GAP,
+        budget=_budget(is_empty=outline_of(fitted).rays is None, certify=certify),
+        scale=scale,
+    )
 
 
 def _proven_or_audited(
@@ -233,15 +254,16 @@ def focused_bounds(
     *,
     number: LinearRatios | None = None,
     certify: bool | None = False,
+    scale: Scale | None = None,
 ) -> Bounds:
     """Bound one functional over the θ accepted by its own statistic and by the joint region.
 
     In some curved families it is bounded over the joint region alone: see `is_projected`.
-    `number` is the same, if it is linear in θ or a ratio of such, and `certify` is as for
+    `number` is the same, if it is linear in θ or a ratio of such; `certify` and `scale` are as for
     `joint_bounds`.
     """
     if is_projected(fitted):
-        return joint_bounds(fitted, g, 1, numbers=number, certify=certify)
+        return joint_bounds(fitted, g, 1, numbers=number, certify=certify, scale=scale)
     alone = number is not None and can_enclose(fitted)
     linear = g if number is None and isinstance(g, LinearRatios) else number
     focused = FocusedSearch(fitted, gradient, numbers=linear, alone=alone)
@@ -252,16 +274,28 @@ def focused_bounds(
 
     prove = None
     if number is not None and _is_affordable(fitted, certify):
-        rules: list[Rule] = [(focused.joint, None), (focused.focused, number)]
         prove = partial(
-            _certified, fitted, numbers=number, certify=certify, rules=rules, gap=FOCUSED_GAP
+            _certified,
+            fitted,
+            numbers=number,
+            certify=certify,
+            rules=[(focused.joint, None), (focused.focused, number)],
+            gap=FOCUSED_GAP,
+            scale=scale,
         )
     return _proven_or_audited(fitted, search, prove)
 
 
-def number_bounds(fitted: FittedRegion, number: LinearRatios, certify: bool | None) -> Bounds:
+def number_bounds(
+    fitted: FittedRegion,
+    number: LinearRatios,
+    certify: bool | None,
+    scale: Scale | None = None,
+) -> Bounds:
     """Bound one number that is linear in θ, or a ratio of such, on its own."""
-    return focused_bounds(fitted, number, number.gradient, number=number, certify=certify)
+    return focused_bounds(
+        fitted, number, number.gradient, number=number, certify=certify, scale=scale
+    )
 
 
 def _with_open_ends(
@@ -299,8 +333,9 @@ def _certified(
     *,
     numbers: LinearRatios,
     certify: bool | None,
-    rules: Sequence[Rule],
+    rules: Sequence[AcceptedBy],
     gap: float,
+    scale: Scale | None,
 ) -> Bounds:
     """Prove the ends of numbers, starting from those that a search found."""
     if found.certified.all():
@@ -308,7 +343,7 @@ def _certified(
     domain = domain_of(fitted)
     budget = _budget(is_empty=bool(np.isnan(found.lower).all()), certify=certify)
     if domain is not None:
-        return _proven(fitted, found, numbers, rules, domain, gap=gap, budget=budget)
+        return _proven(fitted, found, numbers, rules, domain, gap=gap, budget=budget, scale=scale)
     if numbers.denominator is not None:
         return found
     parts = []
@@ -321,7 +356,9 @@ def _certified(
             domain = domain_below(fitted, -a, part.gaps[1, 0] - part.upper[0])
         if domain is not None:
             number = numbers[index : index + 1]
-            part = _proven(fitted, part, number, rules, domain, gap=gap, budget=budget / SHARES)
+            part = _proven(
+                fitted, part, number, rules, domain, gap=gap, budget=budget / SHARES, scale=None
+            )
         parts.append(part)
     return Bounds.joined(parts)
 
@@ -330,11 +367,12 @@ def _proven(
     fitted: FittedRegion,
     found: Bounds,
     numbers: LinearRatios,
-    rules: Sequence[Rule],
+    rules: Sequence[AcceptedBy],
     domain: Domain,
     *,
     gap: float,
     budget: float,
+    scale: Scale | None,
 ) -> Bounds:
     """Prove ends over a domain, which holds all members or those beyond the one end to prove."""
     window = domain.window
@@ -345,12 +383,13 @@ def _proven(
         known[np.isposinf(known)] = -np.inf
 
     ends = proven_ends(
-        [rule_over(fitted, domain, *rule) for rule in rules],
+        rules_over(fitted, domain, *rules),
         domain,
         numbers.in_window(window),
         known.ravel(),
         tolerance=_gap(fitted, gap),
         budget=budget,
+        scale=scale,
     )
     return _with_ends(found, ends, numbers.in_window(window).open_length)
 
@@ -361,6 +400,7 @@ def _proven_in_charts(
     *,
     numbers: LinearRatios | LogitsAt,
     certify: bool | None,
+    scale: Scale | None,
 ) -> Bounds:
     """Prove ends over all parameters of a family; those that a search calls open stay so."""
     if found.certified.all():
@@ -373,6 +413,7 @@ def _proven_in_charts(
         known.ravel(),
         tolerance=LARGEST_GAP if fitted.n_parameters == LARGEST else JOINT_GAP,
         budget=_budget(is_empty=bool(np.isnan(found.lower).all()), certify=certify),
+        scale=scale,
     )
     return _with_ends(found, ends, open_length)
 

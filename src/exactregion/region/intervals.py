@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from exactregion._typing import FloatArray
 from exactregion.data.files import Record
 from exactregion.models import ClassModel
 from exactregion.region.bounds import is_charted, is_provable, joint_bounds, number_bounds
 from exactregion.region.fitted import FittedRegion
+from exactregion.region.proofs.splitting import Scale, scale_of
 from exactregion.region.ratios import LinearRatios
 from exactregion.region.search.ends import Bounds
 from exactregion.region.search.outline import estimate_of, joint_far_members, outline_of
@@ -105,16 +105,12 @@ def parameter_intervals(
 
     def find() -> tuple[Interval, ...]:
         model, estimate = fitted.model, estimate_of(fitted)[0]
-        natural = natural_region(fitted, certify)
-        space = natural or fitted
         if joint:
-            together = _joint_bounds_of_parameters(space, certify)
+            natural = natural_region(fitted, certify)
+            together = _joint_bounds_of_parameters(natural or fitted, certify)
             bounds = [together.of(index) for index in range(len(estimate))]
         else:
-            numbers = map(LinearRatios.linear, np.eye(len(estimate))[:, None])
-            bounds = [number_bounds(space, number, certify) for number in numbers]
-        if natural is not None:
-            bounds = [_from_natural(natural, index, one) for index, one in enumerate(bounds)]
+            bounds = [_individual_bounds(fitted, index, certify) for index in range(len(estimate))]
         rows = zip(model.parameter_names, estimate, bounds, model.bounds, strict=True)
         return tuple(interval_of(fitted, *row) for row in rows)
 
@@ -122,8 +118,43 @@ def parameter_intervals(
 
 
 def _joint_bounds_of_parameters(fitted: FittedRegion, certify: bool | None) -> Bounds:
-    numbers = LinearRatios.linear(np.eye(fitted.n_parameters))
-    return joint_bounds(fitted, lambda theta: theta, len(numbers), numbers=numbers, certify=certify)
+    """Bound all parameters over the joint region; natural ones as those of the family."""
+    d, scale = fitted.n_parameters, _scale_of_family(fitted)
+    found = joint_bounds(
+        fitted,
+        lambda theta: theta,
+        d,
+        numbers=LinearRatios.linear(np.eye(d)),
+        certify=certify,
+        scale=scale,
+    )
+    if scale is None:
+        return found
+    each = [found.of(index).mapped(scale_of(scale, index, d)) for index in range(d)]
+    return replace(Bounds.joined(each), probes=found.probes, evaluations=found.evaluations)
+
+
+def _individual_bounds(fitted: FittedRegion, index: int, certify: bool | None) -> Bounds:
+    """Bound one parameter on its own, by natural parameters if there are any."""
+    number = LinearRatios.linear(np.eye(fitted.n_parameters)[index : index + 1])
+    natural = natural_region(fitted, certify)
+    of_family = None if natural is None else _scale_of_family(natural)
+    if natural is not None and of_family is not None:
+        scale = scale_of(of_family, index, fitted.n_parameters)
+        found = number_bounds(natural, number, certify, scale).mapped(scale)
+        if np.isfinite(found.gap).all():
+            return found
+        # the proof did not tell whether there is an end
+        certify = False
+    return number_bounds(fitted, number, certify)
+
+
+def _scale_of_family(fitted: FittedRegion) -> Scale | None:
+    """Return what turns the natural parameters (…, d) of a region into those of its family."""
+    from_natural: Any = getattr(fitted.model, "from_natural", None)
+    if from_natural is None:
+        return None
+    return lambda values: from_natural(values.reshape(-1, values.shape[-1])).reshape(values.shape)
 
 
 def interval_of(
@@ -173,9 +204,9 @@ def number_text(value: float, *, digits: int = 3) -> str:
 def natural_region(fitted: FittedRegion, certify: bool | None) -> FittedRegion | None:
     """Return the region of the natural parameters, if sets can be proven there; else None.
 
-    It has the same data and draws, and its members are those of the region, if they are proven to
-    lie within the bounds of the natural parameters: the score does not depend on how a family is
-    parametrised, but for the rounding of its columns, which `proofs.enclosure` allows for.
+    It has the same data and draws, and its members are those of the region: the score does not
+    depend on how a family is parametrised, but for the rounding of its columns, which
+    `proofs.enclosure` allows for.
     """
     return fitted.cached(("natural", certify), lambda: _find_natural(fitted, certify))
 
@@ -188,21 +219,8 @@ def _find_natural(fitted: FittedRegion, certify: bool | None) -> FittedRegion | 
     if not is_provable(natural, certify):
         return None
     found = _joint_bounds_of_parameters(natural, certify)
-    low, high = np.array(model.natural_bounds).T
-    within = found.certified & (found.lower > low) & (found.upper < high)
-    return natural if within.all() else None
-
-
-def _from_natural(natural: FittedRegion, index: int, bounds: Bounds) -> Bounds:
-    """Turn the bounds of natural parameter `index` into those of the family's own."""
-    model: Any = natural.model
-
-    def of_family(values: FloatArray) -> FloatArray:
-        theta = np.ones((len(values), len(model.parameter_names)))
-        theta[:, index] = values
-        return np.asarray(model.from_natural(theta)[:, index])
-
-    return bounds.mapped(of_family)
+    # an end at infinity is one only if a member is there
+    return natural if (found.certified & np.isfinite(found.gap)).all() else None
 
 
 @dataclass(frozen=True)
@@ -237,9 +255,14 @@ def _find_status(fitted: FittedRegion) -> Status:
         return Status("empty", is_proven)
     if far is not None and (far.members or far.status == "bounded"):
         return Status(outline.status, certified=True)
-    if natural_region(fitted, None) is not None or _has_proven_ends(fitted):
-        is_split = outline.status == "disconnected"
-        return Status("disconnected" if is_split else "bounded", certified=True)
+    has_natural = natural_region(fitted, None) is not None
+    if has_natural or is_charted(fitted, None):
+        intervals = parameter_intervals(fitted, joint=True)
+        is_bounded = all(each.status == "bounded" for each in intervals)
+        # of natural parameters a member at infinity is known, in charts only one far out
+        if all(each.certified for each in intervals) and (is_bounded or has_natural):
+            kind = "disconnected" if outline.status == "disconnected" else "bounded"
+            return Status(kind if is_bounded else "unbounded", certified=True)
     if far is not None or outline.status == "unbounded":
         return Status(outline.status, certified=False)
     # a search is audited: its rays alone would miss members far away
@@ -247,11 +270,3 @@ def _find_status(fitted: FittedRegion) -> Status:
     if any(status.startswith("unbounded") for status in statuses):
         return Status("unbounded", certified=False)
     return Status("unsettled" if "unsettled" in statuses else outline.status, certified=False)
-
-
-def _has_proven_ends(fitted: FittedRegion) -> bool:
-    """Return whether all parameters have ends that are proven in charts."""
-    if not is_charted(fitted, None):
-        return False
-    intervals = parameter_intervals(fitted, joint=True)
-    return all(each.certified and each.status == "bounded" for each in intervals)

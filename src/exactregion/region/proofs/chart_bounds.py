@@ -18,7 +18,7 @@ from exactregion.region.proofs.from_probabilities import (
     uses_probabilities_alone,
     work_for,
 )
-from exactregion.region.proofs.splitting import ProvenEnds, Span, proven_ends
+from exactregion.region.proofs.splitting import ProvenEnds, Scale, Span, proven_ends
 from exactregion.region.ratios import LinearRatios, OverBoxes, both_signs
 from exactregion.region.search.extremes import NO_END
 
@@ -153,6 +153,7 @@ def ends_in_charts(
     *,
     tolerance: float,
     budget: float,
+    scale: Scale | None = None,
 ) -> tuple[ProvenEnds, FloatArray]:
     """Bound the largest values of numbers and of their negatives over the joint region.
 
@@ -181,6 +182,7 @@ def ends_in_charts(
             tolerance=tolerance,
             budget=budget,
             patience=PATIENCE,
+            scale=scale,
         )
 
     rule = FromProbabilities(fitted, charts[0], fitted.accepted)

@@ -8,14 +8,17 @@ outside the bounds that are returned, and a known one lies close to them.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from scipy.special import expit
 
-from exactregion._typing import BoolArray, FloatArray
+from exactregion._typing import BoolArray, FloatArray, IntArray
+from exactregion.data.sample import Sample
 from exactregion.engine.progress import advance
+from exactregion.models.base import Model
 from exactregion.ranking import AcceptedRanks
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.proofs.enclosure import BELOW, NO_CELL, Boxes, Enclosure, RankBounds
@@ -23,13 +26,19 @@ from exactregion.region.ratios import LinearRatios, OverBoxes
 from exactregion.region.window import Window
 
 __all__ = [
+    "AcceptedBy",
     "Domain",
     "ProvenEnds",
+    "Scale",
     "Span",
+    "allowed_excess",
     "classify",
     "first_boxes",
     "proven_ends",
+    "readable_probabilities",
     "rule_over",
+    "rules_over",
+    "scale_of",
 ]
 
 CHUNK = 256
@@ -47,6 +56,24 @@ PATIENCE, LEAST_PROGRESS = 5e8, 0.95
 """Work before progress is first looked at, so that proofs that are made by default are never
 stopped; and the share to which the excess of bounds over members has to shrink for splitting to go
 on."""
+
+
+HALVINGS = 12
+"""Steps to an excess that is allowed on another scale: to 1/4096 of the one on this scale."""
+
+REPORTED_GAP = 0.02
+"""Tolerance on the scale on which numbers are reported, if theirs is smaller."""
+
+UNREAD = 1e-3
+"""Where probabilities are all next to 0 or 1 it does not matter by which share of their interval
+they exceed members: a logit counts for as much as this difference of probabilities."""
+
+AcceptedBy: TypeAlias = tuple[AcceptedRanks, LinearRatios | None]
+"""The ranks accepted, and the number that a focused statistic is for; None for the region's own
+statistic."""
+
+Scale: TypeAlias = Callable[[FloatArray], FloatArray]
+"""A monotone function of each of G numbers (…, G), such as the probability of a logit."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +118,7 @@ class Domain:
 
 
 class Span(NamedTuple):
-    """A box in any coordinates, centre ± half (d,)."""
+    """A box in any coordinates, centre ± half (d,), or several (k, d)."""
 
     centre: FloatArray
     half: FloatArray
@@ -106,6 +133,7 @@ def proven_ends(
     tolerance: float,
     budget: float,
     patience: float = PATIENCE,
+    scale: Scale | None = None,
 ) -> ProvenEnds:
     """Bound the largest values of numbers and of their negatives over the θ that all rules accept.
 
@@ -126,15 +154,16 @@ def proven_ends(
         Comparisons of labels after which no more boxes are split.
     patience : float
         The same of this proof, before it is first looked at whether splits bring bounds closer.
+    scale : callable, optional
+        The function of each number that is reported: the tolerance holds there, too.
     """
     started, before = time.perf_counter(), sum(rule.work for rule in rules)
     F = len(known)
     boxes = first_boxes(domain, rules)
     value, bound, n_boxes = known.astype(np.float64), np.full(F, -np.inf), 0
-    other = np.arange(F) ^ 1
     last: list[tuple[Boxes, BoolArray]] = []
-    members: list[FloatArray] = [np.empty((0, len(domain.centre)))]
-    progress = _Progress(2.0 ** len(domain.half), patience)
+    members: list[FloatArray] = [boxes.centre[:0]]
+    progress = _Progress(2.0 ** boxes.centre.shape[1], patience)
     while len(boxes):
         is_open, is_inside = classify(rules, boxes)
         boxes, is_inside = boxes[is_open], is_inside[is_open]
@@ -145,10 +174,8 @@ def proven_ends(
         value, found = _improved(value, boxes, top, numbers, rules)
         members.append(found)
         value[value > numbers.far] = np.inf
-        known_both = np.isfinite(value) & np.isfinite(value[other])
-        length = np.where(known_both, value + np.where(known_both, value[other], 0.0), 0.0)
-        length = np.where(np.isposinf(value[other]), numbers.open_length, length)
-        reaches = (top > value + tolerance * length) & ~is_inside[:, None]
+        allowed = allowed_excess(value, numbers.open_length, tolerance, scale)
+        reaches = (top > value + allowed) & ~is_inside[:, None]
         exceeds = reaches.any(axis=1)
         work = sum(rule.work for rule in rules)
         exceeds &= boxes.half.max(axis=1) > SMALLEST_HALF
@@ -173,6 +200,63 @@ def proven_ends(
     return ProvenEnds(value, bound, is_empty, n_boxes, seconds, left)
 
 
+def allowed_excess(
+    value: FloatArray, open_length: FloatArray, tolerance: float, scale: Scale | None
+) -> FloatArray:
+    """Return how far bounds of numbers and of their negatives (F,) may exceed values of members.
+
+    That is a share of the length between both ends, zero while one of them is unknown. With a
+    `scale` it is also at most what exceeds by this share there: a logit that moves by 1 % of its
+    interval may move a probability by half of its own.
+    """
+    other = value[np.arange(len(value)) ^ 1]
+    with np.errstate(invalid="ignore"):  # ∞ - ∞, where nothing is to be proven
+        length = np.where(np.isfinite(value) & np.isfinite(other), value + other, 0.0)
+    allowed = tolerance * np.where(np.isposinf(other), open_length, length)
+    if scale is None:
+        return allowed
+    sign = np.where(np.arange(len(value)) % 2, -1.0, 1.0)
+
+    def reported(ends: FloatArray) -> FloatArray:
+        return scale((sign * ends).reshape(-1, 2).T).T.ravel()
+
+    with np.errstate(all="ignore"):
+        at_member = reported(value)
+        most = max(tolerance, REPORTED_GAP) * np.abs(at_member - reported(-other))
+        low, high = np.zeros_like(allowed), allowed.copy()
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2
+            fits = np.abs(reported(value + middle) - at_member) <= most
+            low, high = np.where(fits, middle, low), np.where(fits, high, middle)
+        fits = ~np.isfinite(most) | (np.abs(reported(value + allowed) - at_member) <= most)
+    return np.where(fits, allowed, low)
+
+
+def readable_probabilities(model: Model, values: FloatArray) -> FloatArray:
+    """Turn linear predictors or logits into a scale on which differences are those of P(Y=1|x)."""
+    inverse_link: Any = getattr(model, "inverse_link", expit)
+    with np.errstate(all="ignore"):
+        return np.asarray(inverse_link(values) + UNREAD * values)
+
+
+def scale_of(scale: Scale, index: int, size: int) -> Scale:
+    """Return the scale of one of several numbers."""
+
+    def of_one(values: FloatArray) -> FloatArray:
+        return scale(np.broadcast_to(values, (*values.shape[:-1], size)))[..., index : index + 1]
+
+    return of_one
+
+
+def rules_over(fitted: FittedRegion, domain: Domain, *ranks: AcceptedBy) -> list[RankBounds]:
+    """Return what members in a domain obey: accepted ranks, and the bounds of parameters."""
+    bounds = np.array(fitted.model.bounds, dtype=np.float64)
+    rules: list[RankBounds] = [rule_over(fitted, domain, *each) for each in ranks]
+    if np.isfinite(bounds).any():
+        rules.append(WithinBounds(fitted.sample, domain.window, bounds))
+    return rules
+
+
 def rule_over(
     fitted: FittedRegion,
     domain: Domain,
@@ -185,11 +269,32 @@ def rule_over(
     return Enclosure(fitted, domain.window, accepted, number)
 
 
+class WithinBounds(RankBounds):
+    """Whether parameters are within their bounds, as the rank of one alternative: 1, or else 2."""
+
+    def __init__(self, sample: Sample, window: Window, bounds: FloatArray) -> None:
+        super().__init__(sample, AcceptedRanks(2, 1, 1), 1)
+        self.window, (self.low, self.high) = window, bounds.T
+
+    def ranks(
+        self, boxes: Boxes, index: int, *, complete: bool = False
+    ) -> tuple[IntArray, IntArray]:
+        """Compare the parameters of boxes with their bounds."""
+        origin, axes = self.window.origin, self.window.axes
+        middle, spread = origin + boxes.centre @ axes.T, boxes.half @ np.abs(axes).T
+        # more than the rounding errors of both sums
+        error = 1e-12 * (np.abs(origin) + (np.abs(boxes.centre) + boxes.half) @ np.abs(axes).T)
+        is_out = (middle - spread - error > self.high) | (middle + spread + error < self.low)
+        is_in = (middle + spread + error <= self.high) & (middle - spread - error >= self.low)
+        return 1 + is_out.any(axis=1), 2 - is_in.all(axis=1)
+
+
 def first_boxes(domain: Domain | Span, rules: Sequence[RankBounds]) -> Boxes:
     """Return the boxes of a domain with what the rules know of them."""
     if not isinstance(domain, Domain) or domain.boxes is None or domain.rule is None:
-        verdicts = [np.zeros((1, rule.M), dtype=np.int8) for rule in rules]
-        return Boxes(domain.centre[None], domain.half[None], verdicts)
+        centre, half = np.atleast_2d(domain.centre), np.atleast_2d(domain.half)
+        verdicts = [np.zeros((len(centre), rule.M), dtype=np.int8) for rule in rules]
+        return Boxes(centre, half, verdicts)
     boxes, known = domain.boxes, domain.rule
     nothing = np.zeros_like(boxes.verdicts[0]), np.full(len(boxes), NO_CELL)
     of_rules = [

@@ -160,8 +160,8 @@ class Bounds:
             [monotone(self.lower + self.gaps[0]), monotone(self.upper - self.gaps[1])]
         )
         with np.errstate(invalid="ignore"):
-            gaps = np.abs(ends - members)
-        gaps = np.where(np.isfinite(ends) & np.isfinite([self.lower, self.upper]), gaps, 0.0)
+            gaps = np.where(ends == members, 0.0, np.abs(ends - members))
+        gaps = np.where(np.isfinite([self.lower, self.upper]), gaps, 0.0)
         is_falling = bool((ends[0] > ends[1]).any())
         return replace(
             self,

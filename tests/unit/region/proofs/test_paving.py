@@ -2,13 +2,19 @@
 
 import numpy as np
 import pytest
+from scipy.special import expit
 
 import exactregion as er
 from exactregion.ranking import AcceptedRanks
 from exactregion.region import bounds
 from exactregion.region.bounds import affordable_work
 from exactregion.region.proofs.paving import domain_of
-from exactregion.region.proofs.splitting import PATIENCE, _Progress
+from exactregion.region.proofs.splitting import (
+    PATIENCE,
+    REPORTED_GAP,
+    _Progress,
+    allowed_excess,
+)
 from exactregion.statistics.focused import focused_on
 
 
@@ -233,12 +239,60 @@ def test_mixtures_are_proven_by_their_natural_parameters(model):
     assert (band.upper + 1e-12 >= P).all()
 
 
-def test_a_mixture_whose_scale_has_no_end_is_searched():
-    rng = np.random.default_rng(0)
+@pytest.mark.parametrize("seed", range(4))
+def test_a_mixture_whose_scale_has_no_end_is_proven_within_its_bounds(seed):
+    """The natural slope may be 0; below it there are θ of the logistic family, not of this one."""
+    rng = np.random.default_rng(seed)
     x, y = rng.normal(size=30), rng.integers(2, size=30)
-    region = er.ConfidenceRegion(er.models.LaplaceMixture(), n_resamples=19, rng=0).fit(x, y)
-    assert not region.intervals(joint=True)["certified"].any()
-    assert not region.certified_
+    region = er.ConfidenceRegion(er.models.LaplaceMixture(), n_resamples=59, rng=seed).fit(x, y)
+    table, band = region.intervals(joint=True), region.band([-1.0, 0.5])
+    assert table["certified"].all()
+    assert band.certified
+    assert (region.status_, region.certified_) == ("unbounded", True)
+    low, high = table["lower"].to_numpy(), table["upper"].to_numpy()
+    assert high[1] == np.inf
+    # half of them far out
+    scale = np.append(rng.uniform(0.1, 8, 3_000), 10 ** rng.uniform(1, 8, 3_000))
+    theta = np.column_stack([rng.random(6_000), scale])
+    members = theta[region.contains(theta)]
+    assert members[:, 1].max() > 1e7
+    assert (members >= low).all()
+    assert (members <= high).all()
+    assert (members[:, 0].max() > high[0] - 0.05) & (members[:, 0].min() < low[0] + 0.05)
+    P = region.model_.probabilities(members, [-1.0, 0.5])
+    assert (band.lower - 1e-12 <= P).all()
+    assert (band.upper + 1e-12 >= P).all()
+
+
+def test_gaps_are_small_on_the_scale_that_is_reported():
+    """One per cent of a logit's interval may be a large share of that of its probability."""
+    region = overlapping(3, 23, rng=3)
+    band = region.band(np.linspace(-2, 2, 9))
+    assert band.certified
+    assert band.gap <= 0.021 * (band.upper - band.lower).max()
+    mixture = er.ConfidenceRegion(er.models.LaplaceMixture(), n_resamples=59, rng=0)
+    rng = np.random.default_rng(3)
+    y = np.arange(60) % 2
+    table = mixture.fit(2 * y - 1 + rng.laplace(size=60), y).intervals()
+    assert table["certified"].all()
+    assert (table["gap"] <= 0.021 * (table["upper"] - table["lower"])).all()
+
+
+def test_the_excess_that_is_allowed_holds_on_both_scales():
+    value = np.array([2.0, 6.0])  # logits from -6 to 2
+    one = np.ones(2)
+    plain = allowed_excess(value, one, 0.01, None)
+    assert plain == pytest.approx([0.08, 0.08])
+    upper, lower = allowed_excess(value, one, 0.01, expit)
+    most = REPORTED_GAP * (expit(2) - expit(-6))
+    assert 0 < upper <= 0.08
+    assert lower == 0.08
+    assert expit(2 + upper) - expit(2) <= most
+    steep = allowed_excess(np.array([8.0, -1.0]), one, 0.05, np.exp)  # from 1 to 8
+    assert np.exp(8 + steep[0]) - np.exp(8) == pytest.approx(0.05 * (np.exp(8) - np.e), rel=1e-3)
+    # an end that is open, and one that is unknown
+    assert allowed_excess(np.array([1.0, np.inf]), one, 0.01, expit)[0] <= 0.01
+    assert allowed_excess(np.array([1.0, -np.inf]), one, 0.01, expit)[0] == 0
 
 
 def test_a_paving_holds_all_members():
