@@ -152,6 +152,15 @@ def test_perfectly_separated_predictions():
     assert belt.intervals.loc["slope", "status"] == "unbounded above"
 
 
+def test_the_intervals_of_a_belt_are_found_as_the_belt_is():
+    p = np.linspace(0.1, 0.9, 30)
+    y = np.random.default_rng(0).random(30) < p
+    searched, usual = (belt_of(y, p, n_resamples=19, certify=how) for how in (False, None))
+    assert (searched.certified, searched.intervals["certified"].any()) == (False, False)
+    assert usual.certified
+    assert usual.intervals["certified"].all()
+
+
 def test_only_certain_predictions():
     with pytest.raises(InvalidValueError, match="Got only 0 and 1 instead: use calibration_test"):
         belt_of([0, 1, 1], [0.0, 1.0, 1.0])

@@ -33,13 +33,15 @@ FAMILIES: dict[str, Callable[[np.ndarray, int], tuple[Any, np.ndarray]]] = {
     "recalibration": lambda X, d: (er.models.Recalibration(), expit(X[:, 0])),
     "Laplace mixture": lambda X, d: (er.models.LaplaceMixture(), X[:, 0]),
 }
+PSYCHOMETRIC = "psychometric"
 SIZES = {1: (10, 50, 200), 2: (10, 23, 50, 100, 200), 3: (25, 50, 100)}
 SETTINGS = [
     *(("logistic", d, n) for d in (1, 2, 3) for n in SIZES[d]),
     *((family, 2, n) for family in list(FAMILIES)[1:] for n in (30, 100)),
+    *((PSYCHOMETRIC, d, n) for d, n in ((2, 70), (2, 210), (3, 210))),
 ]
 CASES = [
-    Case({"family": family, "parameters": d, "n": n}, 14 if d == 3 else 10, 20, together=1)
+    Case({"family": family, "parameters": d, "n": n}, 4 if d == 3 else 11, 20, together=1)
     for family, d, n in SETTINGS
 ]
 
@@ -49,8 +51,14 @@ EVEN = LinearRatios(np.array([[-1.0, 0.0]]), np.zeros(1), np.array([[0.0, 1.0]])
 
 
 def drawn(settings: dict[str, Any], rng: np.random.Generator) -> tuple[Any, np.ndarray, Any]:
-    """Draw data that are not separated."""
+    """Draw data that are not separated; psychometric ones are counts at seven levels."""
     d, n = settings["parameters"], settings["n"]
+    if settings["family"] == PSYCHOMETRIC:
+        levels, trials = np.linspace(-2, 2, 7), n // 7
+        chance = 0.5 + 0.48 * expit(rng.uniform(1, 2.5) * (levels - rng.uniform(-0.5, 1)))
+        correct = rng.binomial(trials, chance)
+        family = er.models.Psychometric(guess=0.5, lapse="free" if d == 3 else 0.02)
+        return family, levels, np.column_stack([correct, trials - correct])
     columns = max(1, d - 1)
     while True:
         X = rng.normal(size=(n, columns))
@@ -71,14 +79,15 @@ def rows(settings: dict[str, Any], repetition: int) -> list[dict[str, Any]]:
     rng = generator(settings, repetition)
     d = settings["parameters"]
     model, X, y = drawn(settings, rng)
-    is_linear = settings["family"] in ("logistic", "probit", "cloglog")
-    fitted = er.ConfidenceRegion(model, n_resamples=RESAMPLES, rng=repetition, pos_label=1)
-    fitted.fit(X, y)
-    first = X.reshape(len(X), -1)[:, 0]
-    at = np.linspace(first.min(), first.max(), 9)
-    if d == 3:
-        at = np.column_stack([at, np.zeros(9)])
-    threshold = EVEN if d == 2 and is_linear else None
+    has_ed50 = settings["family"] in ("logistic", "probit", "cloglog", PSYCHOMETRIC)
+    fitted = er.ConfidenceRegion(
+        model, n_resamples=RESAMPLES, rng=repetition, pos_label=1 if y.ndim == 1 else None
+    ).fit(X, y)
+    table = X.reshape(len(X), -1)
+    at = np.zeros((9, table.shape[1]))
+    at[:, 0] = np.linspace(table[:, 0].min(), table[:, 0].max(), 9)
+    at = at[:, 0] if X.ndim == 1 else at
+    threshold = EVEN if d == 2 and has_ed50 else None
     reported = reported_by(fitted, certify=True if d == 3 else None, at=at, ed50=threshold)
     found = []
     for one, attack in zip(reported, attacked(fitted, reported, PROBES, rng), strict=True):

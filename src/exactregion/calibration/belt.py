@@ -74,6 +74,8 @@ class CalibrationBelt:
         The bounds at the knots between which the belt was interpolated.
     gap, certified, evaluations, seconds : float, bool, int and float
         As of a `Band`.
+    certify : bool or None
+        What was asked for of the belt; its intervals are found in the same way.
     """
 
     grid: FloatArray = field(repr=False)
@@ -92,6 +94,7 @@ class CalibrationBelt:
     certified: bool
     evaluations: int = field(repr=False)
     seconds: float = field(repr=False)
+    certify: bool | None = field(repr=False, default=None)
 
     @property
     def pvalue(self) -> float:
@@ -116,7 +119,7 @@ class CalibrationBelt:
     @property
     def intervals(self) -> pd.DataFrame:
         """Focused intervals for intercept, slope, square and cube; calibration is 0, 1, 0 and 0."""
-        return self.region.intervals()
+        return self.region.intervals(certify=self.certify)
 
     @cached_property
     def departures(self) -> tuple[Departure, ...]:

@@ -328,6 +328,7 @@ def _belt_of(
         trials=predictions.trials,
         contradicted=predictions.contradicted,
         region=region,
+        certify=certify,
     )
 
 

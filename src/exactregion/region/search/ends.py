@@ -90,7 +90,8 @@ parameters focused ones are the shorter, 1.94 to 2.06 (validation/individual.py)
 
 START_POINTS = 200
 """Random points near the estimate among which a member of a focused set is looked for, if the
-estimate is none. More find smaller sets before an interval is called empty."""
+estimate is none, besides the members known of the joint region. More find smaller sets before an
+interval is called empty."""
 
 AUDITS = 6
 """Audits before a search gives up and says so."""
@@ -318,7 +319,8 @@ class FocusedSearch:
         if not self.inside(window.origin[None])[0] > 0:
             best, _ = most_compatible(self.ranks, window, fitted.accepted, rng)
             steps = rng.standard_normal((START_POINTS, len(best)))
-            tried = np.vstack([best, window.theta(steps)])
+            of_joint = outline_of(fitted).window.theta(known_members(fitted, 0))
+            tried = np.vstack([best, window.theta(steps), of_joint])
             kept = self.inside(tried) > 0
             if not kept.any():
                 return Bounds.empty(1)

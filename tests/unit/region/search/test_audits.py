@@ -7,6 +7,7 @@ import pytest
 
 import exactregion as er
 from exactregion.models import Psychometric
+from exactregion.region.search import ends
 from exactregion.region.search.candidates import (
     draw_probes,
     known_members,
@@ -17,6 +18,7 @@ from exactregion.region.search.plausible import (
     plausible_to,
     spread,
 )
+from exactregion.region.window import window_at
 
 
 @cache  # tests only read it, and searches of the same region are not repeated
@@ -148,6 +150,21 @@ def test_members_are_plausible_and_far_ones_are_not_ranked():
     assert is_plausible(outline.window.theta(outline.members())).all()
     assert not is_plausible(np.array([[0.0, -2.0, 0.5]])).any()
     assert is_plausible(plausible_probes(region.fitted_, 900, 1)).mean() > 0.8
+
+
+def test_individual_intervals_are_not_empty_where_a_joint_member_is_one_of_theirs(monkeypatch):
+    """A search that starts where no member is near."""
+    region = psychometric(0)
+    fitted = region.fitted_
+    away = window_at(fitted.model, fitted.sample, np.array([9.0, -9.0, 0.01]))
+    monkeypatch.setattr(ends, "central_window", lambda fitted: away)
+    monkeypatch.setattr(ends, "most_compatible", lambda *args: (away.origin, 0))
+    monkeypatch.setattr(ends, "START_POINTS", 0)
+    slope = np.eye(3)[1]
+    search = ends.FocusedSearch(fitted, lambda t: np.broadcast_to(slope, t.shape), alone=False)
+    assert not search.inside(away.origin[None])[0] > 0
+    found = search.bounds(lambda theta: theta[:, 1:2], probes=0)
+    assert found.lower[0] <= region.estimate_[1] <= found.upper[0]
 
 
 def test_the_gap_of_a_half_open_interval_is_that_of_its_end():
