@@ -39,7 +39,7 @@ from exactregion.region.proofs.splitting import (
     proven_ends,
     rules_over,
 )
-from exactregion.region.ratios import LinearRatios
+from exactregion.region.ratios import LinearRatios, OfParameters
 from exactregion.region.search.ends import Bounds, FocusedSearch, is_projected, search_joint
 from exactregion.region.search.extremes import Functionals
 from exactregion.region.search.outline import joint_far_members, outline_of
@@ -99,15 +99,16 @@ def joint_bounds(
     g: Functionals,
     width: int,
     *,
-    numbers: LinearRatios | LogitsAt | None = None,
+    numbers: OfParameters | LogitsAt | None = None,
     certify: bool | None = False,
     each: bool = False,
     scale: Scale | None = None,
 ) -> Bounds:
     """Bound `width` functionals over the joint region.
 
-    `numbers` are the same, if they are linear in θ, ratios of such, or logits at inputs; ends are
-    then proven if `certify`, or if it is None and the region is small enough. With `each` the
+    `numbers` are the same, if they are linear in θ, ratios of such, logits at inputs, or have
+    bounds over boxes of θ; ends are then proven if `certify`, or if it is None and the region is
+    small enough. With `each` the
     bounds of one do not depend on which others there are; numbers are then no ratios. `scale` is
     the function of each number that is reported, if it is not the number itself: gaps are to be
     small there.
@@ -122,13 +123,14 @@ def joint_bounds(
         return _with_open_ends(found, linear, lambda: joint_far_members(fitted))
 
     prove = None
-    if numbers is not None and is_charted(fitted, certify):
+    if isinstance(numbers, LinearRatios | LogitsAt) and is_charted(fitted, certify):
         prove = partial(_proven_in_charts, fitted, numbers=numbers, certify=certify, scale=scale)
-    elif linear is not None and _is_affordable(fitted, certify):
+    elif not isinstance(numbers, LogitsAt | None) and _is_affordable(fitted, certify):
         # one covering serves all linear numbers; with three parameters it costs more than a few
-        is_covered = each or (linear.denominator is None and fitted.n_parameters < LARGEST)
+        is_linear = linear is not None and linear.denominator is None
+        is_covered = each or (is_linear and fitted.n_parameters < LARGEST)
         domain = domain_of(fitted) if is_covered else None
-        if domain is not None:
+        if domain is not None and linear is not None:
             return _proven_or_audited(
                 fitted,
                 search,
@@ -138,7 +140,7 @@ def joint_bounds(
         prove = partial(
             _certified,
             fitted,
-            numbers=linear,
+            numbers=numbers,
             certify=certify,
             rules=[(fitted.accepted, None)],
             gap=JOINT_GAP,
@@ -331,7 +333,7 @@ def _certified(
     fitted: FittedRegion,
     found: Bounds,
     *,
-    numbers: LinearRatios,
+    numbers: OfParameters,
     certify: bool | None,
     rules: Sequence[AcceptedBy],
     gap: float,
@@ -344,7 +346,7 @@ def _certified(
     budget = _budget(is_empty=bool(np.isnan(found.lower).all()), certify=certify)
     if domain is not None:
         return _proven(fitted, found, numbers, rules, domain, gap=gap, budget=budget, scale=scale)
-    if numbers.denominator is not None:
+    if not isinstance(numbers, LinearRatios) or numbers.denominator is not None:
         return found
     parts = []
     for index, a in enumerate(numbers.numerator):
@@ -366,7 +368,7 @@ def _certified(
 def _proven(
     fitted: FittedRegion,
     found: Bounds,
-    numbers: LinearRatios,
+    numbers: OfParameters,
     rules: Sequence[AcceptedBy],
     domain: Domain,
     *,

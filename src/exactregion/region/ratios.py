@@ -11,7 +11,7 @@ import numpy as np
 from exactregion._typing import FloatArray
 from exactregion.region.window import Window, multiply
 
-__all__ = ["LinearRatios", "OverBoxes", "RatiosInWindow", "both_signs"]
+__all__ = ["LinearRatios", "OfParameters", "OverBoxes", "RatiosInWindow", "both_signs"]
 
 
 class OverBoxes(Protocol):
@@ -33,6 +33,13 @@ class OverBoxes(Protocol):
 
     def top(self, centre: FloatArray, half: FloatArray) -> FloatArray:
         """Bound them from above over boxes (N, d): shape (N, 2G)."""
+
+
+class OfParameters(Protocol):
+    """G numbers g(θ) that can be bounded over boxes in the coordinates of a window."""
+
+    def in_window(self, window: Window) -> OverBoxes:
+        """Return both signs of each number as functions of the coordinates of a window."""
 
 
 @dataclass(frozen=True, eq=False)

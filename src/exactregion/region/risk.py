@@ -11,13 +11,20 @@ import numpy as np
 from exactregion._typing import FloatArray, IntArray
 from exactregion.data.files import Record
 from exactregion.errors import InvalidValueError
+from exactregion.models import LinearModel
 from exactregion.models.base import evaluated
 from exactregion.models.fixed import fixed_probabilities, own_copy
 from exactregion.region.bands import band_at
 from exactregion.region.bounds import joint_bounds
 from exactregion.region.fitted import FittedRegion
+from exactregion.region.intervals import natural_region
+from exactregion.region.ratios import both_signs
+from exactregion.region.window import Window, multiply
 
 __all__ = ["Risk", "decisions_at", "risk_at"]
+
+MOST_INPUTS = 2000
+"""Inputs up to which bounds of the mean are proven: each box is bounded at all of them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +57,60 @@ class Risk(Record):
     seconds: float = field(repr=False)
 
 
+@dataclass(frozen=True, eq=False)
+class MeanError:
+    """The mean error of decisions (n,) at inputs with this design (n, d), or of the best ones."""
+
+    model: LinearModel
+    design: FloatArray
+    decided: IntArray | None
+
+    def in_window(self, window: Window) -> _MeanErrorOverBoxes:
+        """Return it as a function of the coordinates of a window."""
+        return _MeanErrorOverBoxes(self, self.design @ window.origin, self.design @ window.axes)
+
+
+@dataclass(frozen=True, eq=False)
+class _MeanErrorOverBoxes:
+    of: MeanError
+    start: FloatArray  # (n,)
+    slope: FloatArray  # (n, d)
+
+    far = np.inf
+    open_length = np.ones(2)
+
+    def at(self, z: FloatArray) -> FloatArray:
+        P = self.of.model.inverse_link(self.start + multiply(z, self.slope.T))
+        mean = errors_of(P, self.of.decided).mean(axis=1, keepdims=True)
+        return both_signs(mean, -mean)
+
+    def top(self, centre: FloatArray, half: FloatArray) -> FloatArray:
+        eta, spread = self.start + centre @ self.slope.T, half @ np.abs(self.slope).T
+        low, high = (self.of.model.inverse_link(end) for end in (eta - spread, eta + spread))
+        ends = lowest_and_highest(low, high, self.of.decided)
+        lowest, highest = (each.mean(axis=1, keepdims=True) for each in ends)
+        # more than the rounding errors of predictors, links and sums
+        return both_signs(highest + 1e-9, 1e-9 - lowest)
+
+
+def errors_of(P: FloatArray, decided: IntArray | None) -> FloatArray:
+    """Return the probability of an error for P(Y=1|x) (…, n), by decisions or the best ones."""
+    if decided is None:
+        return np.minimum(P, 1 - P)
+    return np.where(decided > 0, 1 - P, P)
+
+
+def lowest_and_highest(
+    low: FloatArray, high: FloatArray, decided: IntArray | None
+) -> tuple[FloatArray, FloatArray]:
+    """Bound the probability of an error for P(Y=1|x) between two ends (…, n)."""
+    at_ends = errors_of(low, decided), errors_of(high, decided)
+    lowest, highest = np.minimum(*at_ends), np.maximum(*at_ends)
+    if decided is None:
+        highest = np.where((low <= 0.5) & (high >= 0.5), 0.5, highest)
+    return lowest, highest
+
+
 def decisions_at(fitted: FittedRegion, X: Any) -> IntArray:
     """Decide where the region allows one class only; see `ConfidenceRegion.classify`."""
     band = band_at(fitted, X)
@@ -62,21 +123,19 @@ def risk_at(fitted: FittedRegion, X: Any, classifier: Any = None) -> Risk:
     band = band_at(fitted, X)
     decided = None if classifier is None else _decisions(classifier, X, len(band.X), fitted)
 
-    def error(P: FloatArray) -> FloatArray:
-        if decided is None:
-            return np.minimum(P, 1 - P)
-        return np.where(decided > 0, 1 - P, P)
+    space = natural_region(fitted, None) or fitted
+    model, design = space.model, space.model.linear_design(band.X)
 
     def mean_error(theta: FloatArray) -> FloatArray:
-        errors = error(evaluated(fitted.model, theta, band.X))
+        errors = errors_of(evaluated(model, theta, band.X), decided)
         return np.asarray(errors.mean(axis=1, keepdims=True))
 
-    at_ends = np.stack([error(band.lower), error(band.upper)])
-    lowest, highest = at_ends.min(axis=0), at_ends.max(axis=0)
-    if decided is None:
-        highest = np.where((band.lower <= 0.5) & (band.upper >= 0.5), 0.5, highest)
-    mean = joint_bounds(fitted, mean_error, 1)
-    pointwise = error(band.estimate)
+    number = None
+    if design is not None and isinstance(model, LinearModel) and len(design) <= MOST_INPUTS:
+        number = MeanError(model, design, decided)
+    lowest, highest = lowest_and_highest(band.lower, band.upper, decided)
+    mean = joint_bounds(space, mean_error, 1, numbers=number, certify=None)
+    pointwise = errors_of(band.estimate, decided)
     return Risk(
         float(np.clip(mean.lower[0], lowest.mean(), 1.0)),
         float(np.clip(mean.upper[0], 0.0, highest.mean())),

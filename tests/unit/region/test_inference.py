@@ -174,6 +174,21 @@ def test_risk_bounds(oring):
         oring.risk(x, classifier=[0, 1])
 
 
+@pytest.mark.parametrize("classifier", [None, (FLIGHTS["temp"] < 60).astype(int).to_numpy()])
+def test_no_member_has_a_risk_outside_proven_bounds(oring, classifier):
+    x = FLIGHTS["temp"].to_numpy(dtype=float)
+    risk = oring.risk(x, classifier=classifier)
+    assert risk.certified
+    z = np.random.default_rng(0).normal(scale=3, size=(3_000, 2))
+    theta = oring.outline().window.theta(z)
+    P = oring.model_.probabilities(theta[oring.contains(theta)], x)
+    errors = np.minimum(P, 1 - P) if classifier is None else np.where(classifier == 1, 1 - P, P)
+    mean = errors.mean(axis=1)
+    assert len(mean) > 500
+    assert risk.lower <= mean.min() < risk.lower + 0.03
+    assert risk.upper - 0.03 < mean.max() <= risk.upper
+
+
 def test_separated_data_have_one_finite_end(separated):
     assert separated.status_ == "unbounded"
     slope = separated.intervals().loc["x"]
