@@ -108,10 +108,9 @@ def joint_bounds(
 
     `numbers` are the same, if they are linear in θ, ratios of such, logits at inputs, or have
     bounds over boxes of θ; ends are then proven if `certify`, or if it is None and the region is
-    small enough. With `each` the
-    bounds of one do not depend on which others there are; numbers are then no ratios. `scale` is
-    the function of each number that is reported, if it is not the number itself: gaps are to be
-    small there.
+    small enough. With `each` the bounds of one do not depend on which others there are; numbers are
+    then no ratios. `scale` is the function of each number that is reported, if it is not the number
+    itself: gaps are to be small there.
     """
     if not width:
         return Bounds.empty(0)

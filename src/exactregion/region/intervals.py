@@ -131,7 +131,8 @@ def _joint_bounds_of_parameters(fitted: FittedRegion, certify: bool | None) -> B
     if scale is None:
         return found
     each = [found.of(index).mapped(scale_of(scale, index, d)) for index in range(d)]
-    return replace(Bounds.joined(each), probes=found.probes, evaluations=found.evaluations)
+    cost = {name: getattr(found, name) for name in ("probes", "evaluations", "seconds")}
+    return replace(Bounds.joined(each), **cost)
 
 
 def _individual_bounds(fitted: FittedRegion, index: int, certify: bool | None) -> Bounds:

@@ -384,11 +384,27 @@ class PartsOverBoxes:
         weight = rule.matrix_weight + rule.scalar_weight * (rule.scalar.shape[1] > 0)
         # what the rounding of centres may add: by the smallest information in the box
         added = size_of_error(self.centre_error, self.matrix.upper / rule.matrix_weight)
+        added = np.where(self.is_inverted, added, self._largest_rounding())
         if rule.scalar.shape[1]:
             scale = np.sqrt(self.scalar.upper / rule.scalar_weight)
             added = np.maximum(added, rule.scalar_error * scale)
-        added = np.where(self.is_inverted & np.isfinite(added), added, np.inf)
+        added = np.where(np.isfinite(added), added, np.inf)
         return np.asarray(np.maximum(np.sqrt(original / weight) - added, 0.0) ** 2)
+
+    def _largest_rounding(self) -> FloatArray:
+        """Bound the size of the rounding of centres where the information may be singular.
+
+        The engines bring it to a unit diagonal, whose largest eigenvalue is at least one, and give
+        all others a floor, a share of that.
+        """
+        rule, rows = self.rule, self.rows
+        columns = rows.least_gain[:, :, None] * np.abs(rule.matrix) - self.unit[:, None] / 2
+        # next to 1 a probability is rounded, and v with it, by up to 2⁻⁵³
+        weights = rule.trials * np.maximum(rows.smallest_v - 2.5e-16, 0.0)
+        diagonal = (weights[:, :, None] * np.maximum(columns, 0.0) ** 2).sum(axis=1)
+        with np.errstate(divide="ignore"):
+            squares = (self.centre_error**2 / diagonal).sum(axis=1)
+        return np.asarray(np.sqrt(squares / (SINGULAR * rule.matrix.shape[1])) * (1 + 1e-9))
 
 
 def _with_rounding(odds: FloatArray, share: FloatArray) -> FloatArray:
