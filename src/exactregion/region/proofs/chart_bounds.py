@@ -28,6 +28,9 @@ PATIENCE = 5e7
 """Work in a chart before progress is first looked at. Where Z of few data sets ties along a curve,
 as distances from their mean do (11 rows, 9 resamples), bounds come no closer from 2e7 on."""
 
+SMALLEST_HALF = 1e-9
+"""Half width below which boxes are not split: in charts infinity is at 1."""
+
 
 @dataclass(frozen=True, eq=False)
 class LogitsAt:
@@ -182,6 +185,7 @@ def ends_in_charts(
             tolerance=tolerance,
             budget=budget,
             patience=PATIENCE,
+            smallest=SMALLEST_HALF,
             scale=scale,
         )
 
