@@ -37,8 +37,8 @@ from exactregion.statistics.score import gradient_columns
 
 __all__ = ["Ellipsoid", "ManyRows"]
 
-AT_ONCE = 64
-"""Products of θ and columns in a block of rows that are worked on at once: 2 MB stay in the
+AT_ONCE = 32
+"""Products of θ and columns in a block of rows that are worked on at once: 1 MB stays in the
 cache."""
 
 STEP_BYTES = 2**26
@@ -48,9 +48,13 @@ MOST_FREE = 2**26
 """Free labels of a further window, 10 bytes each: 700 MB at most. θ farther apart than that are
 evaluated one by one."""
 
-KEPT_BYTES, MOST_MULTIPLE = 2**30, 32_000
-"""Features of several inputs take 6 µs per row to compute, a pass over the rest one or two: they
+KEPT_BYTES, MOST_MULTIPLE = 2**30, np.iinfo(np.int16).max
+"""Features of several inputs take 6 µs per row to compute, a pass over the rest less than one: they
 are kept in a temporary file of up to a gigabyte, as multiples of their unit in two bytes."""
+
+CONVERTED_ROWS = 512
+"""Rows whose features are converted to floating-point numbers at once: 1 MB of 256 features stays
+in the cache until the product has read it."""
 
 WORTH_A_WINDOW = 3
 """A window costs about as much as drawing all labels of this many θ."""
@@ -97,6 +101,7 @@ class _FreeLabels:
     window: Ellipsoid
     blocks: list[tuple[Any, Any, FloatArray, Any]] = field(default_factory=list)
     known: list[tuple[Any, FloatArray]] = field(default_factory=list)
+    may_be_certain: bool = False  # whether any θ of the window may be certain of an outcome
 
     @cached_property
     def most(self) -> int:
@@ -158,23 +163,27 @@ class _Factors:
         return sum(0 if pairs is None else max(1, len(pairs)) for pairs in self.pairs)
 
     def of_rows(
-        self, Phi: FloatArray, lengths: list[FloatArray | None]
+        self, multiples: Any, lengths: list[FloatArray | None]
     ) -> tuple[FloatArray, FloatArray]:
-        """Return both factors (K, b) in a block, for the columns (b, …) of all terms.
+        """Return both factors (K, b) in a block, for the columns (b, …) of all terms, in units.
 
         Squared lengths of the columns of a term are computed unless they are given.
         """
-        b = len(Phi)
+        b = len(multiples)
         left, right = [], []
         plan = self.plan
-        terms = zip(plan.columns_of_terms, plan.scales, self.pairs, lengths, strict=True)
-        for columns, scale, pairs, known in terms:
+        terms = zip(
+            plan.columns_of_terms, plan.units, plan.scales, self.pairs, lengths, strict=True
+        )
+        for columns, unit, scale, pairs, known in terms:
             if pairs:
-                scaled = (Phi[:, columns] * scale).T
+                scaled = (multiples[:, columns] * unit * scale).T
                 left += [scaled[a] for a, _ in pairs]
                 right += [scaled[b] for _, b in pairs]
             elif pairs is not None:
-                left.append(squared_lengths(Phi[:, columns]) if known is None else known)
+                left.append(
+                    squared_lengths(multiples[:, columns] * unit) if known is None else known
+                )
                 right.append(np.ones(b))
         return np.array(left).reshape(-1, b), np.array(right).reshape(-1, b)
 
@@ -206,7 +215,7 @@ class ManyRows:
     window: Callable[[], Ellipsoid]  # where searches look
     n_jobs: int | None = None
     _windows: list[_FreeLabels] = field(default_factory=list, init=False, repr=False)
-    _kept: list[tuple[Landmarks, Any, Any]] = field(default_factory=list, init=False, repr=False)
+    _kept: list[tuple[Any, Any, Any]] = field(default_factory=list, init=False, repr=False)
     _lock: Any = field(default_factory=threading.Lock, init=False, repr=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -289,19 +298,23 @@ class ManyRows:
             for array in (inputs.X, self.resampling.sample.successes, *self._kept_arrays):
                 release(array)
 
-    def _multiples(self, plan: ChunkPlan, rows: slice, design: FloatArray) -> Any:
+    def _multiples(self, plan: ChunkPlan, rows: slice) -> Any:
         """Compute the columns of all terms in multiples of their units: shape (b, r)."""
         dtype = np.int16 if _has_short_multiples(plan) else np.float64
-        found = np.empty((len(design), plan.ends[-1]), dtype)
+        found = np.empty((rows.stop - rows.start, plan.ends[-1]), dtype)
         terms = zip(flat(plan.terms), plan.columns_of_terms, plan.units, strict=True)
         for term, columns, unit in terms:
-            if not isinstance(term.columns, Landmarks):
-                found[:, columns] = np.rint(design / unit)
-            elif (kept := self._kept_for(term.columns)) is not None:
-                found[:, columns] = kept[0][rows]
-            else:
-                X = _matrix(self._inputs(rows))
-                found[:, columns] = term.columns.on_grid(X, unit, np.float64) / unit
+            kept = self._kept_for(term.columns)
+            found[:, columns] = (
+                self._values(term.columns, unit, rows) / unit if kept is None else kept[0][rows]
+            )
+        return found
+
+    def _values(self, columns: Any, unit: FloatArray, rows: slice) -> FloatArray:
+        """Compute the columns of a term in some rows, on the grid: shape (b, r)."""
+        if isinstance(columns, Landmarks):
+            return columns.on_grid(_matrix(self._inputs(rows)), unit, np.float64)
+        found: FloatArray = on_grid(self._design(rows), unit)
         return found
 
     def _kept_for(self, columns: Any) -> tuple[Any, Any] | None:
@@ -315,12 +328,11 @@ class ManyRows:
         return [array for _, *arrays in self._kept for array in arrays]
 
     def _keep(self, plan: ChunkPlan) -> None:
-        """Compute features of several inputs once and keep them, if there is room for them."""
+        """Compute features once and keep them, if there is room for them."""
         n = len(self.resampling.sample)
         for term, unit, bound in zip(flat(plan.terms), plan.units, plan.bounds, strict=True):
             columns: Any = term.columns
-            is_dear = isinstance(columns, Landmarks) and columns.table is None
-            if not is_dear or self._kept_for(columns) is not None:
+            if self._kept_for(columns) is not None:
                 continue
             if (bound / unit).max() > MOST_MULTIPLE or 2 * n * len(unit) > KEPT_BYTES:
                 continue
@@ -328,12 +340,14 @@ class ManyRows:
             lengths: Any = scratch((n,), np.float64)
             with single_thread():
                 for _, rows in self._blocks():
-                    values = columns.on_grid(_matrix(self._inputs(rows)), unit, np.float64)
+                    values = self._values(columns, unit, rows)
                     kept[rows], lengths[rows] = values / unit, squared_lengths(values)
                     if rows.start % CHUNK_ROWS == 0:
                         release(kept)
                         release(lengths)
-            self._kept[:] = [(columns, kept, lengths)]
+            # the gradient, and the last features of a kernel
+            others = [one for one in self._kept if type(one[0]) is not type(columns)]
+            self._kept[:] = [*others, (columns, kept, lengths)]
 
     def _probabilities(self, theta: FloatArray, rows: slice) -> FloatArray:
         """Evaluate the family at θ (T, d) on some rows."""
@@ -380,17 +394,17 @@ class ManyRows:
         listed = bool(labels.blocks)
         owner_type = np.uint16 if m <= 2**16 else np.int32
 
-        def of_chunk(numbered: tuple[int, slice]) -> tuple[FloatArray, list[Any]]:
+        def of_chunk(numbered: tuple[int, slice]) -> tuple[FloatArray, list[Any], bool]:
             chunk, all_rows = numbered
-            sums, found_blocks = np.zeros_like(points), []
+            sums, found_blocks, certain = np.zeros_like(points), [], False
             K = np.empty(GROUP * BLOCK_ROWS, dtype=plan.precision)
             found = drawing.room_for(GROUP * BLOCK_ROWS)
             for within in blocks(all_rows.stop - all_rows.start):
                 rows = slice(all_rows.start + within.start, all_rows.start + within.stop)
                 b = rows.stop - rows.start
-                design = self._design(rows)
-                Phi = (self._multiples(plan, rows, design) * units).astype(plan.precision)
-                low, high = labels.window.limits(design)
+                Phi = (self._multiples(plan, rows) * units).astype(plan.precision)
+                low, high = labels.window.limits(self._design(rows))
+                certain |= bool(low.min() < IMPOSSIBLE or high.max() == 1)
                 middle = self._probabilities(labels.window.origin[None], rows)[0]
                 least, at_origin, most = (
                     drawing.thresholds_of(p * trials[rows]) for p in (low, middle, high)
@@ -415,12 +429,13 @@ class ManyRows:
                     found_blocks.append((counts, below, uniforms, owner.astype(owner_type)))
             for array in (resampling.sample.inputs.X, *self._kept_arrays):
                 release(array)
-            return sums, found_blocks
+            return sums, found_blocks, certain
 
         with single_thread():
-            for sums, found_blocks in map_in_order(of_chunk, self._chunks(), self.n_jobs):
+            for sums, found_blocks, certain in map_in_order(of_chunk, self._chunks(), self.n_jobs):
                 points += sums
                 labels.blocks.extend(found_blocks)
+                labels.may_be_certain |= certain
         for term, columns in zip(flat(plan.terms), plan.columns_of_terms, strict=True):
             of_term = points[:, columns]
             labels.known.append((term.columns, np.ascontiguousarray(of_term)))
@@ -476,33 +491,34 @@ class ManyRows:
         # whole numbers of half the size take half the time
         in_whole = _has_short_multiples(plan) and labels.most * MOST_MULTIPLE < 2**31
         steps = np.zeros((T, m, width), dtype=np.int32 if in_whole else np.float64)
-        centre, units = np.zeros((T, width)), np.concatenate(plan.units)
+        centre = np.zeros((T, width))
         precision = 2.0 ** probability_bits(inputs.extent)
         rounded: Any = 0.0
         in_chunk: Any = 0.0
         current = 0
         size = max(1, min(8, AT_ONCE // max(1, factors.number)))
         batches = [slice(start, min(start + size, T)) for start in range(0, T, size)]
+        room_P, room_mass = np.empty((2, T * BLOCK_ROWS))
         with single_thread():
             for index, (chunk, rows) in enumerate(self._blocks()):
                 if chunk != current:
                     rounded, in_chunk, current = rounded + in_chunk, 0.0, chunk
                 b = rows.stop - rows.start
+                P, mass = (room[: T * b].reshape(T, b) for room in (room_P, room_mass))
                 trials = np.asarray(inputs.trials[rows], dtype=np.float64)
-                multiples = self._multiples(plan, rows, self._design(rows))
-                Phi = multiples * units
+                multiples = self._multiples(plan, rows)
                 kept = [self._kept_for(term.columns) for term in flat(plan.terms)]
-                left, right = factors.of_rows(Phi, [each and each[1][rows] for each in kept])
+                left, right = factors.of_rows(multiples, [each and each[1][rows] for each in kept])
                 evaluate: Any = self.model.on_rows(self._inputs(rows))
-                P, sums = np.empty((T, b)), np.empty((T, factors.number))
+                sums = np.empty((T, factors.number))
                 for batch in batches:
                     here = P[batch] = evaluate(theta[batch])
-                    certain[batch] |= (here.min(axis=1) < IMPOSSIBLE) | (here.max(axis=1) == 1)
-                    mass = np.empty_like(here)
+                    if labels.may_be_certain:
+                        certain[batch] |= (here.min(axis=1) < IMPOSSIBLE) | (here.max(axis=1) == 1)
                     products = np.empty((len(here), factors.number, b))
-                    drawing.weigh(here, trials, precision, left, right, mass, products)
-                    centre[batch] += on_grid(mass @ Phi, units / 2)
+                    drawing.weigh(here, trials, precision, left, right, mass[batch], products)
                     sums[batch] = products.sum(axis=-1)
+                centre += _expected(mass, multiples)
                 drawing.flip_free(P, labels.blocks[index], multiples, steps)
                 in_chunk = in_chunk + sums
         by_term = factors.by_term(rounded + in_chunk)
@@ -514,7 +530,7 @@ class ManyRows:
         labels: _FreeLabels,
         plan: ChunkPlan,
         theta: FloatArray,
-        sums: tuple[FloatArray, FloatArray, list[Any]],
+        sums: tuple[Any, FloatArray, list[Any]],
     ) -> FloatArray:
         """Turn sums over all rows into Z (T, m): steps, centres, information or variance."""
         from exactregion.engine import compiled  # Numba is slow to import
@@ -542,12 +558,11 @@ class ManyRows:
                     expectation = measure.expectation(rounded[which], m)
             expected.append(expectation if plan.statistic.uses_expectations else None)
             points, out = np.array(known, dtype=np.float64), np.empty((T, m))
-            centres = np.ascontiguousarray(centre[:, columns])
             with np.errstate(over="ignore"):
                 compiled.measure_steps(
                     points,
                     steps[:, :, columns] * unit,
-                    (how, centres, np.ascontiguousarray(W), factor, out),
+                    (how, centre[:, columns] * unit, np.ascontiguousarray(W), factor, out),
                 )
             measured.append(out)
         (Z,) = combined(plan.statistic, plan.terms, measured, expected, with_parts=False)
@@ -602,6 +617,18 @@ def _has_short_multiples(plan: ChunkPlan) -> bool:
     """Return whether all columns, in multiples of their units, fit into two bytes."""
     pairs = zip(plan.bounds, plan.units, strict=True)
     return all((bound / unit).max() <= MOST_MULTIPLE for bound, unit in pairs)
+
+
+def _expected(mass: FloatArray, multiples: Any) -> FloatArray:
+    """Sum features (b, r), multiples of units, over expected successes (T, b), to half units."""
+    sums = np.zeros((len(mass), multiples.shape[1]))
+    room = np.empty((CONVERTED_ROWS, multiples.shape[1]))
+    for start in range(0, len(multiples), CONVERTED_ROWS):
+        part = multiples[start : start + CONVERTED_ROWS]
+        features = room[: len(part)]
+        features[:] = part
+        sums += mass[:, start : start + CONVERTED_ROWS] @ features  # which is exact
+    return np.asarray(np.rint(2 * sums) / 2)
 
 
 def _matrix(X: FloatArray) -> FloatArray:

@@ -85,9 +85,9 @@ def test_several_inputs_and_workers(statistic, monkeypatch):
     theta = region.fitted_.start.theta(np.random.default_rng(4).normal(size=(5, 3)))
     found = region.fitted_.statistics(theta)
     np.testing.assert_array_equal(found, by_rows_in_memory(region, theta))
-    ((_, kept, _),) = region.fitted_.many_rows._kept
-    assert kept.dtype == np.int16
-    assert isinstance(kept, np.memmap)
+    for _, kept, _ in region.fitted_.many_rows._kept:
+        assert kept.dtype == np.int16
+        assert isinstance(kept, np.memmap)
 
 
 def test_columns_that_change_with_theta_are_left_to_other_engines():
