@@ -334,7 +334,7 @@ def flip_free(P: Any, free: Any, features: Any, steps: Any) -> None:
     """Add to steps (T, m, r) what the free labels of a block change from each θ to the next.
 
     One θ after the other, so that its steps stay in the cache. In most rows no label flips between
-    neighbours: these are passed over eight at a time.
+    neighbours: those where one does are listed first.
 
     Parameters
     ----------
@@ -357,32 +357,29 @@ def flip_free(P: Any, free: Any, features: Any, steps: Any) -> None:
         place[j] = first[j] + below[j]
         under[j] = uniforms[place[j] - 1] if place[j] > first[j] else -np.inf
         over[j] = uniforms[place[j]] if place[j] < first[j + 1] else np.inf
-    flips = np.zeros((b + 7) // 8 * 8, dtype=np.uint8)
-    eights = flips.view(np.uint64)
+    moved = np.empty(b + 1, dtype=np.int64)
     for t in range(P.shape[0]):
-        for j in range(b):
-            flips[j] = (P[t, j] <= under[j]) | (P[t, j] > over[j])
-        for eight in range(len(eights)):
-            if eights[eight] == 0:
-                continue
-            for j in range(8 * eight, 8 * eight + 8):
-                if not flips[j]:
-                    continue
-                start, stop = first[j], first[j + 1]
-                new, p = place[j], P[t, j]
-                while new < stop and uniforms[new] < p:
-                    i = owner[new]
-                    for a in range(r):
-                        steps[t, i, a] += features[j, a]
-                    new += 1
-                while new > start and uniforms[new - 1] >= p:
-                    new -= 1
-                    i = owner[new]
-                    for a in range(r):
-                        steps[t, i, a] -= features[j, a]
-                place[j] = new
-                under[j] = uniforms[new - 1] if new > start else -np.inf
-                over[j] = uniforms[new] if new < stop else np.inf
+        number = 0
+        for j in range(b):  # without a branch, which would often be mispredicted
+            moved[number] = j
+            number += (P[t, j] <= under[j]) | (P[t, j] > over[j])
+        for k in range(number):
+            j = moved[k]
+            start, stop = first[j], first[j + 1]
+            new, p = place[j], P[t, j]
+            while new < stop and uniforms[new] < p:
+                i = owner[new]
+                for a in range(r):
+                    steps[t, i, a] += features[j, a]
+                new += 1
+            while new > start and uniforms[new - 1] >= p:
+                new -= 1
+                i = owner[new]
+                for a in range(r):
+                    steps[t, i, a] -= features[j, a]
+            place[j] = new
+            under[j] = uniforms[new - 1] if new > start else -np.inf
+            over[j] = uniforms[new] if new < stop else np.inf
 
 
 @compiled
@@ -407,11 +404,12 @@ def weigh(
         Where t p (1 - p) times left times right goes, multiplied in this order.
     """
     weight = np.empty(P.shape[1])
+    inverse = 1 / precision  # a power of two: to multiply is to divide, and takes less time
     for t in range(P.shape[0]):
         for j in range(P.shape[1]):
             expected = trials[j] * P[t, j]
             weight[j] = expected * (1 - P[t, j])
-            mass[t, j] = np.rint(expected * precision) / precision
+            mass[t, j] = np.rint(expected * precision) * inverse
         for k in range(left.shape[0]):
             for j in range(P.shape[1]):
                 products[t, k, j] = (weight[j] * left[k, j]) * right[k, j]
