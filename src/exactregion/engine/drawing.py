@@ -330,8 +330,8 @@ def number_below(p: Any, counts: Any, uniforms: Any) -> Any:
 
 
 @compiled
-def flip_free(P: Any, free: Any, features: Any, steps: Any) -> None:
-    """Add to steps (T, m, r) what the free labels of a block change from each θ to the next.
+def flip_free(P: Any, parent: Any, places: Any, free: Any, features: Any, steps: Any) -> None:
+    """Add to steps (T, m, r) what the free labels of a block change from its parent to each θ.
 
     One θ after the other, so that its steps stay in the cache. In most rows no label flips between
     neighbours: those where one does are listed first.
@@ -340,25 +340,31 @@ def flip_free(P: Any, free: Any, features: Any, steps: Any) -> None:
     ----------
     P : ndarray of shape (T, b)
         Probabilities.
+    parent : ndarray of shape (T,)
+        From which θ each is reached, as a row of `places`.
+    places : ndarray of shape (N, b)
+        How many free labels of each row are successes at each θ; filled in for the first T.
     free : tuple of ndarrays
-        Of each row the number of free labels, and how many are successes before the first θ; of all
-        free labels the uniforms, in ascending order within a row, and the data sets.
+        Of each row the number of free labels; of all free labels the uniforms, in ascending order
+        within a row, and the data sets.
     features : ndarray of shape (b, r)
         What a success adds.
     steps : ndarray of shape (T, m, r)
         Where it goes.
     """
-    counts, below, uniforms, owner = free
+    counts, uniforms, owner = free
     b, r = features.shape
     first, place = np.zeros(b + 1, dtype=np.int64), np.empty(b, dtype=np.int64)
     under, over = np.empty(b), np.empty(b)  # the uniforms next to the probability
     for j in range(b):
         first[j + 1] = first[j] + counts[j]
-        place[j] = first[j] + below[j]
-        under[j] = uniforms[place[j] - 1] if place[j] > first[j] else -np.inf
-        over[j] = uniforms[place[j]] if place[j] < first[j + 1] else np.inf
     moved = np.empty(b + 1, dtype=np.int64)
     for t in range(P.shape[0]):
+        if t == 0 or parent[t] != t - 1:
+            for j in range(b):
+                place[j] = first[j] + places[parent[t], j]
+                under[j] = uniforms[place[j] - 1] if place[j] > first[j] else -np.inf
+                over[j] = uniforms[place[j]] if place[j] < first[j + 1] else np.inf
         number = 0
         for j in range(b):  # without a branch, which would often be mispredicted
             moved[number] = j
@@ -380,6 +386,8 @@ def flip_free(P: Any, free: Any, features: Any, steps: Any) -> None:
             place[j] = new
             under[j] = uniforms[new - 1] if new > start else -np.inf
             over[j] = uniforms[new] if new < stop else np.inf
+        for j in range(b):
+            places[t, j] = place[j] - first[j]
 
 
 @compiled

@@ -44,6 +44,9 @@ cache."""
 STEP_BYTES = 2**26
 """Memory for the points of the θ of one pass, 64 MiB: more θ take several passes."""
 
+VISITED_BYTES = 2**27
+"""Memory for θ of earlier passes, 128 MiB: most θ of a search are near one that it had before."""
+
 MOST_FREE = 2**26
 """Free labels of a further window, 10 bytes each: 700 MB at most. θ farther apart than that are
 evaluated one by one."""
@@ -59,9 +62,6 @@ in the cache until the product has read it."""
 WORTH_A_WINDOW = 3
 """A window costs about as much as drawing all labels of this many θ."""
 
-MOST_ORDERED = 2000
-"""θ that are put into an order: it takes time with the square of their number, here 20 ms."""
-
 MARGIN, ULPS = 1e-9, 8
 """By how much a window is wider than its limits, on the scale of the largest summand of a linear
 predictor, and in last digits of a probability: rounding errors are a millionth of that."""
@@ -75,10 +75,13 @@ class Ellipsoid:
     axes: FloatArray
     reach: float
 
+    def coordinates(self, theta: FloatArray) -> FloatArray:
+        """Return z of θ (T, d)."""
+        return np.asarray(np.linalg.solve(self.axes, (theta - self.origin).T).T)
+
     def holds(self, theta: FloatArray) -> BoolArray:
         """Return which θ (T, d) are inside."""
-        z = np.linalg.solve(self.axes, (theta - self.origin).T)
-        return np.asarray(np.linalg.norm(z, axis=0) <= self.reach)
+        return np.asarray(np.linalg.norm(self.coordinates(theta), axis=1) <= self.reach)
 
     def limits(self, design: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Bound expit(D θ) over all θ inside, for rows D (b, d)."""
@@ -88,6 +91,20 @@ class Ellipsoid:
         half = self.reach * spread + MARGIN * (1 + np.abs(design) @ largest)
         tiny = ULPS * np.finfo(np.float64).eps
         return expit(middle - half) * (1 - tiny), np.minimum(expit(middle + half) * (1 + tiny), 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class _Visited:
+    """A θ of an earlier pass.
+
+    Its z, how many free labels of each row are successes, and how far its points are from those at
+    the origin, in units.
+    """
+
+    plan: ChunkPlan
+    z: FloatArray
+    places: Any
+    offsets: Any
 
 
 @dataclass(eq=False)
@@ -102,6 +119,7 @@ class _FreeLabels:
     blocks: list[tuple[Any, Any, FloatArray, Any]] = field(default_factory=list)
     known: list[tuple[Any, FloatArray]] = field(default_factory=list)
     may_be_certain: bool = False  # whether any θ of the window may be certain of an outcome
+    visited: list[_Visited] = field(default_factory=list)
 
     @cached_property
     def most(self) -> int:
@@ -112,6 +130,17 @@ class _FreeLabels:
             added[: len(numbers)] += numbers
             numbers = added
         return int(numbers.max())
+
+    def keep(self, plan: ChunkPlan, z: FloatArray, places: Any, offsets: Any) -> None:
+        """Remember the θ of a pass, and as many of those before as there is room for."""
+        # copies: one of them should not keep the arrays of all
+        new = [
+            _Visited(plan, *(array.copy() for array in one))
+            for one in zip(z, places, offsets, strict=True)
+        ]
+        kept = [*new, *self.visited]
+        sizes = np.cumsum([one.places.nbytes + one.offsets.nbytes for one in kept])
+        self.visited[:] = kept[: int(np.searchsorted(sizes, VISITED_BYTES, side="right"))]
 
     def points(self, plan: ChunkPlan) -> list[FloatArray | None]:
         """Return the points (m, r) at the origin for each term, if they were summed."""
@@ -133,6 +162,71 @@ def _same(one: Any, other: Any) -> bool:
         )
         return bool(same)
     return one is other
+
+
+@dataclass(frozen=True, eq=False)
+class _Tree:
+    """From which θ each of T θ is reached: a near one, so that few labels flip on the way.
+
+    Attributes
+    ----------
+    order : ndarray of shape (T,)
+        Where each θ comes after its parent.
+    parent : ndarray of shape (T,)
+        In that order, a number of it; or T, … for a root, and the last number for the origin.
+    roots : list of visited θ
+        Parents from earlier passes.
+    """
+
+    order: IntArray
+    parent: IntArray
+    roots: list[_Visited]
+
+    @classmethod
+    def of(cls, z: FloatArray, known: list[_Visited]) -> _Tree:
+        """Take the nearest known θ, or the origin, or the nearest before it, for each z (T, d)."""
+        T = len(z)
+        distance, parent = np.full(T, np.inf), np.empty(T, dtype=np.int64)
+        left, order = np.ones(T, dtype=np.bool_), []
+
+        def offer(point: FloatArray, number: int) -> None:
+            to_point = np.square(z - point).sum(axis=1)
+            nearer = left & (to_point < distance)
+            distance[nearer], parent[nearer] = to_point[nearer], number
+
+        offer(np.zeros(z.shape[1]), T + len(known))
+        for number, root in enumerate(known):
+            offer(root.z, T + number)
+        for number in range(T):
+            order.append(int(np.where(left, distance, np.inf).argmin()))
+            left[order[-1]] = False
+            offer(z[order[-1]], number)
+        numbers, used = np.full(T + len(known) + 1, -1), np.unique(parent)
+        used = used[(used >= T) & (used < T + len(known))]
+        numbers[:T], numbers[used], numbers[-1] = (
+            np.arange(T),
+            T + np.arange(len(used)),
+            T + len(used),
+        )
+        return cls(np.array(order), numbers[parent][order], [known[root - T] for root in used])
+
+    def places(self, rows: slice, at_origin: Any) -> Any:
+        """Return how many free labels are successes, with room for T θ: (T + roots + 1, b)."""
+        T = len(self.order)
+        found = np.empty((T + len(self.roots) + 1, len(at_origin)), at_origin.dtype)
+        for number, root in enumerate(self.roots):
+            found[T + number] = root.places[rows]
+        found[-1] = at_origin
+        return found
+
+    def add_up(self, steps: Any) -> None:
+        """Turn steps (T, m, r) from each parent into offsets from the origin."""
+        T = len(steps)
+        for number, parent in enumerate(self.parent):
+            if parent < T:
+                steps[number] += steps[parent]
+            elif parent < T + len(self.roots):
+                steps[number] += self.roots[parent - T].offsets
 
 
 @dataclass(frozen=True, eq=False)
@@ -323,6 +417,11 @@ class ManyRows:
         kept, lengths = next(found, (None, None))
         return None if kept is None else (kept, lengths)
 
+    def _lengths(self, plan: ChunkPlan, rows: slice) -> list[FloatArray | None]:
+        """Return the squared lengths (b,) of the columns of each term, if they were kept."""
+        kept = [self._kept_for(term.columns) for term in flat(plan.terms)]
+        return [None if each is None else each[1][rows] for each in kept]
+
     @property
     def _kept_arrays(self) -> list[Any]:
         return [array for _, *arrays in self._kept for array in arrays]
@@ -460,7 +559,7 @@ class ManyRows:
             return which
         with self._lock:
             self._sum_known(labels, plan)
-        members = which[inside][_near_one_another(labels.window, theta[which[inside]])]
+        members = which[inside]
         size = max(1, STEP_BYTES // (8 * max(self.resampling.m * plan.ends[-1], BLOCK_ROWS)))
         parts = [members[start : start + size] for start in range(0, len(members), size)]
         # a share of one pass per worker
@@ -486,11 +585,17 @@ class ManyRows:
         from exactregion.engine import drawing  # Numba is slow to import
 
         T, m, width = len(theta), self.resampling.m, plan.ends[-1]
+        z = labels.window.coordinates(theta)
+        tree = _Tree.of(z, [visited for visited in labels.visited if visited.plan is plan])
+        theta = theta[tree.order]
         inputs, factors = self.resampling.sample.inputs, _Factors.of(plan)
         certain = np.zeros(T, dtype=np.bool_)
         # whole numbers of half the size take half the time
         in_whole = _has_short_multiples(plan) and labels.most * MOST_MULTIPLE < 2**31
-        steps = np.zeros((T, m, width), dtype=np.int32 if in_whole else np.float64)
+        offsets = np.zeros((T, m, width), dtype=np.int32 if in_whole else np.float64)
+        counts = labels.blocks[0][0]
+        is_kept = offsets.nbytes + T * len(inputs) * counts.itemsize <= VISITED_BYTES
+        visited = np.empty((T, len(inputs) if is_kept else 0), counts.dtype)
         centre = np.zeros((T, width))
         precision = 2.0 ** probability_bits(inputs.extent)
         rounded: Any = 0.0
@@ -507,8 +612,7 @@ class ManyRows:
                 P, mass = (room[: T * b].reshape(T, b) for room in (room_P, room_mass))
                 trials = np.asarray(inputs.trials[rows], dtype=np.float64)
                 multiples = self._multiples(plan, rows)
-                kept = [self._kept_for(term.columns) for term in flat(plan.terms)]
-                left, right = factors.of_rows(multiples, [each and each[1][rows] for each in kept])
+                left, right = factors.of_rows(multiples, self._lengths(plan, rows))
                 evaluate: Any = self.model.on_rows(self._inputs(rows))
                 sums = np.empty((T, factors.number))
                 for batch in batches:
@@ -519,11 +623,19 @@ class ManyRows:
                     drawing.weigh(here, trials, precision, left, right, mass[batch], products)
                     sums[batch] = products.sum(axis=-1)
                 centre += _expected(mass, multiples)
-                drawing.flip_free(P, labels.blocks[index], multiples, steps)
+                counts, at_origin, *others = labels.blocks[index]
+                places = tree.places(rows, at_origin)
+                drawing.flip_free(P, tree.parent, places, (counts, *others), multiples, offsets)
+                if is_kept:
+                    visited[:, rows] = places[:T]
                 in_chunk = in_chunk + sums
-        by_term = factors.by_term(rounded + in_chunk)
-        Z = self._measured(labels, plan, theta, (steps, centre, by_term))
-        return Z, certain
+        tree.add_up(offsets)
+        if is_kept:
+            with self._lock:
+                labels.keep(plan, z[tree.order], visited, offsets)
+        sums_of_rows = offsets, centre, factors.by_term(rounded + in_chunk)
+        back = np.argsort(tree.order)
+        return self._measured(labels, plan, theta, sums_of_rows)[back], certain[back]
 
     def _measured(
         self,
@@ -532,10 +644,10 @@ class ManyRows:
         theta: FloatArray,
         sums: tuple[Any, FloatArray, list[Any]],
     ) -> FloatArray:
-        """Turn sums over all rows into Z (T, m): steps, centres, information or variance."""
+        """Turn sums over all rows into Z (T, m): offsets, centres, information or variance."""
         from exactregion.engine import compiled  # Numba is slow to import
 
-        steps, centre, rounded = sums
+        offsets, centre, rounded = sums
         m, T = self.resampling.m, len(theta)
         measured, expected = [], []
         terms = zip(
@@ -557,11 +669,13 @@ class ManyRows:
                 if plan.statistic.uses_expectations:
                     expectation = measure.expectation(rounded[which], m)
             expected.append(expectation if plan.statistic.uses_expectations else None)
-            points, out = np.array(known, dtype=np.float64), np.empty((T, m))
+            out = np.empty((T, m))
             with np.errstate(over="ignore"):
-                compiled.measure_steps(
-                    points,
-                    steps[:, :, columns] * unit,
+                compiled.measure_offsets(
+                    known,
+                    offsets,
+                    columns.start,
+                    unit,
                     (how, centre[:, columns] * unit, np.ascontiguousarray(W), factor, out),
                 )
             measured.append(out)
@@ -598,19 +712,6 @@ class ManyRows:
 
         total = reduce(add, map_in_order(sums, self._chunks(), self.n_jobs))
         return here.statistics(total)[0]
-
-
-def _near_one_another(window: Ellipsoid, theta: FloatArray) -> IntArray:
-    """Order θ so that each is near the one before: fewer labels flip between them."""
-    if len(theta) > MOST_ORDERED:
-        return np.arange(len(theta))
-    z = np.linalg.solve(window.axes, (theta - window.origin).T).T
-    here, left, order = np.zeros(z.shape[1]), np.ones(len(z), dtype=np.bool_), []
-    for _ in range(len(z)):
-        distance = np.where(left, np.square(z - here).sum(axis=1), np.inf)
-        order.append(int(distance.argmin()))
-        left[order[-1]], here = False, z[order[-1]]
-    return np.array(order)
 
 
 def _has_short_multiples(plan: ChunkPlan) -> bool:
