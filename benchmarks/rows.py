@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,12 @@ def peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
+def forget_peak() -> None:
+    """Let `peak` start anew, so that it is not that of what was compiled, or drawn, before."""
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+
+
 def measure(kind: str, n: int, m: int) -> dict[str, Any]:
     """Return one row of the table."""
     with tempfile.TemporaryDirectory() as name:
@@ -103,6 +110,7 @@ def measure(kind: str, n: int, m: int) -> dict[str, Any]:
             KINDS[kind](X, p, y, 49)
             er.calibration_test(y, p, n_resamples=49, rng=0)
         X, p, y = data(n, folder)
+        forget_peak()
         before = peak()
         seconds, (width, evaluations, words) = timed(lambda: KINDS[kind](X, p, y, m))
         after = peak()

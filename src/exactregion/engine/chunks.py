@@ -153,12 +153,12 @@ class ChunkPlan:
         units, scales = _grids(bounds, self.extent, self.draws.m)
         return replace(self, bounds=bounds, units=units, scales=scales, theta=theta)
 
-    @property
+    @cached_property
     def ends(self) -> list[int]:
         """Where the columns of each term end, side by side."""
         return [int(end) for end in np.cumsum([len(unit) for unit in self.units])]
 
-    @property
+    @cached_property
     def columns_of_terms(self) -> list[slice]:
         """The columns of each term among all."""
         pairs = zip(self.ends, self.units, strict=True)

@@ -30,6 +30,7 @@ __all__ = [
     "follow_labels",
     "follow_sparse",
     "largest",
+    "measure_offsets",
     "measure_steps",
     "weighted_products",
 ]
@@ -284,6 +285,18 @@ def measure_steps(points: Any, steps: Any, measured: Any) -> None:
         for i in range(points.shape[0]):
             for a in range(points.shape[1]):
                 points[i, a] += steps[t, i, a]
+        _measure(how, points, centre[t], W[t], scale, mean, out[t])
+
+
+@compiled
+def measure_offsets(known: Any, offsets: Any, first: int, unit: Any, measured: Any) -> None:
+    """Measure points (m, r) plus each of T offsets, multiples of units in columns `first`, …."""
+    how, centre, W, scale, out = measured
+    points, mean = np.empty(known.shape), np.empty(known.shape[1])
+    for t in range(len(offsets)):
+        for i in range(known.shape[0]):
+            for a in range(known.shape[1]):
+                points[i, a] = known[i, a] + offsets[t, i, first + a] * unit[a]
         _measure(how, points, centre[t], W[t], scale, mean, out[t])
 
 

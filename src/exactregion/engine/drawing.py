@@ -330,46 +330,64 @@ def number_below(p: Any, counts: Any, uniforms: Any) -> Any:
 
 
 @compiled
-def flip_free(P: Any, free: Any, features: Any, steps: Any) -> None:
-    """Add to steps (T, m, r) what the free labels of a block change from each θ to the next.
+def flip_free(P: Any, parent: Any, places: Any, free: Any, features: Any, steps: Any) -> None:
+    """Add to steps (T, m, r) what the free labels of a block change from its parent to each θ.
 
-    One θ after the other, so that its steps stay in the cache.
+    One θ after the other, so that its steps stay in the cache. In most rows no label flips between
+    neighbours: those where one does are listed first.
 
     Parameters
     ----------
     P : ndarray of shape (T, b)
         Probabilities.
+    parent : ndarray of shape (T,)
+        From which θ each is reached, as a row of `places`.
+    places : ndarray of shape (N, b)
+        How many free labels of each row are successes at each θ; filled in for the first T.
     free : tuple of ndarrays
-        Of each row the number of free labels, and how many are successes before the first θ; of all
-        free labels the uniforms, in ascending order within a row, and the data sets.
+        Of each row the number of free labels; of all free labels the uniforms, in ascending order
+        within a row, and the data sets.
     features : ndarray of shape (b, r)
         What a success adds.
     steps : ndarray of shape (T, m, r)
         Where it goes.
     """
-    counts, below, uniforms, owner = free
-    r = features.shape[1]
-    places = np.empty(len(counts), dtype=np.int64)
-    start = 0
-    for j in range(len(counts)):
-        places[j] = start + below[j]
-        start += counts[j]
+    counts, uniforms, owner = free
+    b, r = features.shape
+    first, place = np.zeros(b + 1, dtype=np.int64), np.empty(b, dtype=np.int64)
+    under, over = np.empty(b), np.empty(b)  # the uniforms next to the probability
+    for j in range(b):
+        first[j + 1] = first[j] + counts[j]
+    moved = np.empty(b + 1, dtype=np.int64)
     for t in range(P.shape[0]):
-        start = 0
-        for j in range(len(counts)):
-            stop = start + counts[j]
-            place, p = places[j], P[t, j]
-            while place < stop and uniforms[place] < p:
-                i = owner[place]
+        if t == 0 or parent[t] != t - 1:
+            for j in range(b):
+                place[j] = first[j] + places[parent[t], j]
+                under[j] = uniforms[place[j] - 1] if place[j] > first[j] else -np.inf
+                over[j] = uniforms[place[j]] if place[j] < first[j + 1] else np.inf
+        number = 0
+        for j in range(b):  # without a branch, which would often be mispredicted
+            moved[number] = j
+            number += (P[t, j] <= under[j]) | (P[t, j] > over[j])
+        for k in range(number):
+            j = moved[k]
+            start, stop = first[j], first[j + 1]
+            new, p = place[j], P[t, j]
+            while new < stop and uniforms[new] < p:
+                i = owner[new]
                 for a in range(r):
                     steps[t, i, a] += features[j, a]
-                place += 1
-            while place > start and uniforms[place - 1] >= p:
-                place -= 1
-                i = owner[place]
+                new += 1
+            while new > start and uniforms[new - 1] >= p:
+                new -= 1
+                i = owner[new]
                 for a in range(r):
                     steps[t, i, a] -= features[j, a]
-            places[j], start = place, stop
+            place[j] = new
+            under[j] = uniforms[new - 1] if new > start else -np.inf
+            over[j] = uniforms[new] if new < stop else np.inf
+        for j in range(b):
+            places[t, j] = place[j] - first[j]
 
 
 @compiled
@@ -394,11 +412,12 @@ def weigh(
         Where t p (1 - p) times left times right goes, multiplied in this order.
     """
     weight = np.empty(P.shape[1])
+    inverse = 1 / precision  # a power of two: to multiply is to divide, and takes less time
     for t in range(P.shape[0]):
         for j in range(P.shape[1]):
             expected = trials[j] * P[t, j]
             weight[j] = expected * (1 - P[t, j])
-            mass[t, j] = np.rint(expected * precision) / precision
+            mass[t, j] = np.rint(expected * precision) * inverse
         for k in range(left.shape[0]):
             for j in range(P.shape[1]):
                 products[t, k, j] = (weight[j] * left[k, j]) * right[k, j]

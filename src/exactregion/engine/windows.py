@@ -4,8 +4,8 @@ The first pass over the rows draws all labels once. It sums features over those 
 same for all θ of the window, and lists the free ones, about 9·m·√n within a few standard errors
 (see `free`). From then on a batch of θ takes one more pass, without any drawing: free labels give
 the points, and the rows give what inputs alone decide, centre, information and variance. Features
-are computed where they are needed and not kept. What is summed has the order and the bits of the
-other engines, so that ranks are the same.
+are kept in a temporary file, in two bytes each, if there is room for them. What is summed has the
+order and the bits of the other engines, so that ranks are the same.
 """
 
 from __future__ import annotations
@@ -37,26 +37,35 @@ from exactregion.statistics.score import gradient_columns
 
 __all__ = ["Ellipsoid", "ManyRows"]
 
-AT_ONCE = 64
-"""Products of θ and columns in a block of rows that are worked on at once: 2 MB stay in the
+AT_ONCE = 32
+"""Products of θ and columns in a block of rows that are worked on at once: 1 MB stays in the
 cache."""
 
 STEP_BYTES = 2**26
 """Memory for the points of the θ of one pass, 64 MiB: more θ take several passes."""
 
+VISITED_BYTES = 2**26
+"""Memory for θ of earlier passes, 64 MiB: most θ of a search are near one that it had before."""
+
+TURN = 0.3
+"""To go on from a θ that is not the last takes as long as the labels that flip over this distance,
+in standard errors: between 0.1 and 0.5 for 235 and 15 columns."""
+
 MOST_FREE = 2**26
 """Free labels of a further window, 10 bytes each: 700 MB at most. θ farther apart than that are
 evaluated one by one."""
 
-KEPT_BYTES, MOST_MULTIPLE = 2**30, 32_000
-"""Features of several inputs take 6 µs per row to compute, a pass over the rest one or two: they
-are kept in a temporary file of up to a gigabyte, as multiples of their unit in two bytes."""
+KEPT_BYTES, MOST_MULTIPLE = 2**30, np.iinfo(np.int16).max
+"""Features of several inputs take 6 µs per row to compute, a pass over the rest less than one: they
+are kept in a temporary file of up to a gigabyte, as multiples of their unit in two bytes. Those of
+one input are kept too: reading them takes a fifth of the time of computing them."""
+
+CONVERTED_ROWS = 512
+"""Rows whose features are converted to floating-point numbers at once: 1 MB of 256 features stays
+in the cache until the product has read it."""
 
 WORTH_A_WINDOW = 3
 """A window costs about as much as drawing all labels of this many θ."""
-
-MOST_ORDERED = 2000
-"""θ that are put into an order: it takes time with the square of their number, here 20 ms."""
 
 MARGIN, ULPS = 1e-9, 8
 """By how much a window is wider than its limits, on the scale of the largest summand of a linear
@@ -71,10 +80,13 @@ class Ellipsoid:
     axes: FloatArray
     reach: float
 
+    def coordinates(self, theta: FloatArray) -> FloatArray:
+        """Return z of θ (T, d)."""
+        return np.asarray(np.linalg.solve(self.axes, (theta - self.origin).T).T)
+
     def holds(self, theta: FloatArray) -> BoolArray:
         """Return which θ (T, d) are inside."""
-        z = np.linalg.solve(self.axes, (theta - self.origin).T)
-        return np.asarray(np.linalg.norm(z, axis=0) <= self.reach)
+        return np.asarray(np.linalg.norm(self.coordinates(theta), axis=1) <= self.reach)
 
     def limits(self, design: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Bound expit(D θ) over all θ inside, for rows D (b, d)."""
@@ -84,6 +96,20 @@ class Ellipsoid:
         half = self.reach * spread + MARGIN * (1 + np.abs(design) @ largest)
         tiny = ULPS * np.finfo(np.float64).eps
         return expit(middle - half) * (1 - tiny), np.minimum(expit(middle + half) * (1 + tiny), 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class _Visited:
+    """A θ of an earlier pass.
+
+    Its z, how many free labels of each row are successes, and how far its points are from those at
+    the origin, in units.
+    """
+
+    plan: ChunkPlan
+    z: FloatArray
+    places: Any
+    offsets: Any
 
 
 @dataclass(eq=False)
@@ -97,6 +123,8 @@ class _FreeLabels:
     window: Ellipsoid
     blocks: list[tuple[Any, Any, FloatArray, Any]] = field(default_factory=list)
     known: list[tuple[Any, FloatArray]] = field(default_factory=list)
+    may_be_certain: bool = False  # whether any θ of the window may be certain of an outcome
+    visited: list[_Visited] = field(default_factory=list)
 
     @cached_property
     def most(self) -> int:
@@ -107,6 +135,17 @@ class _FreeLabels:
             added[: len(numbers)] += numbers
             numbers = added
         return int(numbers.max())
+
+    def keep(self, plan: ChunkPlan, z: FloatArray, places: Any, offsets: Any) -> None:
+        """Remember the θ of a pass, and as many of those before as there is room for."""
+        # copies: one of them should not keep the arrays of all
+        new = [
+            _Visited(plan, *(array.copy() for array in one))
+            for one in zip(z, places, offsets, strict=True)
+        ]
+        kept = [*new, *self.visited]
+        sizes = np.cumsum([one.places.nbytes + one.offsets.nbytes for one in kept])
+        self.visited[:] = kept[: int(np.searchsorted(sizes, VISITED_BYTES, side="right"))]
 
     def points(self, plan: ChunkPlan) -> list[FloatArray | None]:
         """Return the points (m, r) at the origin for each term, if they were summed."""
@@ -128,6 +167,76 @@ def _same(one: Any, other: Any) -> bool:
         )
         return bool(same)
     return one is other
+
+
+@dataclass(frozen=True, eq=False)
+class _Tree:
+    """From which θ each of T θ is reached: a near one, so that few labels flip on the way.
+
+    Attributes
+    ----------
+    order : ndarray of shape (T,)
+        Where each θ comes after its parent.
+    parent : ndarray of shape (T,)
+        In that order, a number of it; or T, … for a root, and the last number for the origin.
+    roots : list of visited θ
+        Parents from earlier passes.
+    """
+
+    order: IntArray
+    parent: IntArray
+    roots: list[_Visited]
+
+    @classmethod
+    def of(cls, z: FloatArray, known: list[_Visited]) -> _Tree:
+        """Take the nearest known θ, or the origin, or the nearest before it, for each z (T, d)."""
+        T = len(z)
+        distance, parent = np.full(T, np.inf), np.empty(T, dtype=np.int64)
+        left, order = np.ones(T, dtype=np.bool_), []
+
+        def offer(point: FloatArray, number: int) -> FloatArray:
+            to_point: FloatArray = np.linalg.norm(z - point, axis=1)
+            nearer = left & (to_point < distance)
+            distance[nearer], parent[nearer] = to_point[nearer], number
+            return to_point
+
+        offer(np.zeros(z.shape[1]), T + len(known))
+        for number, root in enumerate(known):
+            offer(root.z, T + number)
+        from_last = np.full(T, np.inf)
+        for number in range(T):
+            cost = np.minimum(from_last, distance + TURN)
+            order.append(int(np.where(left, cost, np.inf).argmin()))
+            left[order[-1]] = False
+            if from_last[order[-1]] <= distance[order[-1]] + TURN:
+                parent[order[-1]] = number - 1
+            from_last = offer(z[order[-1]], number)
+        numbers, used = np.full(T + len(known) + 1, -1), np.unique(parent)
+        used = used[(used >= T) & (used < T + len(known))]
+        numbers[:T], numbers[used], numbers[-1] = (
+            np.arange(T),
+            T + np.arange(len(used)),
+            T + len(used),
+        )
+        return cls(np.array(order), numbers[parent][order], [known[root - T] for root in used])
+
+    def places(self, rows: slice, at_origin: Any) -> Any:
+        """Return how many free labels are successes, with room for T θ: (T + roots + 1, b)."""
+        T = len(self.order)
+        found = np.empty((T + len(self.roots) + 1, len(at_origin)), at_origin.dtype)
+        for number, root in enumerate(self.roots):
+            found[T + number] = root.places[rows]
+        found[-1] = at_origin
+        return found
+
+    def add_up(self, steps: Any) -> None:
+        """Turn steps (T, m, r) from each parent into offsets from the origin."""
+        T = len(steps)
+        for number, parent in enumerate(self.parent):
+            if parent < T:
+                steps[number] += steps[parent]
+            elif parent < T + len(self.roots):
+                steps[number] += self.roots[parent - T].offsets
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,23 +267,27 @@ class _Factors:
         return sum(0 if pairs is None else max(1, len(pairs)) for pairs in self.pairs)
 
     def of_rows(
-        self, Phi: FloatArray, lengths: list[FloatArray | None]
+        self, multiples: Any, lengths: list[FloatArray | None]
     ) -> tuple[FloatArray, FloatArray]:
-        """Return both factors (K, b) in a block, for the columns (b, …) of all terms.
+        """Return both factors (K, b) in a block, for the columns (b, …) of all terms, in units.
 
         Squared lengths of the columns of a term are computed unless they are given.
         """
-        b = len(Phi)
+        b = len(multiples)
         left, right = [], []
         plan = self.plan
-        terms = zip(plan.columns_of_terms, plan.scales, self.pairs, lengths, strict=True)
-        for columns, scale, pairs, known in terms:
+        terms = zip(
+            plan.columns_of_terms, plan.units, plan.scales, self.pairs, lengths, strict=True
+        )
+        for columns, unit, scale, pairs, known in terms:
             if pairs:
-                scaled = (Phi[:, columns] * scale).T
+                scaled = (multiples[:, columns] * unit * scale).T
                 left += [scaled[a] for a, _ in pairs]
                 right += [scaled[b] for _, b in pairs]
             elif pairs is not None:
-                left.append(squared_lengths(Phi[:, columns]) if known is None else known)
+                left.append(
+                    squared_lengths(multiples[:, columns] * unit) if known is None else known
+                )
                 right.append(np.ones(b))
         return np.array(left).reshape(-1, b), np.array(right).reshape(-1, b)
 
@@ -206,7 +319,7 @@ class ManyRows:
     window: Callable[[], Ellipsoid]  # where searches look
     n_jobs: int | None = None
     _windows: list[_FreeLabels] = field(default_factory=list, init=False, repr=False)
-    _kept: list[tuple[Landmarks, Any, Any]] = field(default_factory=list, init=False, repr=False)
+    _kept: list[tuple[Any, Any, Any]] = field(default_factory=list, init=False, repr=False)
     _lock: Any = field(default_factory=threading.Lock, init=False, repr=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -289,19 +402,23 @@ class ManyRows:
             for array in (inputs.X, self.resampling.sample.successes, *self._kept_arrays):
                 release(array)
 
-    def _multiples(self, plan: ChunkPlan, rows: slice, design: FloatArray) -> Any:
+    def _multiples(self, plan: ChunkPlan, rows: slice) -> Any:
         """Compute the columns of all terms in multiples of their units: shape (b, r)."""
         dtype = np.int16 if _has_short_multiples(plan) else np.float64
-        found = np.empty((len(design), plan.ends[-1]), dtype)
+        found = np.empty((rows.stop - rows.start, plan.ends[-1]), dtype)
         terms = zip(flat(plan.terms), plan.columns_of_terms, plan.units, strict=True)
         for term, columns, unit in terms:
-            if not isinstance(term.columns, Landmarks):
-                found[:, columns] = np.rint(design / unit)
-            elif (kept := self._kept_for(term.columns)) is not None:
-                found[:, columns] = kept[0][rows]
-            else:
-                X = _matrix(self._inputs(rows))
-                found[:, columns] = term.columns.on_grid(X, unit, np.float64) / unit
+            kept = self._kept_for(term.columns)
+            found[:, columns] = (
+                self._values(term.columns, unit, rows) / unit if kept is None else kept[0][rows]
+            )
+        return found
+
+    def _values(self, columns: Any, unit: FloatArray, rows: slice) -> FloatArray:
+        """Compute the columns of a term in some rows, on the grid: shape (b, r)."""
+        if isinstance(columns, Landmarks):
+            return columns.on_grid(_matrix(self._inputs(rows)), unit, np.float64)
+        found: FloatArray = on_grid(self._design(rows), unit)
         return found
 
     def _kept_for(self, columns: Any) -> tuple[Any, Any] | None:
@@ -310,17 +427,21 @@ class ManyRows:
         kept, lengths = next(found, (None, None))
         return None if kept is None else (kept, lengths)
 
+    def _lengths(self, plan: ChunkPlan, rows: slice) -> list[FloatArray | None]:
+        """Return the squared lengths (b,) of the columns of each term, if they were kept."""
+        kept = [self._kept_for(term.columns) for term in flat(plan.terms)]
+        return [None if each is None else each[1][rows] for each in kept]
+
     @property
     def _kept_arrays(self) -> list[Any]:
         return [array for _, *arrays in self._kept for array in arrays]
 
     def _keep(self, plan: ChunkPlan) -> None:
-        """Compute features of several inputs once and keep them, if there is room for them."""
+        """Compute features once and keep them, if there is room for them."""
         n = len(self.resampling.sample)
         for term, unit, bound in zip(flat(plan.terms), plan.units, plan.bounds, strict=True):
             columns: Any = term.columns
-            is_dear = isinstance(columns, Landmarks) and columns.table is None
-            if not is_dear or self._kept_for(columns) is not None:
+            if self._kept_for(columns) is not None:
                 continue
             if (bound / unit).max() > MOST_MULTIPLE or 2 * n * len(unit) > KEPT_BYTES:
                 continue
@@ -328,12 +449,14 @@ class ManyRows:
             lengths: Any = scratch((n,), np.float64)
             with single_thread():
                 for _, rows in self._blocks():
-                    values = columns.on_grid(_matrix(self._inputs(rows)), unit, np.float64)
+                    values = self._values(columns, unit, rows)
                     kept[rows], lengths[rows] = values / unit, squared_lengths(values)
                     if rows.start % CHUNK_ROWS == 0:
                         release(kept)
                         release(lengths)
-            self._kept[:] = [(columns, kept, lengths)]
+            # the gradient, and the last features of a kernel
+            others = [one for one in self._kept if type(one[0]) is not type(columns)]
+            self._kept[:] = [*others, (columns, kept, lengths)]
 
     def _probabilities(self, theta: FloatArray, rows: slice) -> FloatArray:
         """Evaluate the family at θ (T, d) on some rows."""
@@ -380,17 +503,17 @@ class ManyRows:
         listed = bool(labels.blocks)
         owner_type = np.uint16 if m <= 2**16 else np.int32
 
-        def of_chunk(numbered: tuple[int, slice]) -> tuple[FloatArray, list[Any]]:
+        def of_chunk(numbered: tuple[int, slice]) -> tuple[FloatArray, list[Any], bool]:
             chunk, all_rows = numbered
-            sums, found_blocks = np.zeros_like(points), []
+            sums, found_blocks, certain = np.zeros_like(points), [], False
             K = np.empty(GROUP * BLOCK_ROWS, dtype=plan.precision)
             found = drawing.room_for(GROUP * BLOCK_ROWS)
             for within in blocks(all_rows.stop - all_rows.start):
                 rows = slice(all_rows.start + within.start, all_rows.start + within.stop)
                 b = rows.stop - rows.start
-                design = self._design(rows)
-                Phi = (self._multiples(plan, rows, design) * units).astype(plan.precision)
-                low, high = labels.window.limits(design)
+                Phi = (self._multiples(plan, rows) * units).astype(plan.precision)
+                low, high = labels.window.limits(self._design(rows))
+                certain |= bool(low.min() < IMPOSSIBLE or high.max() == 1)
                 middle = self._probabilities(labels.window.origin[None], rows)[0]
                 least, at_origin, most = (
                     drawing.thresholds_of(p * trials[rows]) for p in (low, middle, high)
@@ -415,12 +538,13 @@ class ManyRows:
                     found_blocks.append((counts, below, uniforms, owner.astype(owner_type)))
             for array in (resampling.sample.inputs.X, *self._kept_arrays):
                 release(array)
-            return sums, found_blocks
+            return sums, found_blocks, certain
 
         with single_thread():
-            for sums, found_blocks in map_in_order(of_chunk, self._chunks(), self.n_jobs):
+            for sums, found_blocks, certain in map_in_order(of_chunk, self._chunks(), self.n_jobs):
                 points += sums
                 labels.blocks.extend(found_blocks)
+                labels.may_be_certain |= certain
         for term, columns in zip(flat(plan.terms), plan.columns_of_terms, strict=True):
             of_term = points[:, columns]
             labels.known.append((term.columns, np.ascontiguousarray(of_term)))
@@ -445,7 +569,7 @@ class ManyRows:
             return which
         with self._lock:
             self._sum_known(labels, plan)
-        members = which[inside][_near_one_another(labels.window, theta[which[inside]])]
+        members = which[inside]
         size = max(1, STEP_BYTES // (8 * max(self.resampling.m * plan.ends[-1], BLOCK_ROWS)))
         parts = [members[start : start + size] for start in range(0, len(members), size)]
         # a share of one pass per worker
@@ -471,55 +595,69 @@ class ManyRows:
         from exactregion.engine import drawing  # Numba is slow to import
 
         T, m, width = len(theta), self.resampling.m, plan.ends[-1]
+        z = labels.window.coordinates(theta)
+        tree = _Tree.of(z, [visited for visited in labels.visited if visited.plan is plan])
+        theta = theta[tree.order]
         inputs, factors = self.resampling.sample.inputs, _Factors.of(plan)
         certain = np.zeros(T, dtype=np.bool_)
         # whole numbers of half the size take half the time
         in_whole = _has_short_multiples(plan) and labels.most * MOST_MULTIPLE < 2**31
-        steps = np.zeros((T, m, width), dtype=np.int32 if in_whole else np.float64)
-        centre, units = np.zeros((T, width)), np.concatenate(plan.units)
+        offsets = np.zeros((T, m, width), dtype=np.int32 if in_whole else np.float64)
+        counts = labels.blocks[0][0]
+        is_kept = offsets.nbytes + T * len(inputs) * counts.itemsize <= VISITED_BYTES
+        visited = np.empty((T, len(inputs) if is_kept else 0), counts.dtype)
+        centre = np.zeros((T, width))
         precision = 2.0 ** probability_bits(inputs.extent)
         rounded: Any = 0.0
         in_chunk: Any = 0.0
         current = 0
         size = max(1, min(8, AT_ONCE // max(1, factors.number)))
         batches = [slice(start, min(start + size, T)) for start in range(0, T, size)]
+        room_P, room_mass = np.empty((2, T * BLOCK_ROWS))
         with single_thread():
             for index, (chunk, rows) in enumerate(self._blocks()):
                 if chunk != current:
                     rounded, in_chunk, current = rounded + in_chunk, 0.0, chunk
                 b = rows.stop - rows.start
+                P, mass = (room[: T * b].reshape(T, b) for room in (room_P, room_mass))
                 trials = np.asarray(inputs.trials[rows], dtype=np.float64)
-                multiples = self._multiples(plan, rows, self._design(rows))
-                Phi = multiples * units
-                kept = [self._kept_for(term.columns) for term in flat(plan.terms)]
-                left, right = factors.of_rows(Phi, [each and each[1][rows] for each in kept])
+                multiples = self._multiples(plan, rows)
+                left, right = factors.of_rows(multiples, self._lengths(plan, rows))
                 evaluate: Any = self.model.on_rows(self._inputs(rows))
-                P, sums = np.empty((T, b)), np.empty((T, factors.number))
+                sums = np.empty((T, factors.number))
                 for batch in batches:
                     here = P[batch] = evaluate(theta[batch])
-                    certain[batch] |= (here.min(axis=1) < IMPOSSIBLE) | (here.max(axis=1) == 1)
-                    mass = np.empty_like(here)
+                    if labels.may_be_certain:
+                        certain[batch] |= (here.min(axis=1) < IMPOSSIBLE) | (here.max(axis=1) == 1)
                     products = np.empty((len(here), factors.number, b))
-                    drawing.weigh(here, trials, precision, left, right, mass, products)
-                    centre[batch] += on_grid(mass @ Phi, units / 2)
+                    drawing.weigh(here, trials, precision, left, right, mass[batch], products)
                     sums[batch] = products.sum(axis=-1)
-                drawing.flip_free(P, labels.blocks[index], multiples, steps)
+                centre += _expected(mass, multiples)
+                counts, at_origin, *others = labels.blocks[index]
+                places = tree.places(rows, at_origin)
+                drawing.flip_free(P, tree.parent, places, (counts, *others), multiples, offsets)
+                if is_kept:
+                    visited[:, rows] = places[:T]
                 in_chunk = in_chunk + sums
-        by_term = factors.by_term(rounded + in_chunk)
-        Z = self._measured(labels, plan, theta, (steps, centre, by_term))
-        return Z, certain
+        tree.add_up(offsets)
+        if is_kept:
+            with self._lock:
+                labels.keep(plan, z[tree.order], visited, offsets)
+        sums_of_rows = offsets, centre, factors.by_term(rounded + in_chunk)
+        back = np.argsort(tree.order)
+        return self._measured(labels, plan, theta, sums_of_rows)[back], certain[back]
 
     def _measured(
         self,
         labels: _FreeLabels,
         plan: ChunkPlan,
         theta: FloatArray,
-        sums: tuple[FloatArray, FloatArray, list[Any]],
+        sums: tuple[Any, FloatArray, list[Any]],
     ) -> FloatArray:
-        """Turn sums over all rows into Z (T, m): steps, centres, information or variance."""
+        """Turn sums over all rows into Z (T, m): offsets, centres, information or variance."""
         from exactregion.engine import compiled  # Numba is slow to import
 
-        steps, centre, rounded = sums
+        offsets, centre, rounded = sums
         m, T = self.resampling.m, len(theta)
         measured, expected = [], []
         terms = zip(
@@ -541,13 +679,14 @@ class ManyRows:
                 if plan.statistic.uses_expectations:
                     expectation = measure.expectation(rounded[which], m)
             expected.append(expectation if plan.statistic.uses_expectations else None)
-            points, out = np.array(known, dtype=np.float64), np.empty((T, m))
-            centres = np.ascontiguousarray(centre[:, columns])
+            out = np.empty((T, m))
             with np.errstate(over="ignore"):
-                compiled.measure_steps(
-                    points,
-                    steps[:, :, columns] * unit,
-                    (how, centres, np.ascontiguousarray(W), factor, out),
+                compiled.measure_offsets(
+                    known,
+                    offsets,
+                    columns.start,
+                    unit,
+                    (how, centre[:, columns] * unit, np.ascontiguousarray(W), factor, out),
                 )
             measured.append(out)
         (Z,) = combined(plan.statistic, plan.terms, measured, expected, with_parts=False)
@@ -585,23 +724,22 @@ class ManyRows:
         return here.statistics(total)[0]
 
 
-def _near_one_another(window: Ellipsoid, theta: FloatArray) -> IntArray:
-    """Order θ so that each is near the one before: fewer labels flip between them."""
-    if len(theta) > MOST_ORDERED:
-        return np.arange(len(theta))
-    z = np.linalg.solve(window.axes, (theta - window.origin).T).T
-    here, left, order = np.zeros(z.shape[1]), np.ones(len(z), dtype=np.bool_), []
-    for _ in range(len(z)):
-        distance = np.where(left, np.square(z - here).sum(axis=1), np.inf)
-        order.append(int(distance.argmin()))
-        left[order[-1]], here = False, z[order[-1]]
-    return np.array(order)
-
-
 def _has_short_multiples(plan: ChunkPlan) -> bool:
     """Return whether all columns, in multiples of their units, fit into two bytes."""
     pairs = zip(plan.bounds, plan.units, strict=True)
     return all((bound / unit).max() <= MOST_MULTIPLE for bound, unit in pairs)
+
+
+def _expected(mass: FloatArray, multiples: Any) -> FloatArray:
+    """Sum features (b, r), multiples of units, over expected successes (T, b), to half units."""
+    sums = np.zeros((len(mass), multiples.shape[1]))
+    room = np.empty((CONVERTED_ROWS, multiples.shape[1]))
+    for start in range(0, len(multiples), CONVERTED_ROWS):
+        part = multiples[start : start + CONVERTED_ROWS]
+        features = room[: len(part)]
+        features[:] = part
+        sums += mass[:, start : start + CONVERTED_ROWS] @ features  # which is exact
+    return np.asarray(np.rint(2 * sums) / 2)
 
 
 def _matrix(X: FloatArray) -> FloatArray:

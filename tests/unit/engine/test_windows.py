@@ -64,6 +64,21 @@ def test_a_further_window_for_theta_elsewhere(recalibrated):
     assert fitted.many_rows._windows[-1].window.holds(far).all()
 
 
+def test_same_bits_from_theta_of_earlier_passes(recalibrated, monkeypatch):
+    """Labels flip from the nearest θ that is known, whichever it is, and however many are kept."""
+    fitted, rng = recalibrated.fitted_, np.random.default_rng(7)
+    for room, kept in ((2**26, 13), (3 * 2 * N, 1), (0, 0)):
+        monkeypatch.setattr("exactregion.engine.windows.VISITED_BYTES", room)
+        for number in (6, 1, 6):
+            theta = fitted.start.theta(2 * rng.normal(size=(number, 2)))
+            theta[0] = fitted.start.origin
+            expected = by_rows_in_memory(recalibrated, theta)
+            np.testing.assert_array_equal(fitted.statistics(theta), expected)
+        (labels,) = fitted.many_rows._windows
+        assert len(labels.visited) == kept
+        labels.visited.clear()
+
+
 def test_a_focused_statistic_takes_no_second_list(recalibrated):
     fitted = recalibrated.fitted_
     fitted.rank_function()(fitted.start.origin[None])
@@ -85,9 +100,9 @@ def test_several_inputs_and_workers(statistic, monkeypatch):
     theta = region.fitted_.start.theta(np.random.default_rng(4).normal(size=(5, 3)))
     found = region.fitted_.statistics(theta)
     np.testing.assert_array_equal(found, by_rows_in_memory(region, theta))
-    ((_, kept, _),) = region.fitted_.many_rows._kept
-    assert kept.dtype == np.int16
-    assert isinstance(kept, np.memmap)
+    for _, kept, _ in region.fitted_.many_rows._kept:
+        assert kept.dtype == np.int16
+        assert isinstance(kept, np.memmap)
 
 
 def test_columns_that_change_with_theta_are_left_to_other_engines():
