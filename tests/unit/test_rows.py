@@ -5,6 +5,7 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
+from support.effort import little_effort
 
 import exactregion as er
 from exactregion.errors import InvalidValueError
@@ -68,6 +69,13 @@ def test_regions_of_files_and_clusters(files):
     np.testing.assert_array_equal(lazy.rank(theta), ranks)
 
 
+@pytest.fixture
+def quick_searches():
+    with little_effort():
+        yield
+
+
+@pytest.mark.usefixtures("quick_searches")
 def test_belts_of_many_rows(tmp_path):
     """More than a chunk of rows, some with certain predictions, which belts set apart."""
     rng = np.random.default_rng(2)
