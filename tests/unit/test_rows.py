@@ -83,7 +83,7 @@ def test_belts_of_many_rows(tmp_path):
     p[:3], p[3:5], p[5] = 0.0, 1.0, 0.0
     y = rng.uniform(size=len(p)) < p
     y[5] = True
-    settings = {"n_resamples": 19, "rng": "data"}
+    settings = {"n_resamples": 9, "confidence_level": 0.9, "rng": "data"}
     given = er.calibration_belt(y, p, **settings)
     assert given.contradicted == 1
     assert len(given.region.fitted_.sample) == len(p) - 6
