@@ -22,6 +22,7 @@ LITTLE = (
     (bounds, "LARGEST_GAP", 0.08),
     (bounds, "PROBES", (100, 100)),
     (ends, "AUDITS", 1),
+    (ends, "MOST", 1),
     (extremes, "RAYS", 2),
     (extremes, "TOLERANCE", 0.05),
     (extremes, "ROUNDS", 6),

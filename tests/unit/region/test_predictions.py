@@ -84,7 +84,7 @@ def test_bands_of_three_parameters(moths):
 def test_bands_of_separated_data():
     x = np.arange(8.0)
     region = er.ConfidenceRegion("logistic", n_resamples=19, rng=0).fit(x[:, None], x > 3)
-    assert_alone_as_together(region, np.linspace(-1, 9, 4)[:, None], (1,))
+    assert_alone_as_together(region, np.array([[-1.0], [4.0], [9.0]]), (0,))
 
 
 def test_bands_of_a_curved_family():
