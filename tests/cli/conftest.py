@@ -7,9 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from support.effort import little_effort
 
 import exactregion as er
 from exactregion.cli import main
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick_searches():
+    with little_effort():
+        yield
 
 
 @dataclass(frozen=True)

@@ -137,7 +137,7 @@ def test_probabilities_of_classes_are_tested_against_inputs(animals, run):
 def test_levels_that_are_whole_numbers_stay_whole(animals, run):
     words = ["--outcome", "code", "--inputs", "p_cat", "--model", "multinomial"]
     words += ["--levels", "0,1,2", "--resamples", "19", "--confidence", "0.9", "--seed", "0"]
-    animals[:30].to_csv("few.csv", index=False)
+    animals[:20].to_csv("few.csv", index=False)
     found = json.loads(run("fit", "few.csv", *words, "--json").out)
     assert "1:p_cat" in found["estimate"]
 

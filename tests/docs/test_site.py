@@ -36,11 +36,17 @@ def fences(page):
 
 
 def build(folder, *options):
-    # not --quiet, which keeps warnings from --strict
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-d", folder]
+    # that examples run does not depend on how long they search; not --quiet, which keeps warnings
+    # from --strict
+    command = [sys.executable, "-m", "tests.support.effort", "mkdocs", "build", "--strict"]
     env = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
     done = subprocess.run(
-        [*command, *options], cwd=ROOT, env=env, capture_output=True, text=True, check=False
+        [*command, "-d", folder, *options],
+        cwd=ROOT,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     return done.returncode, done.stdout + done.stderr
 

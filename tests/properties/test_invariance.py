@@ -17,7 +17,7 @@ from exactregion.data.sample import CHUNK_ROWS
 BUILT_IN = [name for name in STATISTICS if name != "callable"]
 every_statistic = pytest.mark.parametrize("statistic", BUILT_IN)
 seeds = st.integers(0, 2**32 - 1)
-few = settings(max_examples=15, deadline=None)
+few = settings(max_examples=10, deadline=None)
 
 
 def data(seed, n=None, d=2):
@@ -155,7 +155,7 @@ def test_units_of_the_inputs(statistic, seed, power):
     assert np.array_equal(before.rank(thetas), after.rank(scaled))
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(power=st.integers(-950, 1000))
 @pytest.mark.parametrize("statistic", ["score", "combined"])
 def test_units_of_many_inputs(statistic, power):

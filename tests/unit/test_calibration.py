@@ -85,9 +85,9 @@ def test_knots_cost_little_width(calibrated):
 
 
 def test_coverage_of_the_belt():
-    """The true curve is within the belt in about 90 % of 30 data sets or more."""
+    """The true curve is within the belt in about 90 % of 20 data sets or more."""
     covered = deviations = 0
-    for seed in range(30):
+    for seed in range(20):
         rng = np.random.default_rng([seed, 40])
         p = rng.uniform(size=30)
         y = rng.uniform(size=30) < expit(0.4 + 0.7 * logit(p))
@@ -101,8 +101,8 @@ def test_coverage_of_the_belt():
         held = all(one.lower <= true <= one.upper for one, true in found)
         deviations += held
         assert held or not is_covered  # a curve within the belt is within the limits
-    assert binom.cdf(covered, 30, 0.9) > 1e-6
-    assert binom.cdf(deviations, 30, 0.9) > 1e-6
+    assert binom.cdf(covered, 20, 0.9) > 1e-6
+    assert binom.cdf(deviations, 20, 0.9) > 1e-6
 
 
 def test_same_seed_same_belt(quick):
@@ -279,7 +279,7 @@ TOO_HIGH_AT_BOTH_ENDS = np.random.default_rng(4).random(120) < expit(logit(P) - 
 
 @cache
 def belt_that_bends(degree):
-    return belt_of(TOO_HIGH_AT_BOTH_ENDS, degree=degree, n_resamples=39)
+    return belt_of(TOO_HIGH_AT_BOTH_ENDS, degree=degree, n_resamples=19)
 
 
 @pytest.fixture(scope="module", params=[2, 3])
@@ -321,9 +321,9 @@ def test_deviations_of_curves_that_bend(bent):
 
 
 def test_what_a_straight_belt_cannot_show():
-    straight = belt_of(TOO_HIGH_AT_BOTH_ENDS, n_resamples=39, certify=False)
+    straight = belt_of(TOO_HIGH_AT_BOTH_ENDS, n_resamples=19, certify=False)
     bends = belt_that_bends(2)
-    assert straight.pvalue == bends.pvalue == 0.025
+    assert straight.pvalue == bends.pvalue == 0.05
     assert straight.degree == 1
     assert {part.side for part in bends.departures} == {"below"}
     assert bends.departures[-1].stop > 0.8

@@ -5,6 +5,7 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
+from support.effort import little_effort
 
 import exactregion as er
 from exactregion.errors import InvalidValueError
@@ -68,6 +69,13 @@ def test_regions_of_files_and_clusters(files):
     np.testing.assert_array_equal(lazy.rank(theta), ranks)
 
 
+@pytest.fixture
+def quick_searches():
+    with little_effort():
+        yield
+
+
+@pytest.mark.usefixtures("quick_searches")
 def test_belts_of_many_rows(tmp_path):
     """More than a chunk of rows, some with certain predictions, which belts set apart."""
     rng = np.random.default_rng(2)
@@ -75,7 +83,7 @@ def test_belts_of_many_rows(tmp_path):
     p[:3], p[3:5], p[5] = 0.0, 1.0, 0.0
     y = rng.uniform(size=len(p)) < p
     y[5] = True
-    settings = {"n_resamples": 19, "rng": "data"}
+    settings = {"n_resamples": 9, "confidence_level": 0.9, "rng": "data"}
     given = er.calibration_belt(y, p, **settings)
     assert given.contradicted == 1
     assert len(given.region.fitted_.sample) == len(p) - 6

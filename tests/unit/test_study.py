@@ -9,6 +9,7 @@ from types import ModuleType
 import numpy as np
 import pandas as pd
 import pytest
+from support.effort import little_effort
 
 import exactregion as er
 from validation import study
@@ -160,6 +161,8 @@ def few_resamples(monkeypatch):
 
     for name in ("ConfidenceRegion", "calibration_belt"):
         monkeypatch.setattr(er, name, with_few(getattr(er, name)))
+    with little_effort():  # a part that runs, runs with any effort
+        yield
 
 
 @pytest.mark.usefixtures("firth_by_numpy", "few_resamples")

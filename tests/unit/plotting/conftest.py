@@ -1,6 +1,7 @@
 import matplotlib as mpl
 import numpy as np
 import pytest
+from support.effort import little_effort
 
 import exactregion as er
 
@@ -23,6 +24,12 @@ def as_found():
     yield
     plt.close("all")
     assert mpl.rcParams == before
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick_searches():
+    with little_effort():
+        yield
 
 
 @pytest.fixture

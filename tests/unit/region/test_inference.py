@@ -19,7 +19,7 @@ def oring():
 @pytest.fixture(scope="module")
 def separated():
     x = np.array([-2.0, -1.5, -1.0, -0.5, 0.5, 1.0, 1.5, 2.0])
-    return er.ConfidenceRegion("logistic", n_resamples=99, rng=1).fit(x, x > 0)
+    return er.ConfidenceRegion("logistic", n_resamples=39, rng=1).fit(x, x > 0)
 
 
 def boundary_of(region):
@@ -212,10 +212,10 @@ def test_empty_region_says_so(empty):
 
 
 def test_bounded_parameters_stay_in_their_bounds():
-    d = er.datasets.two_afc()
+    d = er.datasets.two_afc()[::3]
     y = np.column_stack([d["n_correct"], d["n_total"] - d["n_correct"]])
     model = er.models.Psychometric(guess=0.5, lapse="free")
-    region = er.ConfidenceRegion(model, n_resamples=39, rng=0).fit(np.log(d["level"]), y)
+    region = er.ConfidenceRegion(model, n_resamples=19, rng=0).fit(np.log(d["level"]), y)
     lapse = region.intervals(joint=True).loc["lapse"]
     assert 0 <= lapse["lower"] <= lapse["upper"] <= 1
 
@@ -259,7 +259,7 @@ def test_grid_needs_one_or_two_parameters(oring):
 
 
 def test_same_seed_same_answer_for_any_number_of_jobs():
-    settings = {"n_resamples": 99, "rng": 3, "batch": 100_000}
+    settings = {"n_resamples": 39, "rng": 3, "batch": 100_000}
     tables = [
         er.ConfidenceRegion("logistic", n_jobs=jobs, **settings)
         .fit(FLIGHTS["temp"], FLIGHTS["y"])
@@ -303,10 +303,10 @@ def test_accepted_ranks_with_a_lower_end():
     assert region.status_ in {"bounded", "disconnected", "unbounded"}
 
 
-def test_ten_parameters():
+def test_eight_parameters():
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(120, 9))
-    theta = np.linspace(-0.5, 0.5, 10)
+    X = rng.normal(size=(120, 7))
+    theta = np.linspace(-0.5, 0.5, 8)
     y = rng.random(120) < 1 / (1 + np.exp(-theta[0] - X @ theta[1:]))
     region = er.ConfidenceRegion("logistic", statistic="score", n_resamples=19, rng=0).fit(X, y)
     table = region.intervals(joint=True)

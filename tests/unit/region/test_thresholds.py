@@ -17,7 +17,7 @@ TWO_AFC = er.datasets.two_afc()
 CORRECT = np.column_stack([TWO_AFC["n_correct"], TWO_AFC["n_total"] - TWO_AFC["n_correct"]])
 
 
-def fitted(formula, data=MOTHS, n_resamples=99, **settings):
+def fitted(formula, data=MOTHS, n_resamples=39, **settings):
     return er.ConfidenceRegion.from_formula(
         formula, data, n_resamples=n_resamples, rng=0, **settings
     )
@@ -36,7 +36,7 @@ def flights():
 @pytest.fixture(scope="module")
 def observer():
     model = Psychometric(guess=0.5, lapse="free")
-    return er.ConfidenceRegion(model, n_resamples=39, rng=0).fit(TWO_AFC[["level"]], CORRECT)
+    return er.ConfidenceRegion(model, n_resamples=19, rng=0).fit(TWO_AFC[["level"]], CORRECT)
 
 
 # --- estimates ----------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from support.effort import little_effort
 
 import exactregion as er
 
@@ -45,6 +46,12 @@ class Reader(HTMLParser):
 
     def texts(self, tag, **wanted):
         return [" ".join(element["text"].split()) for element in self.all(tag, **wanted)]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick_searches():
+    with little_effort():
+        yield
 
 
 @pytest.fixture(scope="session")
