@@ -85,9 +85,9 @@ def test_knots_cost_little_width(calibrated):
 
 
 def test_coverage_of_the_belt():
-    """The true curve is within the belt in about 90 % of 20 data sets or more."""
+    """The true curve is within the belt in about 90 % of 30 data sets or more."""
     covered = deviations = 0
-    for seed in range(20):
+    for seed in range(30):
         rng = np.random.default_rng([seed, 40])
         p = rng.uniform(size=30)
         y = rng.uniform(size=30) < expit(0.4 + 0.7 * logit(p))
@@ -101,8 +101,8 @@ def test_coverage_of_the_belt():
         held = all(one.lower <= true <= one.upper for one, true in found)
         deviations += held
         assert held or not is_covered  # a curve within the belt is within the limits
-    assert binom.cdf(covered, 20, 0.9) > 1e-6
-    assert binom.cdf(deviations, 20, 0.9) > 1e-6
+    assert binom.cdf(covered, 30, 0.9) > 1e-6
+    assert binom.cdf(deviations, 30, 0.9) > 1e-6
 
 
 def test_same_seed_same_belt(quick):

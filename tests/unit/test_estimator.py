@@ -285,7 +285,7 @@ def test_a_family_that_does_not_fit_allows_no_class():
 
 # --- coverage -----------------------------------------------------------------------------------
 
-REPETITIONS = 20
+REPETITIONS = 30
 FALSE_ALARM = 1e-8
 
 
