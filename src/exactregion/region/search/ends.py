@@ -326,7 +326,8 @@ class FocusedSearch:
                 return Bounds.empty(1)
             window = window_at(fitted.model, fitted.sample, tried[np.argmax(kept)])
         radius, shares = self.depth.radius, None
-        if _is_smooth(fitted, self.numbers) and _are_linear(self.numbers):
+        is_smooth = _is_smooth(fitted, self.numbers) and fitted.many_rows is None
+        if is_smooth and _are_linear(self.numbers):
             shares = focused_distances(
                 fitted,
                 self.gradient,

@@ -14,7 +14,6 @@ import numpy as np
 
 from exactregion._typing import FloatArray
 from exactregion.region.fitted import FittedRegion
-from exactregion.region.scoring import score_and_information
 from exactregion.region.window import Membership, Window, lengths_of
 
 __all__ = ["focused_distances"]
@@ -41,12 +40,8 @@ def focused_distances(
     """Return distances of θ from the middle, in units of those at which the set is to end.
 
     It ends at a focused distance of `radius`, or at the `joint_radius` of the region in which it
-    lies. Both are polynomials that are fitted to scores at random places of that region. With many
-    rows they have their first terms alone, since bends of a score shrink with 1/√n: they are those
-    of the score and the information at the origin, which take one pass over the rows.
+    lies. Both are polynomials that are fitted to scores at random places of that region.
     """
-    if fitted.many_rows is not None:
-        return _first_terms(fitted, gradient, window, radius=radius, joint_radius=joint_radius)
     d = len(window.origin)
     powers = np.array(list(combinations_with_replacement(range(d + 1), DEGREE)))[1:].T
 
@@ -66,33 +61,6 @@ def focused_distances(
         signed, squared = (terms(window.coordinates(theta)) @ fit + scores[0]).T
         joint = np.sqrt(np.maximum(squared, 0.0)) / joint_radius
         return np.asarray(np.maximum(np.abs(signed) / radius, joint))
-
-    return distances
-
-
-def _first_terms(
-    fitted: FittedRegion,
-    gradient: Callable[[FloatArray], FloatArray],
-    window: Window,
-    *,
-    radius: float,
-    joint_radius: float,
-) -> Membership:
-    """Return the same distances by a score that is linear in θ."""
-    score, information = score_and_information(
-        fitted.model, fitted.sample, window.origin, np.ones(len(window.origin))
-    )
-    # in the window's coordinates, where no unit of an input is extreme
-    score, information = window.axes.T @ score, window.axes.T @ information @ window.axes
-    a = gradient(window.origin[None])[0] @ window.axes
-    solved = np.linalg.solve(information, a)
-    solved /= np.sqrt(solved @ a)
-
-    def distances(theta: FloatArray) -> FloatArray:
-        scores = score - window.coordinates(theta) @ information
-        squared = (scores * np.linalg.solve(information, scores.T).T).sum(axis=1)
-        joint = np.sqrt(np.maximum(squared, 0.0)) / joint_radius
-        return np.asarray(np.maximum(np.abs(scores @ solved) / radius, joint))
 
     return distances
 
