@@ -91,6 +91,30 @@ def test_coverage_of_what_is_read():
     assert ours.missed.max() == 0  # as the README says too
 
 
+def test_proven_and_searched_sets():
+    proven = read("proven", "certified")
+    sets = proven.groupby(["family", "parameters", "n"]).data_sets.max().sum()
+    assert quoted("ED50s of # data sets (six families") == [sets]
+    assert proven.family.nunique() == 6
+    assert quoted("we tried # million θ: none is a member") == [round(proven.probes.sum() / 1e6, 1)]
+    assert proven.with_members_outside.sum() == 0
+    joint = proven[~proven.of.str.contains("focused")].groupby("parameters").gap.max()
+    assert quoted(
+        "by at most # % of their length at each end, with three parameters # %"
+    ) == percent(joint[:2].max(), joint[3])
+    searched = read("searched", "by result").set_index("of")
+    assert quoted("Searched ones of # data sets") == [searched.data_sets.max()]
+    assert quoted(
+        "outside joint intervals in # % of data sets, outside individual ones in # %, "
+        "outside bands in # %"
+    ) == [
+        round(100 * searched.outside[of]) for of in ("joint interval", "focused interval", "band")
+    ]
+    # one data set, of which an interval and a limit at one input are too short
+    assert (searched.by_3_percent * searched.data_sets).round().tolist() == [0, 1, 0, 1, 0, 0]
+    assert round(searched.farthest["focused interval"], 1) == 0.5
+
+
 def test_open_ends_of_the_ed50():
     every = read("intervals", "by_kind").query("level == 0.95 and quantity == 'ED50'")
     shares = [
