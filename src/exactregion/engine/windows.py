@@ -176,9 +176,10 @@ class _Tree:
     Attributes
     ----------
     order : ndarray of shape (T,)
-        Where each θ comes after its parent.
+        An order in which each θ comes after the one that it is reached from, its parent.
     parent : ndarray of shape (T,)
-        In that order, a number of it; or T, … for a root, and the last number for the origin.
+        The place of each parent in this order. T and above stand for the roots, and the number
+        after these for the origin of the window.
     roots : list of visited θ
         Parents from earlier passes.
     """

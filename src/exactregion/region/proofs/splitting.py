@@ -58,7 +58,6 @@ PATIENCE, LEAST_PROGRESS = 5e8, 0.95
 stopped; and the share to which the excess of bounds over members has to shrink for splitting to go
 on."""
 
-
 HALVINGS = 12
 """Steps to an excess that is allowed on another scale: to 1/4096 of the one on this scale."""
 
@@ -66,8 +65,8 @@ REPORTED_GAP = 0.02
 """Tolerance on the scale on which numbers are reported, if theirs is smaller."""
 
 UNREAD = 1e-3
-"""Where probabilities are all next to 0 or 1 it does not matter by which share of their interval
-they exceed members: a logit counts for as much as this difference of probabilities."""
+"""Differences of probabilities next to 0 or 1 need not be small as a share of a tiny interval. So a
+logit counts as well, for as much as this difference of probabilities."""
 
 AcceptedBy: TypeAlias = tuple[AcceptedRanks, LinearRatios | None]
 """The ranks accepted, and the number that a focused statistic is for; None for the region's own
