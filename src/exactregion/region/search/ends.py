@@ -19,6 +19,7 @@ from exactregion.ranking import AcceptedRanks
 from exactregion.region.fitted import FittedRegion
 from exactregion.region.ratios import LinearRatios
 from exactregion.region.rays import Depth, Rays
+from exactregion.region.search.approaches import POPULATION, approached
 from exactregion.region.search.candidates import central_window, known_members, plausible_probes
 from exactregion.region.search.extremes import Extremes, Functionals, largest
 from exactregion.region.search.outline import joint_far_members, most_compatible, outline_of
@@ -38,21 +39,22 @@ __all__ = [
     "search_joint",
 ]
 
-JOINT_MARGIN, QUICK_MARGIN, FOCUSED_MARGIN = 0.03, 0.06, 0.06
-"""How far ends lie beyond the best member found, as shares of its distance from the origin: 1.5 and
-3 % of the length of an interval around it. Without it members lie outside, mostly by less than
-this, in every second data set. Chosen on repetitions 0 to 4 of the cases of
-validation/parts/searched.py with few rows: only its other repetitions are a test of them."""
+JOINT_MARGIN, QUICK_MARGIN, FOCUSED_MARGIN = 0.05, 0.09, 0.09
+"""How far ends lie beyond the best member found, as shares of its distance from the origin: 2.5 and
+4.5 % of the length of an interval around it. Boundaries of regions of few data sets are rough:
+without it members lie outside, mostly by less than this, in every second data set. Chosen on
+repetitions 0 to 4 of the cases of validation/parts/searched.py with few rows: only its other
+repetitions are a test of them."""
 
-JOINT_EFFORT = Effort(rounds=4, points=8, compared=400, probes=24, margin=0.04)
+JOINT_EFFORT = Effort(rounds=4, points=8, compared=400, probes=24, margin=0.05)
 QUICK_EFFORT = replace(JOINT_EFFORT, rounds=3, points=6)
-FOCUSED_EFFORT = Effort(rounds=4, points=12, compared=200, probes=24, margin=0.06)
+FOCUSED_EFFORT = Effort(rounds=4, points=12, compared=200, probes=24, margin=0.08)
 """Searches of regions that are about ellipsoids with 1,000 data sets: for intervals, bands and
 focused sets. Their ends lie beyond all members that populations find with 20 to 80 times as many
 ranks in nine of ten cases, and short of them by at most 0.8 % of the length (n = 50 to 300, two to
 five parameters)."""
 
-LEAST_EFFORT = Effort(rounds=2, points=4, compared=100, probes=24, margin=0.04)
+LEAST_EFFORT = Effort(rounds=2, points=4, compared=100, probes=24, margin=0.05)
 """The same where a rank takes long; one round is enough for two parameters. Ends of joint intervals
 are then short of members by at most 1 % of the length, those of bands and focused sets by 4 %."""
 
@@ -372,9 +374,9 @@ class _Search:
     def bounds(self, g: Functionals, probes: int, *, poles: bool) -> Bounds:
         """Find the bounds of g over the members, and audit them.
 
-        An audit evaluates `probes` θ that lie outside, and searches again with other random steps,
-        from other members and the farthest probe that is one. It is repeated for ends beyond which
-        it finds a member.
+        An audit evaluates `probes` θ that lie outside, and as many steps from those that are
+        closest to members; and searches again with other random steps, from other members and one
+        beyond the end. It is repeated for ends beyond which it finds a member.
         """
         if _is_smooth(self.fitted, self.numbers):
             return self._on_surface(g, probes, poles=poles)
@@ -466,22 +468,17 @@ class _Search:
     def _members_outside(
         self, functionals: Functionals, bound: FloatArray, probes: int, turn: int
     ) -> FloatArray:
-        """Return the member that lies farthest beyond each bound among probes, z (G, d).
-
-        The origin where there is none.
-        """
-        theta = plausible_probes(self.fitted, probes, turn)
-        values = functionals(theta)
-        with np.errstate(invalid="ignore"):
-            tried = (values > bound).any(axis=1)
-        theta, values = theta[tried], np.nan_to_num(values[tried], nan=-np.inf)
-        found = np.zeros((len(bound), len(self.window.origin)))
-        if len(theta):
-            values = np.where((self.inside(theta) > 0)[:, None], values, -np.inf)
-            farthest = values.argmax(axis=0)
-            outside = values[farthest, np.arange(len(bound))] > bound
-            found[outside] = self.window.coordinates(theta[farthest[outside]])
-        return found
+        """Return a member beyond each bound, z (G, d): the origin where none is found."""
+        return approached(
+            functionals,
+            self.inside,
+            self.window,
+            self.fitted.search_rng(turn),
+            bound=bound,
+            probes=plausible_probes(self.fitted, probes, turn),
+            is_defined=self.fitted.is_defined,
+            rounds=probes // (2 * POPULATION if self.quick else POPULATION),
+        )
 
     def _known(self, turn: int) -> FloatArray:
         """Return coordinates z of members of the joint region."""

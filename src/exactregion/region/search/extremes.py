@@ -17,7 +17,16 @@ from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.region.rays import FAR, TOLERANCE, trace
 from exactregion.region.window import Membership, Window, lengths_of
 
-__all__ = ["NO_END", "Extremes", "Functionals", "beyond_members", "largest", "random_factors"]
+__all__ = [
+    "NO_END",
+    "Extremes",
+    "Functionals",
+    "beyond_members",
+    "highest",
+    "largest",
+    "own_values",
+    "random_factors",
+]
 
 Functionals = Callable[[FloatArray], FloatArray]
 """θ (T, d) to values (T, G)."""
@@ -94,6 +103,19 @@ def largest(
     return Extremes(search.value, bound, search.best)
 
 
+def own_values(values: Functionals, z: FloatArray, groups: IntArray) -> FloatArray:
+    """Return the values of these functionals of z at their own points (groups, points, d)."""
+    found = values(z.reshape(-1, z.shape[-1]))[:, groups]
+    each = np.arange(len(groups))
+    return np.asarray(found.reshape(len(groups), -1, len(groups))[each, :, each])
+
+
+def highest(z: FloatArray, heights: FloatArray, number: int) -> tuple[FloatArray, FloatArray]:
+    """Return as many points of each of G groups (G, points, d), the highest first."""
+    order = np.argsort(-heights, axis=1, kind="stable")[:, :number]
+    return np.take_along_axis(z, order[..., None], axis=1), np.take_along_axis(heights, order, 1)
+
+
 def random_factors(
     rng: np.random.Generator, number: int, d: int, powers: tuple[float, float]
 ) -> FloatArray:
@@ -161,9 +183,7 @@ class _Climbs:
 
     def own_values(self, z: FloatArray, groups: IntArray) -> FloatArray:
         """Return the values of these functionals at their own points (groups, points, d)."""
-        values = self.values(z.reshape(-1, z.shape[-1]))[:, groups]
-        each = np.arange(len(groups))
-        return np.asarray(values.reshape(len(groups), -1, len(groups))[each, :, each])
+        return own_values(self.values, z, groups)
 
     def contains(self, z: FloatArray) -> BoolArray:
         """Return which points are members; far out a family may have no probabilities."""
@@ -225,9 +245,7 @@ class _Climbs:
         heights = np.where(kept, self.own_values(z, groups), -np.inf)
         z = np.concatenate([self.z[groups], z], axis=1)
         heights = np.concatenate([self.heights[groups], heights], axis=1)
-        order = np.argsort(-heights, axis=1, kind="stable")[:, : self.size]
-        rows = np.arange(len(groups))[:, None]
-        self.z[groups], self.heights[groups] = z[rows, order], heights[rows, order]
+        self.z[groups], self.heights[groups] = highest(z, heights, self.size)
 
     def step(self, rng: np.random.Generator) -> bool:
         """Propose two steps per member of each population; return whether any is active."""
