@@ -18,13 +18,18 @@ from operator import add
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
 
 from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.data.sample import BLOCK_ROWS, CHUNK_ROWS, blocks, number_of_block
 from exactregion.data.sources import map_in_order, number_of_workers, release, scratch
 from exactregion.engine.blocks import IMPOSSIBLE, check_numbers
 from exactregion.engine.chunks import GROUP, Chunk, ChunkPlan, sums_of_chunk
+from exactregion.engine.free_labels import (
+    Ellipsoid,
+    FreeLabels,
+    Tree,
+    same_columns,
+)
 from exactregion.engine.terms import combined, flat, metric_of
 from exactregion.features.grid import add_products, on_grid, probability_bits, squared_lengths
 from exactregion.features.landmarks import InputSummary, Landmarks, sample_rows
@@ -35,7 +40,7 @@ from exactregion.statistics.base import Statistic
 from exactregion.statistics.measures import FromMean, Whitened
 from exactregion.statistics.score import gradient_columns
 
-__all__ = ["Ellipsoid", "ManyRows"]
+__all__ = ["ManyRows"]
 
 AT_ONCE = 32
 """Products of θ and columns in a block of rows that are worked on at once: 1 MB stays in the
@@ -43,13 +48,6 @@ cache."""
 
 STEP_BYTES = 2**26
 """Memory for the points of the θ of one pass, 64 MiB: more θ take several passes."""
-
-VISITED_BYTES = 2**26
-"""Memory for θ of earlier passes, 64 MiB: most θ of a search are near one that it had before."""
-
-TURN = 0.3
-"""To go on from a θ that is not the last takes as long as the labels that flip over this distance,
-in standard errors: between 0.1 and 0.5 for 235 and 15 columns."""
 
 MOST_FREE = 2**26
 """Free labels of a further window, 10 bytes each: 700 MB at most. θ farther apart than that are
@@ -66,178 +64,6 @@ in the cache until the product has read it."""
 
 WORTH_A_WINDOW = 3
 """A window costs about as much as drawing all labels of this many θ."""
-
-MARGIN, ULPS = 1e-9, 8
-"""By how much a window is wider than its limits, on the scale of the largest summand of a linear
-predictor, and in last digits of a probability: rounding errors are a millionth of that."""
-
-
-@dataclass(frozen=True, eq=False)
-class Ellipsoid:
-    """The θ = origin + axes · z with |z| ≤ reach."""
-
-    origin: FloatArray
-    axes: FloatArray
-    reach: float
-
-    def coordinates(self, theta: FloatArray) -> FloatArray:
-        """Return z of θ (T, d)."""
-        return np.asarray(np.linalg.solve(self.axes, (theta - self.origin).T).T)
-
-    def holds(self, theta: FloatArray) -> BoolArray:
-        """Return which θ (T, d) are inside."""
-        return np.asarray(np.linalg.norm(self.coordinates(theta), axis=1) <= self.reach)
-
-    def limits(self, design: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Bound expit(D θ) over all θ inside, for rows D (b, d)."""
-        middle, spread = design @ self.origin, np.linalg.norm(design @ self.axes, axis=1)
-        # hypot does not square: in extreme units of the inputs, squares of the axes overflow
-        largest = np.abs(self.origin) + self.reach * np.hypot.reduce(self.axes, axis=1)
-        half = self.reach * spread + MARGIN * (1 + np.abs(design) @ largest)
-        tiny = ULPS * np.finfo(np.float64).eps
-        return expit(middle - half) * (1 - tiny), np.minimum(expit(middle + half) * (1 + tiny), 1.0)
-
-
-@dataclass(frozen=True, eq=False)
-class _Visited:
-    """A θ of an earlier pass.
-
-    Its z, how many free labels of each row are successes, and how far its points are from those at
-    the origin, in units.
-    """
-
-    plan: ChunkPlan
-    z: FloatArray
-    places: Any
-    offsets: Any
-
-
-@dataclass(eq=False)
-class _FreeLabels:
-    """The free labels of a window by block of rows, and points at its origin by kind of columns.
-
-    Of each block: how many free labels each row has, how many of them are successes at the origin,
-    their uniforms in ascending order, and the data set of each.
-    """
-
-    window: Ellipsoid
-    blocks: list[tuple[Any, Any, FloatArray, Any]] = field(default_factory=list)
-    known: list[tuple[Any, FloatArray]] = field(default_factory=list)
-    may_be_certain: bool = False  # whether any θ of the window may be certain of an outcome
-    visited: list[_Visited] = field(default_factory=list)
-
-    @cached_property
-    def most(self) -> int:
-        """The largest number of free labels of any data set."""
-        numbers = np.zeros(1, dtype=np.int64)
-        for *_, owner in self.blocks:
-            added = np.bincount(owner, minlength=len(numbers))
-            added[: len(numbers)] += numbers
-            numbers = added
-        return int(numbers.max())
-
-    def keep(self, plan: ChunkPlan, z: FloatArray, places: Any, offsets: Any) -> None:
-        """Remember the θ of a pass, and as many of those before as there is room for."""
-        # copies: one of them should not keep the arrays of all
-        new = [
-            _Visited(plan, *(array.copy() for array in one))
-            for one in zip(z, places, offsets, strict=True)
-        ]
-        kept = [*new, *self.visited]
-        sizes = np.cumsum([one.places.nbytes + one.offsets.nbytes for one in kept])
-        self.visited[:] = kept[: int(np.searchsorted(sizes, VISITED_BYTES, side="right"))]
-
-    def points(self, plan: ChunkPlan) -> list[FloatArray | None]:
-        """Return the points (m, r) at the origin for each term, if they were summed."""
-        terms = flat(plan.terms)
-        return [
-            next((points for columns, points in self.known if _same(columns, term.columns)), None)
-            for term in terms
-        ]
-
-
-def _same(one: Any, other: Any) -> bool:
-    """Return whether two kinds of columns are the same function of the inputs."""
-    if isinstance(one, Landmarks) and isinstance(other, Landmarks):
-        same = one is other or (
-            np.array_equal(one.M, other.M)
-            and np.array_equal(one.points, other.points)
-            and one.kernel == other.kernel
-            and one.between == other.between
-        )
-        return bool(same)
-    return one is other
-
-
-@dataclass(frozen=True, eq=False)
-class _Tree:
-    """From which θ each of T θ is reached: a near one, so that few labels flip on the way.
-
-    Attributes
-    ----------
-    order : ndarray of shape (T,)
-        An order in which each θ comes after the one that it is reached from, its parent.
-    parent : ndarray of shape (T,)
-        The place of each parent in this order. T and above stand for the roots, and the number
-        after these for the origin of the window.
-    roots : list of visited θ
-        Parents from earlier passes.
-    """
-
-    order: IntArray
-    parent: IntArray
-    roots: list[_Visited]
-
-    @classmethod
-    def of(cls, z: FloatArray, known: list[_Visited]) -> _Tree:
-        """Take the nearest known θ, or the origin, or the nearest before it, for each z (T, d)."""
-        T = len(z)
-        distance, parent = np.full(T, np.inf), np.empty(T, dtype=np.int64)
-        left, order = np.ones(T, dtype=np.bool_), []
-
-        def offer(point: FloatArray, number: int) -> FloatArray:
-            to_point: FloatArray = np.linalg.norm(z - point, axis=1)
-            nearer = left & (to_point < distance)
-            distance[nearer], parent[nearer] = to_point[nearer], number
-            return to_point
-
-        offer(np.zeros(z.shape[1]), T + len(known))
-        for number, root in enumerate(known):
-            offer(root.z, T + number)
-        from_last = np.full(T, np.inf)
-        for number in range(T):
-            cost = np.minimum(from_last, distance + TURN)
-            order.append(int(np.where(left, cost, np.inf).argmin()))
-            left[order[-1]] = False
-            if from_last[order[-1]] <= distance[order[-1]] + TURN:
-                parent[order[-1]] = number - 1
-            from_last = offer(z[order[-1]], number)
-        numbers, used = np.full(T + len(known) + 1, -1), np.unique(parent)
-        used = used[(used >= T) & (used < T + len(known))]
-        numbers[:T], numbers[used], numbers[-1] = (
-            np.arange(T),
-            T + np.arange(len(used)),
-            T + len(used),
-        )
-        return cls(np.array(order), numbers[parent][order], [known[root - T] for root in used])
-
-    def places(self, rows: slice, at_origin: Any) -> Any:
-        """Return how many free labels are successes, with room for T θ: (T + roots + 1, b)."""
-        T = len(self.order)
-        found = np.empty((T + len(self.roots) + 1, len(at_origin)), at_origin.dtype)
-        for number, root in enumerate(self.roots):
-            found[T + number] = root.places[rows]
-        found[-1] = at_origin
-        return found
-
-    def add_up(self, steps: Any) -> None:
-        """Turn steps (T, m, r) from each parent into offsets from the origin."""
-        T = len(steps)
-        for number, parent in enumerate(self.parent):
-            if parent < T:
-                steps[number] += steps[parent]
-            elif parent < T + len(self.roots):
-                steps[number] += self.roots[parent - T].offsets
 
 
 @dataclass(frozen=True, eq=False)
@@ -319,7 +145,7 @@ class ManyRows:
     resampling: Resampling
     window: Callable[[], Ellipsoid]  # where searches look
     n_jobs: int | None = None
-    _windows: list[_FreeLabels] = field(default_factory=list, init=False, repr=False)
+    _windows: list[FreeLabels] = field(default_factory=list, init=False, repr=False)
     _kept: list[tuple[Any, Any, Any]] = field(default_factory=list, init=False, repr=False)
     _lock: Any = field(default_factory=threading.Lock, init=False, repr=False)
 
@@ -424,7 +250,7 @@ class ManyRows:
 
     def _kept_for(self, columns: Any) -> tuple[Any, Any] | None:
         """Return features that were kept, in multiples of their unit, and their squared lengths."""
-        found = (arrays for known, *arrays in self._kept if _same(known, columns))
+        found = (arrays for known, *arrays in self._kept if same_columns(known, columns))
         kept, lengths = next(found, (None, None))
         return None if kept is None else (kept, lengths)
 
@@ -467,9 +293,9 @@ class ManyRows:
 
     # --- windows ---
 
-    def _add(self, window: Ellipsoid, plan: ChunkPlan) -> _FreeLabels:
+    def _add(self, window: Ellipsoid, plan: ChunkPlan) -> FreeLabels:
         """List the free labels of a window; the first one and the last one are kept."""
-        labels = _FreeLabels(window)
+        labels = FreeLabels(window)
         self._sum_known(labels, plan)
         self._windows[:] = [*self._windows[:1], labels]
         return labels
@@ -487,7 +313,7 @@ class ManyRows:
         free = self.resampling.m * len(inputs) * float((high - low).mean())
         return around if free <= MOST_FREE else None
 
-    def _sum_known(self, labels: _FreeLabels, plan: ChunkPlan) -> None:
+    def _sum_known(self, labels: FreeLabels, plan: ChunkPlan) -> None:
         """Sum the features of a plan at the origin, and list free labels if they are not yet.
 
         Labels are those that other engines draw: all take the bits of a block's generator in the
@@ -558,7 +384,7 @@ class ManyRows:
 
     def _within(
         self,
-        labels: _FreeLabels,
+        labels: FreeLabels,
         plan: ChunkPlan,
         theta: FloatArray,
         which: IntArray,
@@ -586,7 +412,7 @@ class ManyRows:
         return np.concatenate([which[~inside], *certain])
 
     def _pass(
-        self, labels: _FreeLabels, plan: ChunkPlan, theta: FloatArray
+        self, labels: FreeLabels, plan: ChunkPlan, theta: FloatArray
     ) -> tuple[FloatArray, BoolArray]:
         """Compute Z (T, m) of θ in a window, and at which of them an outcome is impossible.
 
@@ -597,7 +423,7 @@ class ManyRows:
 
         T, m, width = len(theta), self.resampling.m, plan.ends[-1]
         z = labels.window.coordinates(theta)
-        tree = _Tree.of(z, [visited for visited in labels.visited if visited.plan is plan])
+        tree = Tree.of(z, [visited for visited in labels.visited if visited.plan is plan])
         theta = theta[tree.order]
         inputs, factors = self.resampling.sample.inputs, _Factors.of(plan)
         certain = np.zeros(T, dtype=np.bool_)
@@ -605,7 +431,7 @@ class ManyRows:
         in_whole = _has_short_multiples(plan) and labels.most * MOST_MULTIPLE < 2**31
         offsets = np.zeros((T, m, width), dtype=np.int32 if in_whole else np.float64)
         counts = labels.blocks[0][0]
-        is_kept = offsets.nbytes + T * len(inputs) * counts.itemsize <= VISITED_BYTES
+        is_kept = labels.has_room_for(offsets.nbytes + T * len(inputs) * counts.itemsize)
         visited = np.empty((T, len(inputs) if is_kept else 0), counts.dtype)
         centre = np.zeros((T, width))
         precision = 2.0 ** probability_bits(inputs.extent)
@@ -650,7 +476,7 @@ class ManyRows:
 
     def _measured(
         self,
-        labels: _FreeLabels,
+        labels: FreeLabels,
         plan: ChunkPlan,
         theta: FloatArray,
         sums: tuple[Any, FloatArray, list[Any]],

@@ -31,9 +31,10 @@ from exactregion.engine import (
 )
 from exactregion.engine.chunks import ChunkPlan
 from exactregion.engine.evaluate import path_order
+from exactregion.engine.free_labels import Ellipsoid
 from exactregion.engine.levels import class_probabilities
 from exactregion.engine.progress import advance
-from exactregion.engine.windows import Ellipsoid, ManyRows
+from exactregion.engine.windows import ManyRows
 from exactregion.errors import InvalidTypeError, InvalidValueError, ModelError
 from exactregion.models import ClassModel, LinearModel, Model, Recalibration, as_model
 from exactregion.models.base import check_probabilities, evaluated

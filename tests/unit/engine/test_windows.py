@@ -68,7 +68,7 @@ def test_same_bits_from_theta_of_earlier_passes(recalibrated, monkeypatch):
     """Labels flip from the nearest θ that is known, whichever it is, and however many are kept."""
     fitted, rng = recalibrated.fitted_, np.random.default_rng(7)
     for room, kept in ((2**26, 13), (3 * 2 * N, 1), (0, 0)):
-        monkeypatch.setattr("exactregion.engine.windows.VISITED_BYTES", room)
+        monkeypatch.setattr("exactregion.engine.free_labels.VISITED_BYTES", room)
         for number in (6, 1, 6):
             theta = fitted.start.theta(2 * rng.normal(size=(number, 2)))
             theta[0] = fitted.start.origin
