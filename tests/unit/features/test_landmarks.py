@@ -51,7 +51,7 @@ def test_features_leave_out_no_more_of_the_trace_than_they_say(kernel, contrast)
     assert landmarks.M.shape[1] <= LANDMARKS
     between = settled.kernel.contrast if contrast else settled.kernel.between
     diagonal = between(np.zeros((1, 1)), np.zeros((1, 1)))[0, 0]
-    for rows, share in ((X, TOLERANCE), (RNG.normal(size=(4000, 1)), 20 * TOLERANCE)):
+    for rows, share in ((X, TOLERANCE), (RNG.normal(size=(4000, 1)), 2 * TOLERANCE)):
         Phi = features_of(landmarks, rows).astype(float)
         left = diagonal - (Phi**2).sum(axis=1)
         assert left.mean() <= (share + 2e-5) * diagonal  # interpolated between NODES, on the grid
@@ -59,7 +59,7 @@ def test_features_leave_out_no_more_of_the_trace_than_they_say(kernel, contrast)
     some = RNG.uniform(-2, 2, size=(300, 1))
     K = between(settled.scaled(some), settled.scaled(some))
     Phi = features_of(landmarks, some).astype(float)
-    np.testing.assert_allclose(Phi @ Phi.T, K, atol=0.02 * diagonal)
+    np.testing.assert_allclose(Phi @ Phi.T, K, atol=5 * TOLERANCE * diagonal)
 
 
 def test_a_rough_kernel_stops_at_the_most_landmarks():
