@@ -22,8 +22,8 @@ from exactregion.cli.values import (
     read_places,
     refuse_first,
 )
-from exactregion.data.sources import check_n_jobs
 from exactregion.data.table import check_file
+from exactregion.data.workers import check_n_jobs
 from exactregion.engine.progress import showing
 from exactregion.errors import InvalidValueError
 from exactregion.models import MODELS, ClassModel

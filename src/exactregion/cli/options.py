@@ -20,7 +20,7 @@ from typing import Annotated, Any, ClassVar, get_type_hints
 import typer
 
 from exactregion.cli.values import check_choice, read_level
-from exactregion.data.sources import check_n_jobs
+from exactregion.data.workers import check_n_jobs
 from exactregion.errors import InvalidValueError
 from exactregion.models import MODELS, Model
 from exactregion.resampling import check_n_resamples

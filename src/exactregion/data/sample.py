@@ -7,6 +7,7 @@ accident.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import astuple, dataclass, field, replace
 from functools import cached_property
@@ -18,6 +19,7 @@ import numpy.typing as npt
 from exactregion._typing import FloatArray, IntArray
 from exactregion.data.outcomes import check_same_rows, no_trials_error, read_outcomes
 from exactregion.data.reading import Values, numeric, read_inputs, read_only
+from exactregion.data.workers import map_in_order
 
 Shared: TypeAlias = tuple[tuple[int, ...], ...]
 """Groups of columns that have one scale together: the indicators of a text column."""
@@ -198,6 +200,7 @@ class Sample:
         pos_label: object = None,
         names: tuple[str, str] = ("X", "y"),
         shared: Shared = (),
+        n_jobs: int | None = None,
     ) -> Sample:
         """Check the data and put the rows into canonical order; `names` are for messages.
 
@@ -205,7 +208,7 @@ class Sample:
         rows. It never depends on the outcomes, and makes every rank independent of the order of
         the user's rows. Objects stay in the order given.
         """
-        return cls.of_inputs(read_inputs(X, names[0]), y, pos_label, names, shared)
+        return cls.of_inputs(read_inputs(X, names[0]), y, pos_label, names, shared, n_jobs=n_jobs)
 
     @classmethod
     def of_inputs(
@@ -215,10 +218,14 @@ class Sample:
         pos_label: object,
         names: tuple[str, str],
         shared: Shared = (),
+        *,
+        n_jobs: int | None = None,
     ) -> Sample:
         """Do the same with inputs that are checked, and the names of their columns."""
         outcomes = read_outcomes(y, pos_label, names[1])
-        found = cls.ordered(inputs, outcomes.trials, outcomes.successes, names, shared)
+        found = cls.ordered(
+            inputs, outcomes.trials, outcomes.successes, names, shared, n_jobs=n_jobs
+        )
         if found.inputs.total == 0:
             raise no_trials_error(names[1])
         return replace(found, is_counts=outcomes.is_counts, classes=outcomes.classes)
@@ -245,15 +252,17 @@ class Sample:
         successes: IntArray,
         names: tuple[str, str],
         shared: Shared = (),
+        *,
+        n_jobs: int | None = None,
     ) -> Sample:
         """Put checked inputs, with the names of columns, and outcomes into canonical order."""
         values, columns = inputs
         check_same_rows(names[0], len(values), names[1], len(trials))
-        order = canonical_order(values, trials)
+        order = canonical_order(values, trials, n_jobs=n_jobs)
         if trials.min() < trials.max():  # else they are the same in any order
             trials = trials[order]
-        rows = Inputs(_rows(values, order), trials, columns, order, shared)
-        return cls(rows, successes[order], False, None)
+        rows = Inputs(_rows(values, order, n_jobs), trials, columns, order, shared)
+        return cls(rows, _rows(successes, order, n_jobs), False, None)
 
     @property
     def codes(self) -> IntArray:
@@ -309,10 +318,20 @@ def distinct_of(X: FloatArray, trials: IntArray, shared: Shared) -> Distinct:
     return Distinct(read_only(points), counts, place, used.nonzero()[0][first], shared)
 
 
-def _rows(values: Values, order: IntArray) -> Any:
+def _rows(values: Values | IntArray, order: IntArray, n_jobs: int | None = None) -> Any:
     if isinstance(values, tuple):
         return tuple(values[row] for row in order)
-    return np.ascontiguousarray(values[order])
+    found = np.empty((len(order), *values.shape[1:]), dtype=values.dtype)
+
+    def take(rows: slice) -> None:
+        np.take(values, order[rows], axis=0, out=found[rows], mode="clip")  # "raise" would buffer
+
+    deque(map_in_order(take, _chunks(len(order)), n_jobs), maxlen=0)
+    return found
+
+
+def _chunks(n: int) -> Iterator[slice]:
+    return (slice(start, min(start + CHUNK_ROWS, n)) for start in range(0, n, CHUNK_ROWS))
 
 
 def tie_breakers(values: FloatArray) -> tuple[FloatArray, ...]:
@@ -321,7 +340,11 @@ def tie_breakers(values: FloatArray) -> tuple[FloatArray, ...]:
 
 
 def canonical_order(
-    values: Values, trials: IntArray, *ties: FloatArray, large: bool | None = None
+    values: Values,
+    trials: IntArray,
+    *ties: FloatArray,
+    large: bool | None = None,
+    n_jobs: int | None = None,
 ) -> IntArray:
     """Order rows by inputs, then trials, then further numbers, within chunks."""
     n = len(trials)
@@ -334,11 +357,11 @@ def canonical_order(
     large = n > CHUNK_ROWS if large is None else large
     quick = large and len(keys) == 1
 
-    def order(rows: slice) -> IntArray:
-        return np.argsort(keys[0][rows]) if quick else np.lexsort([key[rows] for key in keys])
-
     found = np.empty(n, dtype=np.int64)
-    for start in range(0, n, CHUNK_ROWS):
-        rows = slice(start, start + CHUNK_ROWS)
-        np.add(order(rows), start, out=found[rows])
+
+    def sort(rows: slice) -> None:
+        order = np.argsort(keys[0][rows]) if quick else np.lexsort([key[rows] for key in keys])
+        np.add(order, rows.start, out=found[rows])
+
+    deque(map_in_order(sort, _chunks(n), n_jobs), maxlen=0)
     return found

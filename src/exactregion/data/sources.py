@@ -13,14 +13,11 @@ import os
 import sys
 import tempfile
 from abc import ABC, abstractmethod
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import reduce
 from itertools import chain
-from numbers import Integral
 from operator import add
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -31,6 +28,7 @@ import numpy.typing as npt
 
 from exactregion.data.reading import from_native
 from exactregion.data.sample import CHUNK_ROWS
+from exactregion.data.workers import map_in_order
 from exactregion.errors import (
     FileAccessError,
     FileFormatError,
@@ -39,7 +37,6 @@ from exactregion.errors import (
     optional_module,
 )
 
-A = TypeVar("A")
 R = TypeVar("R")
 Done: TypeAlias = Callable[[int], None]
 """Called with the number of rows when a chunk is done."""
@@ -113,51 +110,6 @@ def _in_chunks(parts: Iterator[Rows]) -> Iterator[Rows]:
             number -= CHUNK_ROWS
     if number:
         yield concatenated(waiting)
-
-
-def check_n_jobs(n_jobs: int | None) -> None:
-    """Check a number of workers, as joblib counts them."""
-    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral)):
-        raise InvalidTypeError(
-            f"must be an integer or None. Got {type(n_jobs).__name__} instead.", parameter="n_jobs"
-        )
-    if n_jobs == 0:
-        raise InvalidValueError(
-            "must be a number of workers, 1 or more, or -1 for all processors. Got 0 instead.",
-            parameter="n_jobs",
-        )
-
-
-def number_of_workers(n_jobs: int | None) -> int:
-    """Turn `n_jobs`, as in joblib, into a number of workers."""
-    check_n_jobs(n_jobs)
-    if n_jobs in (None, 1):
-        return 1
-    from joblib import effective_n_jobs
-
-    return int(effective_n_jobs(n_jobs))
-
-
-def map_in_order(
-    task: Callable[[A], R], items: Iterable[A], n_jobs: int | None = None
-) -> Iterator[R]:
-    """Yield task(item) for each item in order, by threads that take only a few items ahead."""
-    workers = number_of_workers(n_jobs)
-    if workers == 1:
-        yield from map(task, items)
-        return
-    waiting: deque[Future[R]] = deque()
-    with ThreadPoolExecutor(workers) as pool:
-        try:
-            for item in items:
-                waiting.append(pool.submit(task, item))
-                if len(waiting) > workers:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-        finally:
-            for future in waiting:
-                future.cancel()
 
 
 class Source(ABC):

@@ -14,7 +14,7 @@ from typing import TypeVar
 import numpy as np
 
 from exactregion._typing import BoolArray, FloatArray, IntArray
-from exactregion.data.sources import number_of_workers
+from exactregion.data.workers import number_of_workers
 from exactregion.engine.blocks import (
     IMPOSSIBLE,
     batch_size,

@@ -21,7 +21,8 @@ import numpy as np
 
 from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.data.sample import BLOCK_ROWS, CHUNK_ROWS, blocks, number_of_block
-from exactregion.data.sources import map_in_order, number_of_workers, release, scratch
+from exactregion.data.sources import release, scratch
+from exactregion.data.workers import map_in_order, number_of_workers
 from exactregion.engine.blocks import IMPOSSIBLE, check_numbers
 from exactregion.engine.chunks import GROUP, Chunk, ChunkPlan, sums_of_chunk
 from exactregion.engine.free_labels import (
@@ -274,7 +275,8 @@ class ManyRows:
                 continue
             kept: Any = scratch((n, len(unit)), np.int16)
             lengths: Any = scratch((n,), np.float64)
-            with single_thread():
+            # in extreme units squares of a gradient overflow, which are of no use
+            with single_thread(), np.errstate(over="ignore"):
                 for _, rows in self._blocks():
                     values = self._values(columns, unit, rows)
                     kept[rows], lengths[rows] = values / unit, squared_lengths(values)

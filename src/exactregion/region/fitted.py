@@ -20,7 +20,7 @@ from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.data.files import Record
 from exactregion.data.reading import read_only
 from exactregion.data.sample import CHUNK_ROWS, Sample
-from exactregion.data.sources import number_of_workers
+from exactregion.data.workers import number_of_workers
 from exactregion.engine import (
     MANY_LABELS,
     Paths,

@@ -36,7 +36,8 @@ from exactregion.data.outcomes import (
 )
 from exactregion.data.reading import numeric, read_inputs, read_predictions
 from exactregion.data.sample import CHUNK_ROWS, canonical_order, tie_breakers
-from exactregion.data.sources import Rows, Source, map_in_order
+from exactregion.data.sources import Rows, Source
+from exactregion.data.workers import map_in_order
 from exactregion.engine.chunks import Chunk
 from exactregion.engine.progress import advance
 from exactregion.features.landmarks import ChunkSummary, summary_of_chunk

@@ -22,7 +22,7 @@ from scipy.special import expit, logit
 from exactregion._typing import FloatArray
 from exactregion.data.files import finite
 from exactregion.data.reading import read_predictions
-from exactregion.data.sources import check_n_jobs
+from exactregion.data.workers import check_n_jobs
 from exactregion.engine.progress import advance, showing
 from exactregion.errors import (
     ArgumentError,

@@ -23,7 +23,8 @@ from exactregion.data.frames import encode_text
 from exactregion.data.outcomes import check_total, no_trials_error
 from exactregion.data.reading import read_predictions
 from exactregion.data.sample import CHUNK_ROWS, Inputs, Sample, Shared
-from exactregion.data.sources import Rows, Source, number_of_workers
+from exactregion.data.sources import Rows, Source
+from exactregion.data.workers import number_of_workers
 from exactregion.engine.blocks import statistics_with_parts
 from exactregion.engine.chunks import Chunk, ChunkPlan, ChunkSums, sums_of_chunk
 from exactregion.engine.classes import calibrated_family
@@ -135,9 +136,13 @@ class CandidateTest(FixedTest[Statistic, ExactTestResult]):
         if self.calibration:
             p = read_predictions(rows.p)
             names = (self.names.p, self.names.y)
-            return Sample.of_inputs((p, ("x",)), rows.y, self.pos_label, names), p
+            given = (p, ("x",))
+            sample = Sample.of_inputs(given, rows.y, self.pos_label, names, n_jobs=self.n_jobs)
+            return sample, p
         numbers, shared = encode_text(rows.X)
-        sample = Sample.from_data(numbers, rows.y, pos_label=self.pos_label, shared=shared)
+        sample = Sample.from_data(
+            numbers, rows.y, pos_label=self.pos_label, shared=shared, n_jobs=self.n_jobs
+        )
         candidate = self.candidate if rows.p is None else rows.p
         return sample, fixed_probabilities(candidate, rows.X, len(sample), sample.classes)
 

@@ -12,7 +12,8 @@ from exactregion.data.classes import are_classes
 from exactregion.data.digest import seed_of
 from exactregion.data.outcomes import check_total, no_trials_error
 from exactregion.data.segments import ColumnSegments, GivenSegments, Segments
-from exactregion.data.sources import ArraySource, Rows, Source, number_of_workers, open_rows
+from exactregion.data.sources import ArraySource, Rows, Source, open_rows
+from exactregion.data.workers import number_of_workers
 from exactregion.engine.progress import advance, showing
 from exactregion.engine.segments import SegmentPlan, segment_statistics
 from exactregion.errors import InvalidValueError

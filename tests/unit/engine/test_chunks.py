@@ -9,7 +9,7 @@ import pytest
 
 import exactregion as er
 from exactregion.data.sample import BLOCK_ROWS, CHUNK_ROWS, Extent, Sample
-from exactregion.data.sources import map_in_order
+from exactregion.data.workers import map_in_order
 from exactregion.engine import PreparedStatistic, statistics_with_parts
 from exactregion.engine.chunks import BINS, Chunk, ChunkPlan, sums_of_chunk
 from exactregion.errors import InvalidTypeError, InvalidValueError
