@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from exactregion._typing import FloatArray
+from exactregion._typing import FloatArray, IntArray
 from exactregion.region.window import Window, multiply
 
 __all__ = ["LinearRatios", "OfParameters", "OverBoxes", "RatiosInWindow", "both_signs"]
@@ -67,6 +67,19 @@ class LinearRatios:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(values / multiply(theta, self.denominator.T))
 
+    def at_own(self, theta: FloatArray) -> FloatArray:
+        """Compute each number at its own θ (G, K, d): shape (G, K), bit by bit as for all θ."""
+        rows, below = theta.transpose(2, 0, 1), self.denominator
+        with np.errstate(all="ignore"):
+            values = _sum_of_products(rows, self.numerator) + self.offset[:, None]
+            return values if below is None else values / _sum_of_products(rows, below)
+
+    def with_negatives(self) -> LinearRatios:
+        """Return the numbers, and their negatives: 2 G of them."""
+        a, c, b = self.numerator, self.offset, self.denominator
+        doubled = None if b is None else np.concatenate([b, b])
+        return LinearRatios(np.concatenate([a, -a]), np.concatenate([c, -c]), doubled)
+
     def gradient(self, theta: FloatArray) -> FloatArray:
         """Compute the gradient of the first number at θ (T, d), up to its length: shape (T, d).
 
@@ -79,7 +92,7 @@ class LinearRatios:
         above, below = theta @ a + self.offset[0], theta @ b
         return np.asarray(below[:, None] * a - above[:, None] * b)
 
-    def __getitem__(self, which: slice) -> LinearRatios:
+    def __getitem__(self, which: slice | IntArray) -> LinearRatios:
         """Return some of the numbers."""
         below = None if self.denominator is None else self.denominator[which]
         return LinearRatios(self.numerator[which], self.offset[which], below)
@@ -94,6 +107,14 @@ class LinearRatios:
         start, slope = moved(self.numerator)
         bottom = None if self.denominator is None else moved(self.denominator)
         return RatiosInWindow(start + self.offset, slope, bottom)
+
+
+def _sum_of_products(rows: FloatArray, coefficients: FloatArray) -> FloatArray:
+    """Sum θ (d, G, K) times coefficients (G, d), in the order of `multiply`."""
+    total = np.zeros(rows.shape[1:])
+    for left, right in zip(rows, coefficients.T, strict=True):
+        total += left * right[:, None]
+    return total
 
 
 @dataclass(frozen=True, eq=False)

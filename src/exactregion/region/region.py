@@ -22,6 +22,7 @@ from exactregion.errors import (
     NotFittedError,
     with_named_seed,
 )
+from exactregion.features.threads import single_thread
 from exactregion.models import ClassModel, Model, default_statistic
 from exactregion.ranking import AcceptedRanks, pvalue_of
 from exactregion.region.bands import Band, band_at, predictions_at
@@ -59,12 +60,15 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def _with_progress(label: str) -> Callable[[Method], Method]:
-    """Show the label and the number of θ evaluated while a method works."""
+    """Show the label and the number of θ evaluated while a method works.
+
+    It works with small matrices, for which threads of BLAS take more time than they save.
+    """
 
     def decorate(method: Method) -> Method:
         @wraps(method)
         def shown(self: ConfidenceRegion, *args: Any, **kwargs: Any) -> Any:
-            with showing(label, show=self.progress):
+            with showing(label, show=self.progress), single_thread():
                 return method(self, *args, **kwargs)
 
         return cast("Method", shown)

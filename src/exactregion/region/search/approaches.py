@@ -44,10 +44,6 @@ def approached(
     from each other.
     """
     number, d = len(bound), probes.shape[1]
-
-    def values(z: FloatArray) -> FloatArray:
-        return np.nan_to_num(functionals(window.theta(z)), nan=-np.inf)
-
     with np.errstate(invalid="ignore"):
         is_beyond = functionals(probes) > bound
     depths = np.full(len(probes), -np.inf)
@@ -70,7 +66,7 @@ def approached(
         which = (shares[:, None] * count[active, None]).astype(np.int64)
         start, one, other = z[active[:, None], which]
         steps = start + factors * (one - other) + jitter
-        kept = (own_values(values, steps, active) > bound[active, None]).ravel()
+        kept = (own_values(functionals, window, steps, active) > bound[active, None]).ravel()
         theta = window.theta(steps.reshape(-1, d))
         kept[kept] = is_defined(theta[kept])
         depths = np.full(len(theta), -np.inf)
@@ -82,6 +78,6 @@ def approached(
             z.shape[1],
         )
     every = np.arange(number)
-    values_of_members = np.where(heights > 0, own_values(values, z, every), -np.inf)
-    farthest = z[every, values_of_members.argmax(axis=1)]
+    values = np.where(heights > 0, own_values(functionals, window, z, every), -np.inf)
+    farthest = z[every, values.argmax(axis=1)]
     return np.where(heights[:, :1] > 0, farthest, 0.0)

@@ -9,11 +9,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
-from exactregion._typing import BoolArray, FloatArray, IntArray
+from exactregion._typing import BoolArray, FloatArray
 from exactregion.models.base import Model
 from exactregion.ranking import AcceptedRanks
 from exactregion.region.fitted import FittedRegion
@@ -21,7 +20,7 @@ from exactregion.region.ratios import LinearRatios
 from exactregion.region.rays import Depth, Rays
 from exactregion.region.search.approaches import POPULATION, approached
 from exactregion.region.search.candidates import central_window, known_members, plausible_probes
-from exactregion.region.search.extremes import Extremes, Functionals, largest
+from exactregion.region.search.extremes import Extremes, Functionals, largest, some_of
 from exactregion.region.search.outline import joint_far_members, most_compatible, outline_of
 from exactregion.region.search.poles import passes_infinity
 from exactregion.region.search.scores import focused_distances
@@ -220,12 +219,10 @@ def search_joint(
         quick=quick,
         rays=outline.rays if window is outline.window else None,
     )
-    groups = [slice(start, min(start + GROUP, width)) for start in range(0, width, GROUP)]
+    all_numbers = g if numbers is None else numbers
+    groups = np.array_split(np.arange(width), range(GROUP, width, GROUP))
     return Bounds.joined(
-        [
-            search.bounds(lambda theta, part=part: g(theta)[:, part], probes, poles=width <= FEW)  # type: ignore[misc]
-            for part in groups
-        ]
+        [search.bounds(some_of(all_numbers, part), probes, poles=width <= FEW) for part in groups]
     )
 
 
@@ -382,17 +379,12 @@ class _Search:
             return self._on_surface(g, probes, poles=poles)
         started, before = time.perf_counter(), self._evaluations()
 
-        def both_signs(theta: FloatArray) -> FloatArray:
-            return _with_negatives(g, theta)
-
+        both_signs = _with_negatives(g)
         value, bound, best = self._largest(both_signs, 0)
         left, audit = np.arange(len(bound)), 0
         while probes and audit < AUDITS and len(left):
             audit += 1
-
-            def functionals(theta: FloatArray, left: IntArray = left) -> FloatArray:
-                return both_signs(theta)[:, left]
-
+            functionals = some_of(both_signs, left)
             outside = self._members_outside(functionals, bound[left], probes, audit)
             again = self._largest(functionals, audit, outside)
             has_moved = again.value > bound[left]
@@ -444,7 +436,7 @@ class _Search:
 
         def ends_of(functionals: Functionals) -> SurfaceEnds:
             return ends_on_surface(
-                partial(_with_negatives, functionals),
+                _with_negatives(functionals),
                 self.inside,
                 self.window,
                 fitted.search_rng(),
@@ -505,8 +497,14 @@ class _Search:
         return sum(ranks.evaluations for ranks in self.counters)
 
 
-def _with_negatives(g: Functionals, theta: FloatArray) -> FloatArray:
-    """Return the values of functionals, and their negatives; far out they may overflow."""
-    with np.errstate(all="ignore"):
-        values = g(theta)
-    return np.concatenate([values, -values], axis=1)
+def _with_negatives(g: Functionals) -> Functionals:
+    """Return functionals and their negatives; far out they may overflow."""
+    if isinstance(g, LinearRatios):
+        return g.with_negatives()
+
+    def of_both_signs(theta: FloatArray) -> FloatArray:
+        with np.errstate(all="ignore"):
+            values = g(theta)
+        return np.concatenate([values, -values], axis=1)
+
+    return of_both_signs

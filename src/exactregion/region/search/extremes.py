@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from exactregion._typing import BoolArray, FloatArray, IntArray
+from exactregion.region.ratios import LinearRatios
 from exactregion.region.rays import FAR, TOLERANCE, trace
 from exactregion.region.window import Membership, Window, lengths_of
 
@@ -26,6 +27,7 @@ __all__ = [
     "largest",
     "own_values",
     "random_factors",
+    "some_of",
 ]
 
 Functionals = Callable[[FloatArray], FloatArray]
@@ -103,11 +105,27 @@ def largest(
     return Extremes(search.value, bound, search.best)
 
 
-def own_values(values: Functionals, z: FloatArray, groups: IntArray) -> FloatArray:
-    """Return the values of these functionals of z at their own points (groups, points, d)."""
-    found = values(z.reshape(-1, z.shape[-1]))[:, groups]
-    each = np.arange(len(groups))
-    return np.asarray(found.reshape(len(groups), -1, len(groups))[each, :, each])
+def own_values(
+    functionals: Functionals, window: Window, z: FloatArray, groups: IntArray
+) -> FloatArray:
+    """Return the values of these functionals at their own points (groups, points, d).
+
+    Numbers that are linear, or ratios of such, are not computed at the points of others.
+    """
+    theta = window.theta(z.reshape(-1, z.shape[-1]))
+    if isinstance(functionals, LinearRatios):
+        values = functionals[groups].at_own(theta.reshape(z.shape))
+    else:
+        found, each = functionals(theta)[:, groups], np.arange(len(groups))
+        values = found.reshape(len(groups), -1, len(groups))[each, :, each]
+    return np.nan_to_num(values, nan=-np.inf)
+
+
+def some_of(functionals: Functionals, which: IntArray) -> Functionals:
+    """Return some of the functionals."""
+    if isinstance(functionals, LinearRatios):
+        return functionals[which]
+    return lambda theta: functionals(theta)[:, which]
 
 
 def highest(z: FloatArray, heights: FloatArray, number: int) -> tuple[FloatArray, FloatArray]:
@@ -183,7 +201,7 @@ class _Climbs:
 
     def own_values(self, z: FloatArray, groups: IntArray) -> FloatArray:
         """Return the values of these functionals at their own points (groups, points, d)."""
-        return own_values(self.values, z, groups)
+        return own_values(self.functionals, self.window, z, groups)
 
     def contains(self, z: FloatArray) -> BoolArray:
         """Return which points are members; far out a family may have no probabilities."""

@@ -18,7 +18,13 @@ import numpy as np
 
 from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.region.rays import Rays, trace
-from exactregion.region.search.extremes import NO_END, Functionals, beyond_members
+from exactregion.region.search.extremes import (
+    NO_END,
+    Functionals,
+    beyond_members,
+    own_values,
+    some_of,
+)
 from exactregion.region.window import Membership, Window, lengths_of
 
 __all__ = ["Effort", "SurfaceEnds", "ends_on_surface"]
@@ -185,8 +191,7 @@ class _Search:
 
     def own_values(self, z: FloatArray) -> FloatArray:
         """Return the value of each functional at its own points (F, K, d): shape (F, K)."""
-        F, K, d = z.shape
-        return np.asarray(self.values(z.reshape(-1, d)).reshape(F, K, F)[self.each, :, self.each])
+        return own_values(self.functionals, self.window, z, self.each)
 
     def _gradients(self) -> tuple[FloatArray, FloatArray]:
         """Return unit gradients of the functionals at the origin, by differences, and lengths."""
@@ -358,7 +363,7 @@ class _Search:
     def of(self, which: IntArray) -> _Search:
         """Return the search for some of the functionals."""
         rest = copy(self)
-        rest.functionals = lambda theta: self.functionals(theta)[:, which]
+        rest.functionals = some_of(self.functionals, which)
         rest.each = np.arange(len(which))
         for name in ("origin_value", "value", "best", "uphill", "unit"):
             setattr(rest, name, getattr(self, name)[which])
