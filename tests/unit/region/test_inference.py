@@ -100,8 +100,9 @@ def test_functional_of_a_parameter_is_its_interval(oring):
     slope = oring.functional(lambda th: th[1], name="slope")
     assert slope.name == "slope"
     width = table.loc["temp", "upper"] - table.loc["temp", "lower"]
-    assert slope.lower == pytest.approx(table.loc["temp", "lower"], abs=0.05 * width)
-    assert slope.upper == pytest.approx(table.loc["temp", "upper"], abs=0.05 * width)
+    # a function is searched, and its ends lie beyond the members found
+    assert slope.lower == pytest.approx(table.loc["temp", "lower"], abs=0.06 * width)
+    assert slope.upper == pytest.approx(table.loc["temp", "upper"], abs=0.06 * width)
     assert slope.coverage == 0.95
 
 
@@ -125,7 +126,7 @@ def test_band_is_around_the_estimate_and_holds_the_members(oring):
     assert (curves <= band.upper + 1e-9).all()
     assert 0 <= band.gap < 0.05  # at 31 °F, where the band is nearly all of [0, 1]
     assert band.evaluations > 0
-    pointwise = oring.band(x[1:3], joint=False)
+    pointwise = oring.band(x[1:3], joint=False, certify=True)
     assert (pointwise.upper - pointwise.lower < (band.upper - band.lower)[1:3]).all()
     assert not pointwise.joint
 

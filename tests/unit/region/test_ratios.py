@@ -31,6 +31,24 @@ def test_values_and_gradients_are_those_of_the_formula():
     np.testing.assert_allclose(np.abs(cosine / np.linalg.norm(found, axis=1)), 1.0, rtol=1e-6)
 
 
+@pytest.mark.parametrize("linear", [True, False])
+def test_values_at_own_points_are_those_at_all_points(linear):
+    """To the last bit: what is said of one number must not depend on the others."""
+    rng = np.random.default_rng(1)
+    numbers = LinearRatios.linear(rng.normal(size=(4, 3))) if linear else random_numbers(rng, 3, 4)
+    both, theta = numbers.with_negatives(), rng.normal(size=(8, 5, 3))
+    theta[0, 0] = 1e308  # which overflows
+    with np.errstate(all="ignore"):
+        everywhere = both(theta.reshape(-1, 3)).reshape(8, 5, 8)
+        np.testing.assert_array_equal(
+            both(theta[0]), np.hstack([numbers(theta[0]), -numbers(theta[0])])
+        )
+    own = np.stack([everywhere[number, :, number] for number in range(8)])
+    np.testing.assert_array_equal(both.at_own(theta), own)
+    some = np.array([6, 1])
+    np.testing.assert_array_equal(both[some].at_own(theta[some]), own[some])
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_no_value_in_a_box_is_above_its_top(seed):
     rng = np.random.default_rng(seed)
