@@ -457,6 +457,7 @@ class ConfidenceRegion:
         """
         return interval_table(self.fitted_, joint=joint, certify=certify)
 
+    @_with_progress("functional")
     def functional(
         self,
         g: Callable[[FloatArray], Any] | npt.ArrayLike,

@@ -44,6 +44,8 @@ def approached(
     from each other.
     """
     number, d = len(bound), probes.shape[1]
+    if not len(probes):
+        return np.zeros((number, d))
     with np.errstate(invalid="ignore"):
         is_beyond = functionals(probes) > bound
     depths = np.full(len(probes), -np.inf)

@@ -50,6 +50,11 @@ def test_fewer_probes_than_a_population():
     assert np.linalg.norm(found[0] - PIECE) < RADIUS
 
 
+def test_no_probes_find_nothing():
+    none = np.empty((0, 2))
+    assert not search(lambda theta: theta[:, :1], [1.05], rounds=5, probes=none).any()
+
+
 def test_what_is_found_for_one_functional_does_not_depend_on_others():
     alone = search(lambda theta: theta[:, :1], [1.05], rounds=50)
     beside = search(
