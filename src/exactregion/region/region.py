@@ -457,7 +457,6 @@ class ConfidenceRegion:
         """
         return interval_table(self.fitted_, joint=joint, certify=certify)
 
-    @_with_progress("functional")
     def functional(
         self,
         g: Callable[[FloatArray], Any] | npt.ArrayLike,
@@ -493,7 +492,7 @@ class ConfidenceRegion:
         >>> even.lower < alone.lower < alone.upper < even.upper, alone.certified
         (True, False)
         """
-        with showing(name or "functional", show=self.progress):
+        with showing(name or "functional", show=self.progress), single_thread():
             return functional_interval(self.fitted_, g, name=name, joint=joint, certify=certify)
 
     @_for_two_classes(instead="band or functional")
