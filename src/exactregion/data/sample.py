@@ -36,10 +36,10 @@ that the labels of 64 data sets take 1 MiB in single precision, which stay in th
 sums take 12 bits. The uniforms depend on it: another value gives other ranks for the same seed."""
 
 
-def blocks(n: int) -> Iterator[slice]:
-    """Cut n rows into blocks of `BLOCK_ROWS`."""
-    for start in range(0, n, BLOCK_ROWS):
-        yield slice(start, min(start + BLOCK_ROWS, n))
+def blocks(n: int, size: int = BLOCK_ROWS) -> Iterator[slice]:
+    """Cut n rows into blocks of as many rows as a generator draws for, or of another size."""
+    for start in range(0, n, size):
+        yield slice(start, min(start + size, n))
 
 
 def number_of_block(chunk: int, rows: slice) -> int:
@@ -326,12 +326,8 @@ def _rows(values: Values | IntArray, order: IntArray, n_jobs: int | None = None)
     def take(rows: slice) -> None:
         np.take(values, order[rows], axis=0, out=found[rows], mode="clip")  # "raise" would buffer
 
-    deque(map_in_order(take, _chunks(len(order)), n_jobs), maxlen=0)
+    deque(map_in_order(take, blocks(len(order), CHUNK_ROWS), n_jobs), maxlen=0)
     return found
-
-
-def _chunks(n: int) -> Iterator[slice]:
-    return (slice(start, min(start + CHUNK_ROWS, n)) for start in range(0, n, CHUNK_ROWS))
 
 
 def tie_breakers(values: FloatArray) -> tuple[FloatArray, ...]:
@@ -363,5 +359,5 @@ def canonical_order(
         order = np.argsort(keys[0][rows]) if quick else np.lexsort([key[rows] for key in keys])
         np.add(order, rows.start, out=found[rows])
 
-    deque(map_in_order(sort, _chunks(n), n_jobs), maxlen=0)
+    deque(map_in_order(sort, blocks(n, CHUNK_ROWS), n_jobs), maxlen=0)
     return found
