@@ -105,6 +105,24 @@ def test_several_kernels_of_several_inputs():
     assert same(model(*arrays, **multiscale), model(P, X, Y, **multiscale))
 
 
+def test_tasks_on_several_chunks(monkeypatch):
+    """Of many rows; here there are three chunks, two of which one task works on."""
+    from exactregion.data import dask_source
+
+    monkeypatch.setattr(dask_source, "FEWEST_TASKS", 1)
+    monkeypatch.setattr(dask_source, "MOST_AT_ONCE", 2)
+    frame = pd.concat([FRAME, FRAME], ignore_index=True)
+    parts = dd.from_pandas(frame, npartitions=5)
+    source = dask_source.DaskSource.of_frame(parts, dask_source.Rows(None, "y", "p"))
+    sizes = [len(rows.y) for rows in source.chunks()]
+    assert sizes == [CHUNK_ROWS, CHUNK_ROWS, 2 * 777]
+    assert source.each(lambda index, rows: (index, len(rows.y)), int) == list(enumerate(sizes))
+    assert same(calibration("y", "p", data=parts), calibration(frame["y"], frame["p"]))
+    by_group = calibration("y", "p", by="arm", data=parts)
+    in_memory = calibration(frame["y"], frame["p"], by=frame["arm"])
+    assert by_group["statistic"].tolist() == in_memory["statistic"].tolist()
+
+
 def test_few_rows():
     assert same(calibration(chunked(Y[:90], 3), chunked(P[:90], 2)), calibration(Y[:90], P[:90]))
 
