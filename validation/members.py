@@ -7,7 +7,7 @@ towards each of them (`climb`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
@@ -22,7 +22,19 @@ from exactregion.region.ratios import LinearRatios
 from exactregion.region.search.candidates import draw_probes
 from exactregion.region.search.ends import FocusedSearch, is_projected
 
-__all__ = ["Attack", "Reported", "attacked", "focused_membership", "reported_by"]
+__all__ = [
+    "EVEN",
+    "Attack",
+    "Individual",
+    "Reported",
+    "attacked",
+    "focused_membership",
+    "individual_results",
+    "reported_by",
+]
+
+EVEN = LinearRatios(np.array([[-1.0, 0.0]]), np.zeros(1), np.array([[0.0, 1.0]]))
+"""The input at which a linear predictor with two parameters is zero."""
 
 POPULATION, ROUNDS = 40, 30
 """Members kept per end that is attacked, and rounds of two steps from each: some 2,000 θ."""
@@ -207,6 +219,48 @@ def focused_membership(
         return lambda theta: fitted.accepted.holds(fitted.ranks(theta)[0])
     search = FocusedSearch(fitted, gradient, alone=alone)
     return lambda theta: search.inside(theta) > 0
+
+
+@dataclass(frozen=True, eq=False)
+class Individual:
+    """A number with an interval of its own: whether that reaches to θ (d,), and the interval."""
+
+    name: str
+    value: Callable[[np.ndarray], float]
+    reaches: Callable[[np.ndarray], bool]
+    interval: Callable[[], er.Interval]
+
+
+def individual_results(region: er.ConfidenceRegion) -> Iterator[Individual]:
+    """Give the parameters of a region, and the ED50 of two, as numbers of their own."""
+    fitted = region.fitted_
+
+    def make(name: str, value: Any, gradient: Any, functional: Any, *, alone: bool) -> Individual:
+        inside = focused_membership(fitted, gradient, alone=alone)
+        return Individual(
+            name,
+            value,
+            lambda theta: bool(inside(theta[None])[0]),
+            lambda: region.functional(functional, name=name),
+        )
+
+    names = region.parameter_names_
+    for k, (name, axis) in enumerate(zip(names, np.eye(len(names)), strict=True)):
+        yield make(
+            name,
+            lambda theta, k=k: float(theta[k]),
+            lambda at, g=axis: np.broadcast_to(g, at.shape),
+            axis,
+            alone=can_enclose(fitted),
+        )
+    if len(names) == 2:
+        yield make(
+            "ED50",
+            lambda theta: float(-theta[0] / theta[1]),
+            EVEN.gradient,
+            [[-1, 0], [0, 1]],
+            alone=False,
+        )
 
 
 def _of_table(kind: str, table: Any, values: Any, inside: Any) -> Reported:

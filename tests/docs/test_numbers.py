@@ -62,7 +62,7 @@ def test_intervals():
     assert quoted("median lengths of # to # times Wald's") == [
         round(end, 2) for end in (ours.to_wald.min(), ours.to_wald.max())
     ]
-    assert quoted("exact limits of a single setting reach down to # %") == [
+    assert quoted("The exact limits of a single setting reach down to # %") == [
         round(100 * ours.low.min())
     ]
     firth = every[every.method == "Firth, profile"].rate.min()
@@ -126,6 +126,10 @@ def test_open_ends_of_the_ed50():
     assert quoted(
         "For the ED50 ours are open in # % of data sets, profile likelihood's in # %"
     ) == (shares)
+    wald = every[(every.method == "Wald") & (every.outcomes == "rare") & (every.n <= 100)].rate
+    assert quoted("and cover # to # % with rare outcomes up to n = 100") == [
+        round(100 * end) for end in (wald.min(), wald.max())
+    ]
 
 
 def test_bands():

@@ -22,9 +22,7 @@ import pandas as pd
 from scipy.special import ndtr
 
 import exactregion as er
-from exactregion.region.proofs.inputs import can_enclose
-from validation.members import focused_membership
-from validation.parts.proven import EVEN
+from validation.members import individual_results
 from validation.parts.searched import WEIBULL_BOUNDS, weibull
 from validation.rates import rate_table
 from validation.study import Case, generator
@@ -158,23 +156,12 @@ def _band(region: er.ConfidenceRegion, X: np.ndarray, theta: np.ndarray) -> bool
 def _individual(
     settings: dict[str, Any], region: er.ConfidenceRegion, theta: np.ndarray
 ) -> Iterator[Result]:
-    fitted = region.fitted_
-    for k, name in enumerate(region.parameter_names_):
-        direction = np.eye(len(theta))[k]
-        inside = focused_membership(
-            fitted, lambda at, g=direction: np.broadcast_to(g, at.shape), alone=can_enclose(fitted)
-        )
+    for number in individual_results(region):
+        name = number.name if number.name == "ED50" else f"interval, {number.name}"
         yield Result(
-            f"interval, {name}",
-            lambda inside=inside: bool(inside(theta[None])[0]),
-            lambda g=direction, k=k: _covers(region.functional(g), theta[k]),
-        )
-    if len(theta) == 2:
-        inside = focused_membership(fitted, EVEN.gradient, alone=False)
-        yield Result(
-            "ED50",
-            lambda: bool(inside(theta[None])[0]),
-            lambda: _covers(region.functional([[-1, 0], [0, 1]]), -theta[0] / theta[1]),
+            name,
+            lambda number=number: number.reaches(theta),
+            lambda number=number: _covers(number.interval(), number.value(theta)),
         )
     if settings["data"] == PSYCHOMETRIC:
         # individual intervals of three parameters are projections of the region

@@ -17,9 +17,8 @@ import pandas as pd
 from scipy.special import expit
 
 import exactregion as er
-from exactregion.region.ratios import LinearRatios
 from exactregion.region.separation.directions import separation_of
-from validation.members import attacked, reported_by
+from validation.members import EVEN, attacked, reported_by
 from validation.study import Case, generator
 
 PROBES = 12_000
@@ -44,10 +43,6 @@ CASES = [
     Case({"family": family, "parameters": d, "n": n}, 4 if d == 3 else 11, 20, together=1)
     for family, d, n in SETTINGS
 ]
-
-
-EVEN = LinearRatios(np.array([[-1.0, 0.0]]), np.zeros(1), np.array([[0.0, 1.0]]))
-"""The input at which a linear predictor with two parameters is zero."""
 
 
 def drawn(settings: dict[str, Any], rng: np.random.Generator) -> tuple[Any, np.ndarray, Any]:

@@ -16,8 +16,8 @@ import pandas as pd
 from scipy.special import expit
 
 import exactregion as er
-from validation.members import attacked, reported_by
-from validation.parts.proven import EVEN, drawn
+from validation.members import EVEN, attacked, reported_by
+from validation.parts.proven import drawn
 from validation.study import Case, generator
 
 PROBES = 6_000
