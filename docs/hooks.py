@@ -1,14 +1,21 @@
-"""What mkdocs does besides: formulas as MathML, and a folder and a command for the examples."""
+"""What mkdocs does besides: formulas as MathML, and a folder and a command for the examples.
+
+Formulas are set in STIX Two Math, which the package ziamath brings. Without a font for mathematics
+browsers do not know where subscripts go.
+"""
 
 import html
 import os
 import re
 import sys
 import tempfile
+import unicodedata
+from importlib.resources import files
 from pathlib import Path
 
 import showing  # noqa: F401  the examples import these two, and this folder is on the path only now
 import studied  # noqa: F401
+from fontTools import subset
 from latex2mathml.converter import convert
 from mkdocs.exceptions import PluginError
 
@@ -16,8 +23,11 @@ FORMULA = re.compile(
     r'<(?P<tag>span|div) class="arithmatex">\\[(\[](?P<latex>.*?)\\[)\]]</(?P=tag)>', re.DOTALL
 )
 EXECUTED = re.compile(r'^(?P<fence> *`{3,}(?:python|console) exec="on".*)$', re.MULTILINE)
+TAG = re.compile(r"<[^>]*>")
+FONT = Path("stylesheets", "math.woff")
 
 folders = []
+characters = {"√"}  # of all formulas; browsers draw this one themselves
 
 
 def on_startup(command, dirty):
@@ -39,7 +49,8 @@ def on_page_content(html, page, config, files):
 
 
 def on_post_build(config):
-    """Take the folders of the examples away."""
+    """Add the font of formulas, and take the folders of the examples away."""
+    write_font(Path(config.site_dir) / FONT)
     while folders:
         folders.pop().cleanup()
 
@@ -51,4 +62,23 @@ def mathml(found, source):
     answer = convert(latex, display=display)
     if "\\" in html.unescape(answer):
         raise PluginError(f"{source}: latex2mathml does not know a command of {latex!r}")
+    characters.update(html.unescape(TAG.sub("", answer)))
     return f'<div class="formula">{answer}</div>' if display == "block" else answer
+
+
+def write_font(path):
+    """Write the part of the font that formulas need, 70 kB of 1.5 MB."""
+
+    def is_needed(code):
+        # browsers show a variable x as the italic letter of mathematics
+        name = unicodedata.name(chr(code), "")
+        return chr(code) in characters or name.startswith(("MATHEMATICAL ITALIC", "PLANCK"))
+
+    options = subset.Options(flavor="woff", layout_features=["ssty"], hinting=False)
+    whole = files("ziamath") / "fonts" / "STIXTwoMath-Regular.ttf"
+    font = subset.load_font(str(whole), options)
+    subsetter = subset.Subsetter(options)
+    subsetter.populate(unicodes=filter(is_needed, font.getBestCmap()))
+    subsetter.subset(font)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    subset.save_font(font, str(path), options)

@@ -1,14 +1,17 @@
 """The documentation builds strictly and offline, runs all its examples, and opens in a browser."""
 
 import ast
+import html
 import os
 import re
 import subprocess
 import sys
 import time
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
+from fontTools.ttLib import TTFont
 
 import exactregion as er
 
@@ -101,9 +104,9 @@ def test_python_blocks_of_the_readme_name_what_exists():
 
 
 def test_pages_load_nothing_from_elsewhere(site):
-    files = [path for path in site.rglob("*") if path.suffix in {".html", ".css"}]
-    assert len(files) > len(PAGES)
-    found = {path.name: LOADED.findall(path.read_text(encoding="utf8")) for path in files}
+    loading = [path for path in site.rglob("*") if path.suffix in {".html", ".css"}]
+    assert len(loading) > len(PAGES)
+    found = {path.name: LOADED.findall(path.read_text(encoding="utf8")) for path in loading}
     assert {name: loaded for name, loaded in found.items() if loaded} == {}
 
 
@@ -111,6 +114,25 @@ def test_formulas_are_mathml(site):
     texts = [path.read_text(encoding="utf8") for path in site.rglob("*.html")]
     assert sum("<math" in text for text in texts) >= 4
     assert not any('class="arithmatex"' in text for text in texts)
+
+
+def test_formulas_have_a_font_for_mathematics(site):
+    """Without its table of constants subscripts are on the line; it is small, and has all signs."""
+    font, whole = (
+        TTFont(path)
+        for path in (
+            site / "stylesheets" / "math.woff",
+            files("ziamath") / "fonts" / "STIXTwoMath-Regular.ttf",
+        )
+    )
+    assert "MATH" in font
+    assert (site / "stylesheets" / "math.woff").stat().st_size < 120_000
+    texts = [path.read_text(encoding="utf8") for path in site.rglob("*.html")]
+    formulas = [one for text in texts for one in re.findall(r"<math.*?</math>", text, re.DOTALL)]
+    shown = {ord(sign) for one in formulas for sign in html.unescape(re.sub("<[^>]*>", "", one))}
+    variables = {ord(sign) for sign in "√𝑥𝜃"}  # drawn by browsers
+    assert (shown | variables) & set(whole.getBestCmap()) <= set(font.getBestCmap())
+    assert 'url("math.woff")' in (site / "stylesheets" / "site.css").read_text(encoding="utf8")
 
 
 def test_figures_have_words_for_who_cannot_see_them(site):
