@@ -197,6 +197,7 @@ def test_tests_with_inputs():
 
 def test_a_wrong_family():
     covered = read("wrong_family", "coverage").set_index(["truth", "n", "method"])
+    many = covered.loc[("step", 1000, "exactregion, combined")]
     covered = covered.loc[("step", 200, "exactregion, combined")]
     assert quoted("cover the closest line in # % of # data sets") == [
         round(100 * covered.rate),
@@ -204,6 +205,10 @@ def test_a_wrong_family():
     ]
     rejected = read("wrong_family", "rejections").set_index(["truth", "n", "test"])
     assert rejected.rate["step", 200, "empty, exactregion, combined"] == 0
+    empty = rejected.rate["step", 1000, "empty, exactregion, combined"]
+    assert quoted("With 1,000 rows regions cover that line in # % and are empty in # %") == [
+        round(100 * share) for share in (many.rate, empty)
+    ]
     said = quoted("`goodness_of_fit` rejects in # of #. With 50 rows it rejects in # of #.")
     tested = [rejected.loc[("step", n, "goodness_of_fit")] for n in (200, 50)]
     assert said == [
