@@ -326,7 +326,7 @@ class PreparedStatistic:
     def _rounded(self, term: Term, candidates: Candidates, values: FloatArray) -> CandidateFeatures:
         T, n = len(values), len(candidates.inputs)
         extent = candidates.inputs.extent
-        bound = np.atleast_1d(term.bound) if extent.is_large and term.bound is not None else None
+        bound = np.atleast_1d(term.bound) if extent.is_sampled and term.bound is not None else None
         check_columns(values, (T, n), bound)
         if bound is not None and (np.abs(values) > bound * ROUNDING).any():
             raise bound_error(values, bound)

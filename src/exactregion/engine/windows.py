@@ -158,7 +158,9 @@ class ManyRows:
     def is_possible(model: Model, resampling: Resampling) -> bool:
         """Return whether rows and family are such that passes over chunks are enough."""
         inputs = resampling.sample.inputs
-        if isinstance(inputs.X, tuple) or inputs.levels > 1 or not inputs.extent.in_single:
+        if isinstance(inputs.X, tuple) or inputs.levels > 1 or not inputs.extent.is_large:
+            return False
+        if inputs.extent.row_trials > 1:
             return False
         if not model.has_constant_gradient:
             return False

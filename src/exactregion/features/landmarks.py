@@ -68,7 +68,7 @@ class InputSummary:
     @classmethod
     def in_memory(cls, inputs: Inputs) -> InputSummary:
         """Summarise inputs that are all in memory."""
-        if not inputs.extent.is_large or isinstance(inputs.X, tuple):
+        if not inputs.extent.is_sampled or isinstance(inputs.X, tuple):
             return cls(inputs.extent, None, None, inputs)
         sample = sample_rows(len(inputs))
         return cls(
@@ -144,7 +144,7 @@ def kernel_columns(
     the factor of the Gram matrix of all distinct inputs. A compact factor leaves out the features
     that weigh less than one row of data; with a few features there is no need for it.
     """
-    if inputs.extent.is_large and inputs.sample_inputs is not None:
+    if inputs.extent.is_sampled and inputs.sample_inputs is not None:
         settled = kernel.settle(inputs.sample, standardize=standardize)
         if settled is not None:
             return Landmarks.of(settled, inputs.sample, contrast=contrast), False

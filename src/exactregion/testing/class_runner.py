@@ -69,7 +69,7 @@ class ClassTest(FixedTest[ClassStatistic, ClassTestResult]):
         inputs = sample.inputs
         whole = Chunk(0, inputs.X, inputs.trials, sample.successes, P[inputs.order])
         found = None
-        if inputs.extent.is_large and not isinstance(inputs.X, tuple):
+        if inputs.extent.is_sampled and not isinstance(inputs.X, tuple):
             table = replace(whole, X=inputs.matrix)
             found = self._by_chunks(total_in_memory(table, self.n_jobs), matched, len(P))
         if found is None:

@@ -167,7 +167,7 @@ class CandidateTest(FixedTest[Statistic, ExactTestResult]):
             return self._at_once(*small)
         inputs = sample.inputs
         objects = isinstance(inputs.X, tuple)
-        if objects or self.statistic.needs_all_rows or not inputs.extent.is_large:
+        if objects or self.statistic.needs_all_rows or not inputs.extent.is_sampled:
             return self._at_once(sample, p)
         whole = Chunk(0, inputs.matrix, inputs.trials, sample.successes, p)
         total = total_in_memory(whole, self.n_jobs)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import exactregion as er
-from exactregion.data.sample import BLOCK_ROWS, CHUNK_ROWS, Extent, Sample
+from exactregion.data.sample import BLOCK_ROWS, CHUNK_ROWS, SAMPLED_ROWS, Extent, Sample
 from exactregion.data.workers import map_in_order
 from exactregion.engine import PreparedStatistic, statistics_with_parts
 from exactregion.engine.chunks import BINS, Chunk, ChunkPlan, sums_of_chunk
@@ -247,6 +247,8 @@ def test_extents_of_parts_add_up():
     assert Extent.together(parts) == Extent.of(trials)
     assert Extent.of(trials).is_large
     assert not Extent.of(trials[:CHUNK_ROWS]).is_large
+    assert Extent.of(trials[:CHUNK_ROWS]).is_sampled
+    assert not Extent.of(trials[:SAMPLED_ROWS]).is_sampled
 
 
 def test_workers_give_answers_in_order_and_pass_errors_on():

@@ -160,6 +160,7 @@ def test_ranks_are_uniform_under_the_truth(monkeypatch):
     """
     for module in PATCHED:
         monkeypatch.setattr(f"exactregion.{module}.CHUNK_ROWS", 40)
+    monkeypatch.setattr("exactregion.data.sample.SAMPLED_ROWS", 40)
     monkeypatch.setattr("exactregion.features.landmarks.SAMPLE_ROWS", 30)
     truth, m, repetitions = np.array([0.2, 0.8]), 5, 240
     inside, rng = 0, np.random.default_rng(6)

@@ -384,8 +384,8 @@ def test_the_compact_grid_has_room_for_the_largest_sum():
 
 
 def test_many_trials_and_sparse_features_are_not_compact():
-    for n, compact in ((COMPACT_TRIALS, True), (COMPACT_TRIALS + 1, False)):
-        values, inputs = some_features(n, r=2)
+    for n, compact in ((COMPACT_TRIALS // 2, True), (COMPACT_TRIALS // 2 + 1, False)):
+        values, inputs = some_features(n, r=2, trials=np.full(n, 2))
         features = SharedFeatures.rounded(values, inputs.extent, M, compact=True)
         assert features.compact is compact
         assert features.values.dtype == (np.float32 if compact else np.float64)

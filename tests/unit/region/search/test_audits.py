@@ -81,7 +81,7 @@ def test_a_step_as_estimate_hides_no_other_curves():
     assert (table["lower"] <= truth).all()
     assert (truth <= table["upper"]).all()
     assert table.loc["lapse", "lower"] == 0
-    assert table.loc["x", "lower"] > 0.05  # proven: 0.063
+    assert table.loc["x", "lower"] > 0.03  # proven: 0.046 or 0.063, by the kind of processor
 
 
 @pytest.fixture(scope="module")
