@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from numbers import Integral
 
 import numpy as np
@@ -35,11 +34,6 @@ DEFAULT_BATCH = 2**28
 MOST_LABELS = 2**18
 """Labels that are drawn at once, 128 MiB: data sets come in parts where there are many of them,
 except for measures that look at all of them together."""
-
-THREADED_WIDTH = 256
-"""Features from which products of a block use all threads of BLAS. With fewer the threads wait for
-each other longer than they work: on a busy machine a test took ten times as long with two of them
-as with one."""
 
 IMPOSSIBLE = 2.0**-53
 """Outcomes with a smaller probability count as impossible. Uniforms are multiples of 2⁻⁵³, so that
@@ -98,7 +92,7 @@ def _statistics(
     for first in range(0, m, size):
         shape = (len(P), min(size, m - first))
         points = [np.zeros((each.width, *shape)) for each in features]
-        with nullcontext() if at.width >= THREADED_WIDTH else single_thread():
+        with single_thread():  # on a busy machine, two took ten times as long for small products
             for rows, parts in labels:
                 K = next(parts)
                 for each, sums in zip(features, points, strict=True):
