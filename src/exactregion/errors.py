@@ -64,7 +64,8 @@ class ArgumentError(ExactRegionError):
     --------
     >>> str(InvalidValueError("must be positive. Got 0 instead.", parameter="bandwidth"))
     "The 'bandwidth' parameter must be positive. Got 0 instead."
-    >>> error = InvalidValueError("must be positive. Got 0", parameter="y", row=3, rest=" instead.")
+    >>> text, rest = "must be positive. Got 0", " instead."
+    >>> error = InvalidValueError(text, parameter="y", row=3, rest=rest)
     >>> error.requirement_in("line 5")
     'must be positive. Got 0 in line 5 instead.'
     """

@@ -135,6 +135,21 @@ def test_formulas_have_a_font_for_mathematics(site):
     assert 'url("math.woff")' in (site / "stylesheets" / "site.css").read_text(encoding="utf8")
 
 
+MOST_COLUMNS = 92
+"""Characters of a line of code that fit on a screen of 1,300 pixels."""
+
+
+def test_no_code_is_wider_than_a_page(site):
+    found = {
+        f"{path.name}: {line}"
+        for path in site.rglob("*.html")
+        for block in re.findall(r"<pre\b[^>]*>(.*?)</pre>", path.read_text("utf8"), re.DOTALL)
+        for line in html.unescape(re.sub("<[^>]*>", "", block)).splitlines()
+        if len(line) > MOST_COLUMNS
+    }
+    assert sorted(found) == []
+
+
 def test_figures_have_words_for_who_cannot_see_them(site):
     texts = [path.read_text(encoding="utf8") for path in site.rglob("*.html")]
     images = [image for text in texts for image in re.findall(r"<img\b[^>]*>", text)]

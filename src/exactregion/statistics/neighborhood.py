@@ -68,7 +68,8 @@ class Neighborhood(Statistic, name="neighborhood"):
     >>> import exactregion as er
     >>> flights = er.datasets.oring()
     >>> literal = er.statistics.Neighborhood(k=5, measure="monte_carlo", nodes=200)
-    >>> result = er.model_test([0.3] * 23, flights["temp"], flights["y"], statistic=literal, rng=0)
+    >>> X, y = flights["temp"], flights["y"]
+    >>> result = er.model_test([0.3] * 23, X, y, statistic=literal, rng=0)
     >>> 0 < result.pvalue <= 1
     True
     """
