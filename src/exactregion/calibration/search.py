@@ -116,9 +116,9 @@ def calibration_belt(
         memory maps, Dask collections or arrays, are read in chunks and kept in a temporary file;
         those of several models or classes are read into memory.
     degree : {1, 2, 3}
-        Highest power of the logit. A higher one sees more forms of miscalibration, such as outcomes
-        that are too rare at both ends, in a wider belt. Choose it before looking at the outcomes:
-        the best of several belts does not have the coverage.
+        Highest power of the logit. A higher one detects more forms of miscalibration, such as
+        outcomes that are too rare at both ends, in a wider belt. Choose it before looking at the
+        outcomes: the best of several belts does not have the coverage.
     confidence_level : float
         Level of the belt and of the intervals.
     statistic : str, Statistic or callable

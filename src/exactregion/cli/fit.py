@@ -60,7 +60,8 @@ class Requests:
     )
     pvalues: bool = opt.flag(
         "--pvalues",
-        "Exact p-value of each parameter being zero; with up to two parameters always given.",
+        "p-value of each parameter being zero, valid at every sample size; always given with up to "
+        "two parameters.",
     )
     ed: list[str] | None = opt.option(
         "LEVELS",

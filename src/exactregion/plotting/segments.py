@@ -25,7 +25,7 @@ LARGEST, SMALLEST = 150.0, 12.0
 
 @dataclass(eq=False, repr=False)
 class SegmentDisplay(canvas.Display):
-    """Observed minus expected share in segments, with intervals, below each other.
+    """Observed minus expected share in segments, with intervals, one below the other.
 
     Use `from_result`, or `SegmentTestResult.plot`, to make one. Further arguments of `plot` are
     those of `matplotlib.axes.Axes.scatter`.

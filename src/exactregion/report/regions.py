@@ -34,7 +34,7 @@ ENDS = (
     "No member of the region lies beyond an end that is proven. Others were searched, and checked "
     "with random parameters."
 )
-ZERO = "p is the exact p-value of the parameter being zero."
+ZERO = "p is the p-value of the parameter being zero, valid at every sample size."
 STATUS = {"unsettled": ", may be longer", "empty": ", empty"}
 REMARKS = {
     "unbounded": "The region is unbounded: it goes on past the edge of the figure, which shows the "
