@@ -103,7 +103,7 @@ def calibration_belt(
     Parameters
     ----------
     y_true : array-like of shape (n,) or (n, 2)
-        Labels, or successes and failures; **held out**, not used to fit what predicts.
+        Labels, or successes and failures; **held out**, not used to fit the predictions.
     y_prob : array-like of shape (n,), mapping or frame
         Predicted probabilities of the positive class. Rows with exactly 0 or 1 take part in the
         test, not in the belt: no recalibration changes a certainty. A mapping of names to such

@@ -56,7 +56,7 @@ class Requests:
     panel: ClassVar[str] = opt.RESULTS
 
     joint: bool = opt.flag(
-        "--joint", "Intervals that hold all at once too; wider than those that hold one by one."
+        "--joint", "Also intervals that hold all at once; they are wider than those that hold one at a time."
     )
     pvalues: bool = opt.flag(
         "--pvalues",

@@ -571,7 +571,7 @@ class ConfidenceRegion:
         ----------
         input, at, joint, certify
             As for `threshold`; there is a row for each level of an input that `at` leaves out.
-            Intervals hold one by one; with ``joint=True`` all at once.
+            Intervals hold one at a time; with ``joint=True`` all at once.
         probabilities : float or sequence of float
             Such as (0.5, 0.9); None is that of `threshold`.
 

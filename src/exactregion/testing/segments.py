@@ -80,7 +80,7 @@ def segment_test(
     Parameters
     ----------
     y_true : array-like of shape (n,) or (n, 2)
-        Labels, or successes and failures; **held out**, not used to fit what predicts.
+        Labels, or successes and failures; **held out**, not used to fit the predictions.
     y_prob : array-like of shape (n,) or (n, C)
         Predicted probabilities of the positive class; or of C classes, each of which is then looked
         at in each segment.

@@ -318,7 +318,7 @@ def calibration_test(
     Parameters
     ----------
     y_true : array-like of shape (n,) or (n, 2)
-        Labels, or successes and failures; **held out**, not used to fit what predicts.
+        Labels, or successes and failures; **held out**, not used to fit the predictions.
     y_prob : array-like of shape (n,) or (n, C), mapping or frame
         Predicted probabilities of the positive class; or of C classes, as an array or a frame whose
         rows add up to 1. With a mapping of names to such arrays, or a frame with one column per
