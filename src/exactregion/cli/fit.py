@@ -56,7 +56,8 @@ class Requests:
     panel: ClassVar[str] = opt.RESULTS
 
     joint: bool = opt.flag(
-        "--joint", "Also intervals that hold all at once; they are wider than those that hold one at a time."
+        "--joint",
+        "Also intervals that hold all at once; they are wider than those that hold one at a time.",
     )
     pvalues: bool = opt.flag(
         "--pvalues",

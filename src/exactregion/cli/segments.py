@@ -63,8 +63,8 @@ def segments(
 
     All values of the columns, as in --segments age,sex,region, and their combinations are tested
     at once, with p-values adjusted for their number. The outcomes must be held out: not used to
-    fit the predictions. --fail-below looks at the smallest adjusted p-value, which is the exact p-value
-    of all segments together.
+    fit the predictions. --fail-below looks at the smallest adjusted p-value, which is the exact
+    p-value of all segments together.
     """
     output.check(draws.resamples)
     files = [file, *(more or ())]
