@@ -394,6 +394,27 @@ def test_domain_of_the_papers_experiment():
     ]
 
 
+def test_islands():
+    """What the text says about the tables of validation.islands, which the pages read."""
+    page = "docs/theory/focused.md"
+    table = read("islands", "sizes")
+    assert "as means over 10 data sets" in text_of(page)
+    assert "means over ten data sets" in text_of("docs/theory/proven_and_searched.md")
+    assert (table.data_sets == 10).all()
+    low = table.pivot_table(index="family", columns="statistic", values="low")
+    assert (low[["likelihood", "ratio"]] == 0).all().all()  # "no islands"
+    assert low["guard"].max() > 0  # "some islands remain"
+    size = table.pivot_table(index="family", columns="statistic", values="size")
+    logistic = size.index.str.startswith("logistic")
+    assert (size[logistic][["likelihood", "ratio"]] > 0.9).all().all()  # "at most a tenth larger"
+    many = size.index == "Weibull, 11,700"
+    assert (size[~logistic & ~many]["ratio"] < 1).all()
+    few = size[~logistic & ~many & (size.index != "immunes, 120")]
+    assert (few["ratio alone"] <= few["ratio"]).all()
+    assert (size[many]["ratio alone"] > size[many]["ratio"]).all()
+    assert (size[many]["likelihood"] < size[many]["ratio"]).all()
+
+
 def test_belts_of_many_rows():
     text = (ROOT / "benchmarks" / "results" / "rows.json").read_text(encoding="utf-8")
     belts = [round(row["in_tests"]) for row in json.loads(text) if row["of"] == "belt"]
