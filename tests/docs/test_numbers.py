@@ -394,6 +394,27 @@ def test_domain_of_the_papers_experiment():
     ]
 
 
+def test_focused_intervals_by_the_ranks_spent():
+    """What the text says about the tables of validation.focused_level, which the page reads."""
+    lengths = read("focused_level", "lengths").set_index("number").astype(float).fillna(np.inf)
+    grouped = lengths.groupby(level=0)
+    median = grouped.quantile(0.5, interpolation="higher")
+    unbounded = grouped.agg(lambda column: np.isinf(column).mean())
+    assert "of slopes by at most 2 %" in text_of("docs/theory/focused.md")
+    linear = median.index.str.startswith("slope") & ~median.index.str.contains("psychometric")
+    assert (median["5"] / median["1"])[linear].max() < 1.025
+    of_ed50 = ~median.index.str.contains("slope|new|psychometric")
+    assert (unbounded["5"] < unbounded["1"])[of_ed50].all()
+    rare = median.loc["ED50, rare, 100"]
+    alone = rare[["1", "5", "10", "20"]]
+    assert alone.min() >= 2.5
+    assert alone.min() > rare["joint"] > rare["+ 5"]
+    shown = median[~linear & ~median.index.str.contains("30")]
+    assert (shown["+ 5"] <= shown["5"] + 0.005).all()
+    curved = shown[shown.index.str.contains("psychometric")]
+    assert (curved["+ 5"] > curved["joint"]).all()
+
+
 def test_islands():
     """What the text says about the tables of validation.islands, which the pages read."""
     page = "docs/theory/focused.md"
