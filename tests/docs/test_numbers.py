@@ -436,6 +436,18 @@ def test_islands():
     assert (size[many]["likelihood"] < size[many]["ratio"]).all()
 
 
+def test_features_left_out():
+    power = read("tolerance", "power").query("shape != 'nothing'")
+    found = (power.data_sets * (power.more - power.fewer)).sum()
+    page = "docs/theory/algorithms.md"
+    assert "of nine shapes" in text_of(page)
+    assert len(power) == 9
+    assert quoted("which found # more misfit in # data sets", page) == [
+        round(found),
+        power.data_sets.sum(),
+    ]
+
+
 def test_belts_of_many_rows():
     text = (ROOT / "benchmarks" / "results" / "rows.json").read_text(encoding="utf-8")
     belts = [round(row["in_tests"]) for row in json.loads(text) if row["of"] == "belt"]
