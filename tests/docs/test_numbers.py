@@ -436,6 +436,18 @@ def test_islands():
     assert (size[many]["likelihood"] < size[many]["ratio"]).all()
 
 
+def test_individual_intervals():
+    """Projections are about as long as focused intervals with three parameters, not with two."""
+    assert "12 data sets per row" in text_of("docs/theory/proven_and_searched.md")
+    table = read("individual", "lengths")
+    assert (table.data_sets == 12).all()
+    wide = table.set_index(["lapse", "trials", "number", "kind"]).length.astype(float).unstack()
+    wide = wide.dropna()  # a median that is infinite is no number in JSON
+    ratio = wide["joint"] / wide["focused"]
+    assert ratio.loc["free"].between(0.8, 1.1).all()
+    assert (ratio.loc["known"] > 1).all()
+
+
 def test_features_left_out():
     power = read("tolerance", "power").query("shape != 'nothing'")
     found = (power.data_sets * (power.more - power.fewer)).sum()
