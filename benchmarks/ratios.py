@@ -133,7 +133,7 @@ def monte_carlo(region, data, third):
             data.y.astype(float), draw, statistic, n_resamples=49, vectorized=True
         )
     )
-    tell("scipy.stats.monte_carlo_test a θ / III a θ", one * GRID**2 / third)
+    tell("scipy.stats.monte_carlo_test per θ / III per θ", one * GRID**2 / third)
 
 
 def parts(region, third):
@@ -146,8 +146,10 @@ def parts(region, third):
         lambda: [rng.random((m - 1, n)) for _ in range(100)],
         lambda: [labels @ phi for _ in range(100)],
     )
-    tell("drawing fresh uniforms a θ / III a θ", uniforms / 100 * GRID**2 / third)
-    tell("the matrix product of the batch engine a θ / III a θ", product / 100 * GRID**2 / third)
+    tell("drawing fresh uniforms per θ / III per θ", uniforms / 100 * GRID**2 / third)
+    tell(
+        "the matrix product of the batch engine per θ / III per θ", product / 100 * GRID**2 / third
+    )
 
 
 # --- an analysis --------------------------------------------------------------------------------

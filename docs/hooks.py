@@ -24,6 +24,11 @@ FORMULA = re.compile(
 )
 EXECUTED = re.compile(r'^(?P<fence> *`{3,}(?:python|console) exec="on".*)$', re.MULTILINE)
 TAG = re.compile(r"<[^>]*>")
+SPACED = re.compile(r"<mo>(&#x0221E;|&#x02026;|&#x000B7;(?=</mo><mo[^>]*>&#x00029;))</mo>")
+BAR = re.compile(r"<mo([^>]*)>&#x0007C;</mo>")
+SIGN = re.compile(  # after = ( [ { or a comma
+    r"(<mo[^>]*>(?:\[|&#x000(?:3D|28|7B|2C);)</mo>)<mo>(&#x02212;|&#x0002B;)</mo>"
+)
 FONT = Path("stylesheets", "math.woff")
 
 folders = []
@@ -62,6 +67,10 @@ def mathml(found, source):
     answer = convert(latex, display=display)
     if "\\" in html.unescape(answer):
         raise PluginError(f"{source}: latex2mathml does not know a command of {latex!r}")
+    # it takes these for binary operators, which browsers set with space on both sides
+    answer = SPACED.sub(r"<mi>\1</mi>", answer)
+    answer = BAR.sub(r'<mo\1 lspace="0" rspace="0">&#x0007C;</mo>', answer)
+    answer = SIGN.sub(r'\1<mo form="prefix">\2</mo>', answer)
     characters.update(html.unescape(TAG.sub("", answer)))
     return f'<div class="formula">{answer}</div>' if display == "block" else answer
 

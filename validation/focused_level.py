@@ -1,4 +1,4 @@
-"""Lengths of focused intervals by the ranks spent: python -m validation.focused_level [--sets 24].
+"""Lengths of focused intervals by the ranks spent: python -m validation.focused_level [--write].
 
 A focused interval is taken over {θ : R_g(θ) <= q + b, R(θ) <= m - b}, with R_g the rank by the
 statistic of one functional g, R that by the region's, and b ranks spent (docs/theory/focused.md).
@@ -11,6 +11,9 @@ column is the projection of the joint region.
 Members are looked for on rays from the maximum of the likelihood, up to 100 standard errors away.
 An ED50 is unbounded where slopes of both signs, or members at the end of a ray, are among them:
 its length counts as infinite.
+
+"new" are other data sets of the two ED50s with 100 rows, drawn after a rule had been chosen by the
+first ones.
 """
 
 import argparse
@@ -18,6 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy.special import xlogy
 
 import exactregion as er
@@ -25,11 +29,13 @@ from exactregion.engine import PreparedStatistic
 from exactregion.ranking import rank_of
 from exactregion.region.window import likely_parameters, window_at
 from exactregion.statistics.focused import Focused
+from validation.study import write_tables
 
 RESAMPLES, Q = 999, 950
 SPENT, SPENT_OF_SUM = (1, 5, 10, 20), (0, 1, 5, 10)
 CHI2 = 3.841458820694124
 RADII = np.geomspace(0.1, 100, 70)
+AGAIN, FIRST_NEW = ("ED50, balanced, 100", "ED50, rare, 100"), 100
 
 
 @dataclass(frozen=True)
@@ -157,28 +163,38 @@ def _scaled(Z):
 
 
 def main():
-    """Print one line per functional."""
+    """Print one line per functional; with --write keep the lengths for the docs."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sets", type=int, default=24)
-    parser.add_argument("--first", type=int, default=0, help="seed of the first data set")
+    parser.add_argument("--sets", type=int, default=24, help="data sets of each functional")
+    parser.add_argument("--new", type=int, default=12, help="data sets drawn later")
     parser.add_argument("--only", default="", help="functionals whose names hold this")
+    parser.add_argument("--write", action="store_true", help="keep the table for the docs")
     asked = parser.parse_args()
     names = [*(f"{b}" for b in SPENT), *(f"+ {b}" for b in SPENT_OF_SUM), "joint"]
-    print(f"{'median, unbounded':<26}" + "".join(f"{name:>14}" for name in names), flush=True)
+    print(f"{'median, unbounded':<30}" + "".join(f"{name:>14}" for name in names), flush=True)
+    rows = []
     for label, case in cases().items():
         if asked.only not in label:
             continue
-        found = [
-            each
-            for seed in range(asked.first, asked.first + asked.sets)
-            if (each := one_data_set(case, seed)) is not None
-        ]
-        line = f"{label + f' ({len(found)})':<26}"
-        for name in names if found else ():
-            values = np.array([each[name] for each in found])
-            middle = np.quantile(values, 0.5, method="higher")
-            line += f"{middle:8.2f}{np.isinf(values).mean():6.0%}"
-        print(line, flush=True)
+        drawn = {label: range(asked.sets)}
+        if label in AGAIN:
+            drawn[f"{label}, new"] = range(FIRST_NEW, FIRST_NEW + asked.new)
+        for name, seeds in drawn.items():
+            found = [each for seed in seeds if (each := one_data_set(case, seed)) is not None]
+            rows += [{"number": name, **each} for each in found]
+            print(_line(name, names, found), flush=True)
+    if asked.write:
+        write_tables("focused_level", {"lengths": pd.DataFrame(rows)})
+
+
+def _line(label, names, found):
+    """Write medians and shares without an end."""
+    line = f"{label + f' ({len(found)})':<30}"
+    for name in names if found else ():
+        values = np.array([each[name] for each in found])
+        middle = np.quantile(values, 0.5, method="higher")
+        line += f"{middle:8.2f}{np.isinf(values).mean():6.0%}"
+    return line
 
 
 if __name__ == "__main__":

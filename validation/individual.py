@@ -1,4 +1,4 @@
-"""Individual intervals of psychometric functions, two kinds: python -m validation.individual.
+"""Individual intervals of psychometric functions: python -m validation.individual [--write].
 
 A focused interval ranks by the score along its own number, beside the region's statistic. The
 projection of the joint region needs no statistic of its own, and covers at least as often. For
@@ -10,15 +10,19 @@ and the share that covers; "infinite" lengths count as longer than any.
 import argparse
 
 import numpy as np
+import pandas as pd
 
 import exactregion as er
 from exactregion.region.bounds import joint_bounds
 from exactregion.region.ratios import LinearRatios
 from exactregion.region.search.ends import FocusedSearch
+from validation.study import write_tables
 
 RESAMPLES, PROBES = 99, 2000
 LEVELS = np.linspace(-2, 2, 7)
 TRUTH = (-0.3, 1.5, 0.03)
+BLOCKS = {TRUTH[2]: (10, 20), "free": (40, 100)}
+"""Trials per level, where the lapse rate is known and where it is free."""
 NUMBERS = {
     "threshold": LinearRatios(np.array([[-1.0, 0.0]]), np.zeros(1), np.array([[0.0, 1.0]])),
     "slope": LinearRatios.linear(np.array([[0.0, 1.0]])),
@@ -55,29 +59,42 @@ def one_data_set(lapse, block, seed):
 
 
 def main():
-    """Print one line per family, number of trials, number and kind."""
+    """Print one line per family, number of trials, number and kind; --write keeps them."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sets", type=int, default=20)
-    parser.add_argument("--trials", type=int, nargs="*", default=[10, 20, 40, 100])
-    parser.add_argument("--free", action="store_true", help="a free lapse rate only")
+    parser.add_argument("--sets", type=int, default=12)
+    parser.add_argument("--write", action="store_true", help="keep the table for the docs")
     asked = parser.parse_args()
-    sets = asked.sets
+    sets, rows = asked.sets, []
     true = {"threshold": -TRUTH[0] / TRUTH[1], "slope": TRUTH[1]}
     print("lapse rate  trials  number     kind      open  median  shorter  covers")
-    for lapse in ("free",) if asked.free else (TRUTH[2], "free"):
-        for block in asked.trials:
+    for lapse, blocks in BLOCKS.items():
+        for block in blocks:
             found = [one_data_set(lapse, block, seed) for seed in range(sets)]
             lengths = {key: np.array([np.diff(each[key])[0] for each in found]) for key in found[0]}
             for (name, kind), length in lengths.items():
                 ends = np.array([each[name, kind] for each in found])
                 other = lengths[name, "joint" if kind == "focused" else "focused"]
                 covers = (ends[:, 0] <= true[name]) & (true[name] <= ends[:, 1])
+                rows.append(
+                    {
+                        "lapse": "free" if lapse == "free" else "known",
+                        "trials": len(LEVELS) * block,
+                        "number": name,
+                        "kind": kind,
+                        "data_sets": sets,
+                        "open": np.isinf(length).mean(),
+                        "length": np.median(length),
+                        "covers": covers.mean(),
+                    }
+                )
                 print(
                     f"{lapse!s:<11} {7 * block:>6}  {name:<10} {kind:<8} "
                     f"{np.isinf(length).mean():5.2f} {np.median(length):7.2f} "
                     f"{(length < other).mean():8.2f} {covers.mean():7.3f}",
                     flush=True,
                 )
+    if asked.write:
+        write_tables("individual", {"lengths": pd.DataFrame(rows)})
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Sizes of regions of curved families by statistic: python -m validation.islands [--sets 12].
+"""Sizes of regions of curved families by statistic: python -m validation.islands [--write].
 
 A region may hold θ far from the others, whose likelihood is low. For each family and statistic this
 prints, as means over data sets: the size of the region (the share of θ of a wide prior that are
@@ -16,11 +16,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy.special import expit, logsumexp, xlogy
 
 import exactregion as er
 from exactregion.models.cover import cover_of
 from exactregion.statistics.likelihood import MEMBERS, Likelihood
+from validation.study import write_tables
 
 RESAMPLES, LEVEL = 199, 0.95
 PRIOR, FARTHEST, LOOKED_AT, LOW = 1_000_000, 60.0, 400, 20.0
@@ -202,12 +204,13 @@ def one_data_set(case, successes, seed):
 
 
 def main():
-    """Print one line per family and statistic."""
+    """Print one line per family and statistic; with --write keep them for the docs."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sets", type=int, default=12)
+    parser.add_argument("--sets", type=int, default=10)
     parser.add_argument("--of", default="", help="only families whose name holds this")
+    parser.add_argument("--write", action="store_true", help="keep the table for the docs")
     asked = parser.parse_args()
-    sets = asked.sets
+    sets, rows = asked.sets, []
     print(f"{'family, trials':<18} {'statistic':<15} {'size':>6} {'low':>7}  lengths")
     for label, case in cases().items():
         if asked.of not in label:
@@ -221,11 +224,17 @@ def main():
         means = {name: np.mean([each[name] for each in found], axis=0) for name in found[0]}
         usual = means["combined"]
         for name, (size, low, *lengths) in means.items():
-            ratios = " ".join(f"{ratio:5.2f}" for ratio in np.array(lengths) / usual[2:])
+            relative = np.array(lengths) / usual[2:]
+            row = {"family": label, "statistic": name, "data_sets": sets, "low": low}
+            row |= {f"length_{place}": one for place, one in enumerate(relative, start=1)}
+            rows.append(row | {"size": size / usual[0]})
+            ratios = " ".join(f"{ratio:5.2f}" for ratio in relative)
             print(
                 f"{label:<18} {name:<15} {size / usual[0]:6.2f} {100 * low:6.1f}%  {ratios}",
                 flush=True,
             )
+    if asked.write:
+        write_tables("islands", {"sizes": pd.DataFrame(rows)})
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Power of tests of many rows by how much features leave out: python -m validation.tolerance.
+"""Power of tests by how much features leave out: python -m validation.tolerance [--write].
 
 Misfits of several shapes, small enough to be found in some data sets only, in predictions and in a
 candidate with three inputs. Each data set is tested with features that leave out little and more
@@ -13,10 +13,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy.special import expit, logit
 
 import exactregion as er
 from exactregion.features import landmarks
+from validation.study import write_tables
 
 ROWS, RESAMPLES, LEVEL = 70_000, 99, 0.05
 TOLERANCES = (1e-4, 1e-2)
@@ -60,7 +62,9 @@ def candidate(shape: Shape, rng: np.random.Generator) -> Callable[[int], Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--sets", type=int, default=40, help="data sets per shape")
+    parser.add_argument("--write", action="store_true", help="keep the table for the docs")
     asked = parser.parse_args()
+    rows = []
     for draw, shapes in ((predictions, OF_PREDICTIONS), (candidate, OF_INPUTS)):
         for name, shape in shapes.items():
             p_values = []
@@ -73,6 +77,10 @@ def main() -> None:
             )
             largest = np.ptp(p_values, axis=1).max()
             print(f"{draw.__name__}, {name}: {words}; p-values differ by {largest:.2f}", flush=True)
+            row = {"of": draw.__name__, "shape": name, "data_sets": asked.sets}
+            rows.append(row | dict(zip(("more", "fewer"), found, strict=True)))
+    if asked.write:
+        write_tables("tolerance", {"power": pd.DataFrame(rows)})
 
 
 def _with(tolerance: float, test: Callable[[int], Any], seed: int) -> float:

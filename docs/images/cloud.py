@@ -36,8 +36,8 @@ def draw(ax, region, flights, title, theta):
     others = np.delete(points, found.seat, axis=0)
     m, inside = len(points), region.contains(theta)
     ax.plot(*others.T, ".", color="#4c78a8", alpha=0.35, label=f"{m - 1} data sets drawn from θ")
-    ax.plot(*ellipse.T, color="#4c78a8", label=f"holds {region.coverage_:.0%} of the cloud")
-    ax.plot(*centre, "+", color="black", markersize=12, label="centre: what θ expects")
+    ax.plot(*ellipse.T, color="#4c78a8", label=f"contains {region.coverage_:.0%} of the cloud")
+    ax.plot(*centre, "+", color="black", markersize=12, label="centre: what θ predicts")
     ax.plot(*points[found.seat], "*", color="#e45756", markersize=16, label="the 23 flights")
     verdict = "in" if inside else "out"
     claim = f"θ = ({theta[0]:g}, {theta[1]:g}): {title}"
@@ -58,7 +58,7 @@ def main():
     )
     for ax, (title, theta) in zip(axes, CANDIDATES.items(), strict=True):
         draw(ax, region, flights, title, theta)
-    axes[0].set_ylabel("their temperatures, summed,\nbeside the average flight's (°F)")
+    axes[0].set_ylabel("sum of their temperatures,\nrelative to the average flight (°F)")
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     figure.savefig(HERE / "cloud.png", dpi=110)
 

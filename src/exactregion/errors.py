@@ -46,7 +46,7 @@ class ExactRegionError(Exception):
 
 
 class ArgumentError(ExactRegionError):
-    """An argument is not what it must be; the error carries its name, and the row that is wrong.
+    """An argument is invalid; the error carries its name, and the row that is wrong.
 
     Parameters
     ----------
@@ -64,7 +64,8 @@ class ArgumentError(ExactRegionError):
     --------
     >>> str(InvalidValueError("must be positive. Got 0 instead.", parameter="bandwidth"))
     "The 'bandwidth' parameter must be positive. Got 0 instead."
-    >>> error = InvalidValueError("must be positive. Got 0", parameter="y", row=3, rest=" instead.")
+    >>> text, rest = "must be positive. Got 0", " instead."
+    >>> error = InvalidValueError(text, parameter="y", row=3, rest=rest)
     >>> error.requirement_in("line 5")
     'must be positive. Got 0 in line 5 instead.'
     """
@@ -99,15 +100,15 @@ class FileAccessError(ExactRegionError, OSError):
 
 
 class FileFormatError(ExactRegionError, ValueError):
-    """A file does not hold what it should: of another kind, damaged, or of a newer version."""
+    """A file is not what it should be: it is of another kind, damaged, or of a newer version."""
 
 
 class InvalidValueError(ArgumentError, ValueError):
-    """An argument has a value that it must not have."""
+    """An argument has an invalid value."""
 
 
 class InvalidTypeError(ArgumentError, TypeError):
-    """An argument is of a kind that it must not be."""
+    """An argument has the wrong type."""
 
 
 class MissingDependencyError(ExactRegionError, ImportError):

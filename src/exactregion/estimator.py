@@ -21,7 +21,7 @@ __all__ = ["RegionClassifier"]
 
 
 class RegionClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A classifier with exact confidence intervals for its probabilities, at every n.
+    """A classifier whose probabilities have confidence intervals that are valid at every n.
 
     `predict` and `predict_proba` are those of the estimate of a `ConfidenceRegion`;
     `predict_proba_interval` and `predict_set` are over all members. If the truth belongs to the
@@ -148,8 +148,8 @@ class RegionClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X : array-like or frame of shape (n, n_features)
             Inputs.
         joint : bool
-            True: simultaneous, all intervals hold at once with probability ``region_.coverage_``.
-            False: each holds on its own, and is narrower.
+            True: simultaneous, all intervals hold at once with probability at least
+            ``region_.coverage_``. False: each holds on its own, and is narrower.
 
         Returns
         -------

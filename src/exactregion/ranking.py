@@ -161,7 +161,7 @@ class AcceptedRanks:
 
     @property
     def coverage(self) -> float:
-        """Exact probability that the region holds the truth."""
+        """Exact probability that the region contains the truth."""
         return (self.high - self.low + 1) / self.m
 
     def holds(self, rank: IntArray) -> BoolArray:

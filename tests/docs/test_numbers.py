@@ -1,15 +1,23 @@
-"""Figures that the README quotes are those of the records in validation/results."""
+"""Figures that README and docs quote are those of the records in validation/results.
 
+In a sentence that a test looks for, # stands for a number.
+"""
+
+import ast
 import json
 import re
+from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
+import exactregion as er
+
 ROOT = Path(__file__).parents[2]
 HELD_OUT = ["step", "saturating", "two-sided threshold", "asymmetric S"]
-README = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+NUMBER = r"(\d[\d,]*(?:\.\d+)?)"
 
 
 def read(part, table):
@@ -17,11 +25,22 @@ def read(part, table):
     return pd.DataFrame(json.loads(text)[table])
 
 
-def quoted(pattern):
-    """Return the numbers in the place of each # of a sentence of the README."""
-    number = r"(\d[\d,]*(?:\.\d+)?)"
-    found = re.search(re.escape(pattern).replace(r"\#", number), README)
-    assert found, f"the README does not say: {pattern}"
+@cache
+def text_of(page):
+    return " ".join((ROOT / page).read_text(encoding="utf-8").split())
+
+
+README = text_of("README.md")
+
+
+def expression_of(pattern):
+    return re.escape(pattern).replace(r"\#", NUMBER)
+
+
+def quoted(pattern, page="README.md"):
+    """Return the numbers in the place of each # of a sentence of a page."""
+    found = re.search(expression_of(pattern), text_of(page))
+    assert found, f"{page} does not say: {pattern}"
     return [float(text.replace(",", "")) for text in found.groups()]
 
 
@@ -38,12 +57,20 @@ def test_joint_regions():
         *percent(ours.lowest[0.95]),
     ]
     assert quoted("none of the # cells is off") == [ours.cells[0.95]]
+    every = read("membership", "coverage")
+    of_ours = every[(every.method == "exactregion, combined") & (every.nominal == 0.95)]
+    assert of_ours.truth.nunique() == 9
+    assert quoted("Nine truths, n from # to #, # data sets each") == [
+        of_ours.n.min(),
+        of_ours.n.max(),
+        *of_ours.repetitions.unique(),
+    ]
+    assert quoted("of all #. The lowest") == [of_ours.repetitions.sum()]
     assert (ours.outside_simultaneous_limits == 0).all()
     others = [rates.loc[(name, 0.95)] for name in ("Wald", "likelihood ratio")]
     assert quoted(
         "Of Wald's regions # cells are (most cover too much), of the likelihood ratio's #"
     ) == [one.outside_simultaneous_limits for one in others]
-    every = read("membership", "coverage")
     wald = every[(every.method == "Wald") & (every.nominal == 0.95)]
     assert (wald.low > 0.95).sum() > 2 * (wald.high < 0.95).sum()  # as the README says
     none = every[(every.n == 10) & (every.method == "Wald")].none
@@ -69,6 +96,13 @@ def test_intervals():
     )
     firth = every[every.method == "Firth, profile"].rate.min()
     assert quoted("where they exist they cover # % or more") == [int(100 * firth)]
+    lengths = every.pivot_table(index=["truth", "n"], columns="method", values="to_wald")
+    shortest = lengths.dropna(subset="Firth, profile").idxmin(axis=1)
+    assert (shortest == "Firth, profile").all()  # as the README says
+    measured = pd.read_parquet(ROOT / "validation" / "results" / "intervals.parquet")
+    measured = measured[(measured.method == "exactregion, focused") & (measured.member == 1)]
+    measured = measured[measured.lower.notna()].repetition
+    assert quoted("lengths are of the first #)") == [measured.max() + 1]
     profile = every[every.method == "profile likelihood"].rate_among_all.sort_values()
     assert quoted("Profile likelihood covers # to # % in the four hardest settings") == [
         round(100 * end) for end in (profile.iloc[0], profile.iloc[3])
@@ -82,6 +116,8 @@ def test_coverage_of_what_is_read():
         len(ours),
         len(ours.groupby(["data", "family", "slopes", "outcomes", "n"])),
     ]
+    slopes = ours[ours.family.isin(["logistic", "probit"])].slopes
+    assert quoted("predictors of # to # slopes") == [slopes.min(), slopes.max()]
     assert quoted("with # to # data sets each, cover the truth in # to # %") == [
         ours.repetitions.min(),
         ours.repetitions.max(),
@@ -115,6 +151,22 @@ def test_proven_and_searched_sets():
     ]
     assert quoted("by at most # % of the length.") == [round(100 * searched.farthest.max(), 1)]
     assert (searched.outside <= 0.01).all()
+    page = "docs/evidence.md"
+    assert quoted("Their ends lie # to # % of the length (medians)", page) == percent(
+        searched.gap.min(), searched.gap.max()
+    )
+    for sentence, other in (
+        ("beyond the farthest member found, by # to # % of the length", "exactness"),
+        ("Searched ends lie # to # % of the length beyond", "proven_and_searched"),
+    ):
+        assert quoted(sentence, f"docs/theory/{other}.md") == percent(
+            searched.gap.min(), searched.gap.max()
+        )
+    missed = searched[searched.outside > 0]
+    assert quoted("data sets of the # have a member outside", page) == [searched.data_sets.max()]
+    assert quoted("moths with immunes, by # to # % of the length", page) == [
+        round(100 * end, 1) for end in (missed.farthest.min(), missed.farthest.max())
+    ]
 
 
 def test_open_ends_of_the_ed50():
@@ -231,6 +283,189 @@ def test_tests_of_coefficients():
         at.repetitions[name],
         *percent(at.rate["Boschloo"]),
     ]
+    check_what_the_evidence_says_of_coefficients(read("hypotheses", "power"), name)
+
+
+def check_what_the_evidence_says_of_coefficients(power, name):
+    page, key = "docs/evidence.md", ["inputs", "df", "n", "outcomes"]
+    failed = power.query("inputs == 'binary' and n == 20 and outcomes == 'rare'").set_index("test")
+    failed = failed.loc[["Wald", "likelihood ratio", "r*"]]
+    assert {*failed.failed} == set(quoted("r* have none for # of #.", page)[:1])
+    assert {*(failed.failed + failed.repetitions)} == set(
+        quoted("r* have none for # of #.", page)[1:]
+    )
+    wide = power.pivot_table(index=key, columns="test", values="rate").reset_index()
+    few, many = wide[wide.n == 20], wide[wide.n > 20]
+    assert (few[name] >= few[["Wald", "Fisher"]].max(axis=1)).all()
+    points = round(100 * (many["Wald"] - many[name]).max())
+    assert quoted("it is up to # points below Wald's", page) == [points]
+    points = percent((wide["Boschloo"] - wide[name]).max())
+    assert quoted("two-by-two tables, finds up to # points more", page) == points
+    up_to_50 = wide[wide.n <= 50].set_index(key)
+    above = up_to_50.gt(up_to_50[name], axis=0)
+    assert above["likelihood ratio, bootstrap"].all()
+    assert (above["Firth, likelihood ratio"] | up_to_50["Firth, likelihood ratio"].isna()).all()
+    assert above[["likelihood ratio", "r*"]].mean().between(0.4, 1, inclusive="left").all()
+    size = read("hypotheses", "size_by_n").query("n <= 50").set_index("test").rate
+    low, high, least, most = quoted(
+        "the size of the likelihood ratio is # to # % there, that of the other three # to # %", page
+    )
+    assert size["likelihood ratio"].mul(100).round().between(low, high).all()
+    others = size[["likelihood ratio, bootstrap", "r*", "Firth, likelihood ratio"]]
+    assert others.mul(100).round().between(least, most).all()
+    assert quoted("Each setting has # data sets (one slope of two: #)", page) == [
+        power.repetitions.max(),
+        power[(power.inputs == "two normal") & (power.df == 1)].repetitions.max(),
+    ]
+
+
+def test_tests_of_a_family():
+    """The README and the evidence say what le Cessie's test finds more."""
+    name, peer = "exactregion goodness_of_fit", "le Cessie-van Houwelingen"
+    rows = read("goodness", "power")
+    power = rows.pivot_table(index=["kind", "inputs"], columns="test", values="rate")
+    assert (power[peer] >= power[name]).all()
+    page = "docs/evidence.md"
+    assert quoted("in every row**, and up to # points more", page) == [
+        round(100 * (power[peer] - power[name]).max())
+    ]
+    one = power.loc[("wrong link", 1)]
+    assert quoted("of one input in # % of # data sets, ours in # %") == [
+        round(100 * one[peer]),
+        rows.repetitions.max(),
+        round(100 * one[name]),
+    ]
+    size = read("goodness", "size").set_index("test")
+    assert size.size_holds[peer].all()
+    assert quoted("there it rejects in # % of data sets or less", page) == percent(
+        size.rate[name].max()
+    )
+
+
+def test_belts_that_bend():
+    belts = read("degrees", "degrees")
+    page = "docs/evidence.md"
+    assert "Twelve data sets per row" in text_of(page)
+    assert (belts.repetitions == 12).all()
+    straight = belts[belts.has_form == "1"].groupby("degree").width_beside_1
+    ends = straight.agg(["min", "max"]).round(1)
+    assert quoted("degree 2 is # to # times as wide and one of degree 3 # to # times", page) == [
+        *ends.loc[2],
+        *ends.loc[3],
+    ]
+
+
+def test_segments():
+    """Numbers of segments, and what power costs."""
+    page, size = "docs/evidence.md", read("segments", "size")
+    of_columns = size.groupby("columns").segments.max()
+    few, many = quoted("about # overlapping segments from 3 columns, or about # from 7", page)
+    assert abs(of_columns[3] - few) <= 2
+    assert abs(of_columns[7] - many) <= 2
+    power = read("segments", "power").groupby("method").segments.max().astype(int)
+    assert quoted("testing # segments instead of #", page) == [power.max(), power.min()]
+
+
+def test_textbook_data():
+    page, rows = "docs/evidence.md", read("coefficients", "coefficients")
+    ui = rows[rows.term == "ui"].iloc[0]
+    assert quoted("(ui of birthwt: # compared with #)", page) == [
+        round(ui.profile_pvalue, 3),
+        round(ui.pvalue, 3),
+    ]
+    drug = rows[rows.data == "drugDat"].conditional_pvalue.round(4)
+    assert quoted("p-values for drugDat are # and #", page) == drug.tolist()
+
+
+def test_the_first_picture_of_the_theory():
+    flights = er.datasets.oring()
+    region = er.ConfidenceRegion("logistic", statistic="score", rng=0)
+    pvalue = region.fit(flights["temp"], flights["y"]).pvalue([-0.83, 0.0])
+    assert quoted("only # % of all data sets lie as far out", "docs/theory/index.md") == percent(
+        pvalue
+    )
+
+
+def test_domain_of_the_papers_experiment():
+    """The share of Laplace inputs, at 1 or -1 with scale 1, between -3 and 3."""
+    share = 1 - (np.exp(-2) + np.exp(-4)) / 2
+    assert quoted("$[-3, 3]$, which contains # % of the inputs", "docs/theory/paper.md") == [
+        round(100 * share)
+    ]
+
+
+def test_focused_intervals_by_the_ranks_spent():
+    """What the text says about the tables of validation.focused_level, which the page reads."""
+    lengths = read("focused_level", "lengths").set_index("number").astype(float).fillna(np.inf)
+    grouped = lengths.groupby(level=0)
+    median = grouped.quantile(0.5, interpolation="higher")
+    unbounded = grouped.agg(lambda column: np.isinf(column).mean())
+    assert "of slopes by at most 2 %" in text_of("docs/theory/focused.md")
+    linear = median.index.str.startswith("slope") & ~median.index.str.contains("psychometric")
+    assert (median["5"] / median["1"])[linear].max() < 1.025
+    of_ed50 = ~median.index.str.contains("slope|new|psychometric")
+    assert (unbounded["5"] < unbounded["1"])[of_ed50].all()
+    rare = median.loc["ED50, rare, 100"]
+    alone = rare[["1", "5", "10", "20"]]
+    assert alone.min() >= 2.5
+    assert alone.min() > rare["joint"] > rare["+ 5"]
+    shown = median[~linear & ~median.index.str.contains("30")]
+    assert (shown["+ 5"] <= shown["5"] + 0.005).all()
+    curved = shown[shown.index.str.contains("psychometric")]
+    assert (curved["+ 5"] > curved["joint"]).all()
+
+
+def test_islands():
+    """What the text says about the tables of validation.islands, which the pages read."""
+    page = "docs/theory/focused.md"
+    table = read("islands", "sizes")
+    assert "as means over 10 data sets" in text_of(page)
+    assert "means over ten data sets" in text_of("docs/theory/proven_and_searched.md")
+    assert (table.data_sets == 10).all()
+    low = table.pivot_table(index="family", columns="statistic", values="low")
+    assert (low[["likelihood", "ratio"]] == 0).all().all()  # "no islands"
+    assert low["guard"].max() > 0  # "some islands remain"
+    size = table.pivot_table(index="family", columns="statistic", values="size")
+    logistic = size.index.str.startswith("logistic")
+    assert (size[logistic][["likelihood", "ratio"]] > 0.9).all().all()  # "at most a tenth larger"
+    many = size.index == "Weibull, 11,700"
+    assert (size[~logistic & ~many]["ratio"] < 1).all()
+    few = size[~logistic & ~many & (size.index != "immunes, 120")]
+    assert (few["ratio alone"] <= few["ratio"]).all()
+    assert (size[many]["ratio alone"] > size[many]["ratio"]).all()
+    assert (size[many]["likelihood"] < size[many]["ratio"]).all()
+
+
+def test_individual_intervals():
+    """Projections are about as long as focused intervals with three parameters, not with two."""
+    assert "12 data sets per row" in text_of("docs/theory/proven_and_searched.md")
+    table = read("individual", "lengths")
+    assert (table.data_sets == 12).all()
+    wide = table.set_index(["lapse", "trials", "number", "kind"]).length.astype(float).unstack()
+    wide = wide.dropna()  # a median that is infinite is no number in JSON
+    ratio = wide["joint"] / wide["focused"]
+    assert ratio.loc["free"].between(0.8, 1.1).all()
+    assert (ratio.loc["known"] > 1).all()
+
+
+def test_features_left_out():
+    power = read("tolerance", "power").query("shape != 'nothing'")
+    found = (power.data_sets * (power.more - power.fewer)).sum()
+    page = "docs/theory/algorithms.md"
+    assert "of nine shapes" in text_of(page)
+    assert len(power) == 9
+    assert quoted("which found # more misfit in # data sets", page) == [
+        round(found),
+        power.data_sets.sum(),
+    ]
+
+
+def test_belts_of_many_rows():
+    text = (ROOT / "benchmarks" / "results" / "rows.json").read_text(encoding="utf-8")
+    belts = [round(row["in_tests"]) for row in json.loads(text) if row["of"] == "belt"]
+    words = {4: "four", 5: "five", 6: "six"}
+    said = f"{words[min(belts)]} to {words[max(belts)]} times as long with 10,000 rows and more"
+    assert said in text_of("docs/howto/large_n.md")
 
 
 def test_classes():
@@ -249,12 +484,27 @@ def test_the_experiment_of_the_paper():
     areas = read("areas", "areas").query("statistics == 'the six' and m == 50")
     area = areas.set_index("region").relative_area.round(2)
     assert area["score"] == area["combined"]
-    said = quoted("are # for score and combined, # for I (Gaussian), # for III, # for II")
+    said = quoted("are # for score and combined, # for I (Gaussian), # for III, # for II, and")
     names = ["combined", "I_gaussian", "III_gaussian", "II_gaussian"]
     assert said == area[names].tolist()
-    excluded = read("consistency", "false_parameter").query("n == 3200").excluded
-    assert quoted("a false parameter is excluded in # of # data sets at n = #") == [100, 100, 3200]
-    assert (excluded == 1).all()
+    others = read("areas", "areas").set_index("title").relative_area.round(2)
+    assert quoted("nearest neighbours # with k = √n and # with k = n^(4/5)") == [
+        area["I_knn"],
+        others["I, nearest neighbours, k = n^(4/5)"],
+    ]
+    slopes = read("consistency", "slopes").set_index("region").slope
+    assert quoted("with k = √n as n^-#.") == [round(-slopes.pop("I_knn"), 2)]
+    assert slopes.between(-1.1, -0.9).all()  # "about as 1/n"
+    assert quoted("(m = #, # data sets)") == [
+        50,
+        read("areas", "areas").query("statistics == 'the six'").repetitions.max(),
+    ]
+    excluded = read("consistency", "false_parameter").query("n == 3200")
+    assert quoted("A false parameter is excluded in # of # data sets at n = #") == [
+        (excluded.excluded * excluded.repetitions).min(),
+        excluded.repetitions.min(),
+        3200,
+    ]
 
 
 @pytest.mark.parametrize("kind", ["focused interval", "joint interval"])
@@ -286,3 +536,48 @@ def test_speed():
     assert quoted("intervals of three slopes # times") == [round(of_million["slopes"])]
     (millions,) = quoted("and # million times less than its own formula")
     assert millions == round(ratios["literal II / II"] / 1e6, 1)
+
+
+DESCRIBED = (
+    "regions of 95 % (90 %) cover",
+    "sets at n = 10",
+    "at the 95 % level",
+    "Outside proven intervals",
+    "each tried with some 60,000 θ",
+    "95 % intervals for single parameters",
+    "rare outcomes up to n = 100",
+    "At n = 200, five kinds",
+    "and at n = 50",
+    "With 200 rows of two inputs",
+    "at level 5 %",
+    "with 20 rows, a binary input",
+    "find more with 20 and 50 rows",
+    "of 3 and 10 classes",
+    "a step with 200 rows, 95 % regions",
+    "Areas shrink about as 1/n",
+    "With 999 resamples an end",
+    "n in {1, 5, 20, 100} within exact binomial bounds (500 repetitions each",
+    "`make audit`: 20,000 each",
+    "(1,000 rows,",
+)
+"""Parts of sentences of the evidence in the README whose numbers are settings, not results."""
+
+
+def test_no_number_of_the_evidence_in_the_readme_is_unchecked():
+    evidence = README[README.index("## Evidence") : README.index("## Speed and large data")]
+    texts = {
+        node.value
+        for node in ast.walk(ast.parse(Path(__file__).read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and "#" in node.value
+    }
+    covered = [
+        found.span()
+        for pattern in (*texts, *DESCRIBED)
+        for found in re.finditer(expression_of(pattern), evidence)
+    ]
+    free = [
+        evidence[max(0, found.start() - 40) : found.end() + 20]
+        for found in re.finditer(NUMBER, evidence)
+        if not any(low <= found.start() < high for low, high in covered)
+    ]
+    assert free == []

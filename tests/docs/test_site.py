@@ -135,6 +135,21 @@ def test_formulas_have_a_font_for_mathematics(site):
     assert 'url("math.woff")' in (site / "stylesheets" / "site.css").read_text(encoding="utf8")
 
 
+MOST_COLUMNS = 92
+"""Characters of a line of code that fit on a screen of 1,300 pixels."""
+
+
+def test_no_code_is_wider_than_a_page(site):
+    found = {
+        f"{path.name}: {line}"
+        for path in site.rglob("*.html")
+        for block in re.findall(r"<pre\b[^>]*>(.*?)</pre>", path.read_text("utf8"), re.DOTALL)
+        for line in html.unescape(re.sub("<[^>]*>", "", block)).splitlines()
+        if len(line) > MOST_COLUMNS
+    }
+    assert sorted(found) == []
+
+
 def test_figures_have_words_for_who_cannot_see_them(site):
     texts = [path.read_text(encoding="utf8") for path in site.rglob("*.html")]
     images = [image for text in texts for image in re.findall(r"<img\b[^>]*>", text)]
@@ -200,12 +215,26 @@ def test_pages_open_without_errors_or_requests(site, browser, name, width):
     assert not too_wide
 
 
-def test_search_finds_pages_without_a_server(site, browser):
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        ("separated", "separated_data"),
+        ("LD50", "thresholds"),
+        ("odds ratio", "odds_ratios"),
+        ("sample size", "power"),
+        ("likelihood ratio test", "coefficients"),
+        ("multiclass", "classes"),
+        ("fairness", "segments"),
+        ("Platt scaling", "predictions"),
+    ],
+)
+def test_search_finds_pages_without_a_server(site, browser, words, name):
+    """By other people's words, too, which are tags of the pages."""
     page = browser.new_page()
     page.goto((site / "index.html").as_uri())
     page.click("input.md-search__input")
-    page.keyboard.type("separated", delay=20)
+    page.keyboard.type(words, delay=20)
     page.wait_for_selector(".md-search-result__link", timeout=20_000)
     found = page.eval_on_selector_all(".md-search-result__link", "all => all.map(a => a.href)")
     page.close()
-    assert any("separated_data.html" in url for url in found)
+    assert any(f"{name}.html" in url for url in found)

@@ -75,7 +75,7 @@ class CalibrationBelt:
     gap, certified, evaluations, seconds : float, bool, int and float
         As of a `Band`.
     certify : bool or None
-        What was asked for of the belt; its intervals are found in the same way.
+        As given to `calibration_belt`; intervals are found in the same way.
     """
 
     grid: FloatArray = field(repr=False)
@@ -132,7 +132,7 @@ class CalibrationBelt:
 
     @cached_property
     def largest_deviation(self) -> Deviation:
-        """Exact limits of the largest |c(p) - p|, c the calibration curve, over all predictions p.
+        """Limits of the largest |c(p) - p|, c the calibration curve, over all predictions p.
 
         "Calibrated to within ±upper everywhere", with the coverage of the belt. The range goes from
         the smallest to the largest prediction that is not 0 or 1.
@@ -141,7 +141,7 @@ class CalibrationBelt:
 
     @cached_property
     def mean_deviation(self) -> Deviation:
-        """Exact limits of the mean of |c(p) - p| over the predictions, each row as it is.
+        """Limits of the mean of |c(p) - p| over the predictions of all rows.
 
         Its estimate is the integrated calibration index of the estimated curve. The limits
         hold together with those of `largest_deviation`.
@@ -194,7 +194,7 @@ class CalibrationBelt:
         tolerance : float
             Between 0 and 1.
         mean : bool
-            Ask it of `mean_deviation` instead: calibrated to within ±tolerance on average.
+            Use `mean_deviation` instead: calibrated to within ±tolerance on average.
 
         Examples
         --------

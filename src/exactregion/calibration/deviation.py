@@ -51,7 +51,7 @@ SOLVER_ERROR = 1e-6
 
 @dataclass(frozen=True)
 class Deviation(Record):
-    """How far the calibration curve is from the diagonal, |P(Y=+1|p) - p|, with exact limits.
+    """How far the calibration curve is from the diagonal, |P(Y=+1|p) - p|, with limits.
 
     Attributes
     ----------

@@ -103,7 +103,7 @@ def calibration_belt(
     Parameters
     ----------
     y_true : array-like of shape (n,) or (n, 2)
-        Labels, or successes and failures; **held out**, not used to fit what predicts.
+        Labels, or successes and failures; **held out**, not used to fit the predictions.
     y_prob : array-like of shape (n,), mapping or frame
         Predicted probabilities of the positive class. Rows with exactly 0 or 1 take part in the
         test, not in the belt: no recalibration changes a certainty. A mapping of names to such
@@ -116,9 +116,9 @@ def calibration_belt(
         memory maps, Dask collections or arrays, are read in chunks and kept in a temporary file;
         those of several models or classes are read into memory.
     degree : {1, 2, 3}
-        Highest power of the logit. A higher one sees more forms of miscalibration, such as outcomes
-        that are too rare at both ends, in a wider belt. Choose it before looking at the outcomes:
-        the best of several belts does not have the coverage.
+        Highest power of the logit. A higher one detects more forms of miscalibration, such as
+        outcomes that are too rare at both ends, in a wider belt. Choose it before looking at the
+        outcomes: the best of several belts does not have the coverage.
     confidence_level : float
         Level of the belt and of the intervals.
     statistic : str, Statistic or callable

@@ -57,7 +57,7 @@ def calibrate(
     more: list[str] | None = opt.MORE,
     cluster: str | None = opt.CLUSTER,
     belts_of_classes: bool = opt.flag(
-        "--belts", "With several classes: a belt of each, which takes minutes.", opt.METHOD
+        "--belts", "With several classes: a belt per class, which takes minutes.", opt.METHOD
     ),
     degree: int = opt.option(
         "NUMBER",
@@ -79,10 +79,10 @@ def calibrate(
 ) -> None:
     """Test whether predicted probabilities are calibrated, and show where they are not.
 
-    The outcomes must be held out: not used to fit what predicts. With several models, --fail-below
-    looks at their p-values adjusted for their number; with --by, at those of the groups. With many
-    rows hardly any predictions pass a test; --fail-above goes by how far off they are. Several
-    files, or a cluster, are tested piece by piece, without a belt.
+    The outcomes must be held out: not used to fit the predictions. With several models,
+    --fail-below looks at their p-values adjusted for their number; with --by, at those of the
+    groups. With many rows hardly any predictions pass a test; --fail-above looks at how far off
+    they are instead. Several files, or a cluster, are tested in chunks, without a belt.
 
     With one column per class, all classes are tested together, and each by itself.
     """

@@ -56,11 +56,13 @@ class Requests:
     panel: ClassVar[str] = opt.RESULTS
 
     joint: bool = opt.flag(
-        "--joint", "Intervals that hold all at once too; wider than those that hold one by one."
+        "--joint",
+        "Also intervals that hold all at once; they are wider than those that hold one at a time.",
     )
     pvalues: bool = opt.flag(
         "--pvalues",
-        "Exact p-value of each parameter being zero; with up to two parameters always given.",
+        "p-value of each parameter being zero, valid at every sample size; always given with up to "
+        "two parameters.",
     )
     ed: list[str] | None = opt.option(
         "LEVELS",

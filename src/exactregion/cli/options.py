@@ -96,7 +96,7 @@ class Outcome:
     trials: str | None = option(
         "COLUMN", "Column with numbers of trials; the outcome then counts successes."
     )
-    positive: str | None = option("CLASS", "The class whose probability is meant, such as Yes.")
+    positive: str | None = option("CLASS", "The positive class, such as Yes.")
 
     @property
     def event(self) -> str:
@@ -124,7 +124,7 @@ class Predictions(Outcome):
     probability: list[str] = option(
         "COLUMN,…",
         "Column with the predicted probabilities. Several with commas between them: one per model, "
-        "or one per class where rows add up to 1, for which a prefix such as p_ will do.",
+        "or one per class where rows add up to 1, or a prefix of their names such as p_.",
         ...,
     )
     classes: str | None = option(
@@ -232,7 +232,7 @@ class CalibrationSearch(Search):
 
     statistic: str | None = option(
         "NAME",
-        "Of --test-only: omnibus, spiegelhalter, discrepancy and others. Of several classes: "
+        "With --test-only: omnibus, spiegelhalter, discrepancy and others. Of several classes: "
         f"{', '.join(CLASS_STATISTICS)}.",
         complete=offer(choices),
     )

@@ -28,8 +28,8 @@ class SegmentedPredictions(opt.Predictions):
 
     probability: list[str] = opt.option(
         "COLUMN,…",
-        "Column with the predicted probabilities; one per class where there are several, for which "
-        "a prefix such as p_ will do.",
+        "Column with the predicted probabilities; one per class where there are several, or a "
+        "prefix of their names such as p_.",
         ...,
     )
     segments: list[str] = opt.option(
@@ -62,9 +62,9 @@ def segments(
     """Find the segments of the rows in which predicted probabilities are off.
 
     All values of the columns, as in --segments age,sex,region, and their combinations are tested
-    at once, with p-values adjusted for their number. The outcomes must be held out: not used to fit
-    what predicts. --fail-below looks at the smallest adjusted p-value, which is the exact p-value
-    of all segments together.
+    at once, with p-values adjusted for their number. The outcomes must be held out: not used to
+    fit the predictions. --fail-below looks at the smallest adjusted p-value, which is the exact
+    p-value of all segments together.
     """
     output.check(draws.resamples)
     files = [file, *(more or ())]

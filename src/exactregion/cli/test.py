@@ -30,7 +30,7 @@ class Candidates(opt.Columns, opt.Predictions):
     probability: list[str] | None = opt.option(  # type: ignore[assignment]
         "COLUMN,…",
         "Column with the probabilities to test. Several with commas between them: one per "
-        "candidate, or one per class where rows add up to 1, for which a prefix will do.",
+        "candidate, or one per class where rows add up to 1, or the prefix of their names.",
     )
 
 

@@ -40,7 +40,7 @@ TOLERANCE = 1e-2
 """Share of the trace that features may leave out, half by landmarks, half by combining them: the
 squared distance of residuals loses as much of its expectation, Σ_j p_j (1 - p_j) ‖Φ_j‖². More only
 where `LANDMARKS` do not reach it. What is left out are many features that weigh little: with 1e-4
-there are twice as many, which found one more misfit in 400 data sets (validation/tolerance.py)."""
+there are twice as many, which found one more misfit in 360 data sets (validation/tolerance.py)."""
 
 NODES = 4097
 """Places along one input at which features are computed; between them they are interpolated. With a

@@ -263,9 +263,9 @@ class Poisson(NumericKernel):
 class Polynomial(Kernel):
     """Polynomial kernel, k(x, x') = (xᵀx' + c)^degree.
 
-    It sees the moments of the residuals up to the degree (for c = 0, of that degree alone), and
-    nothing else: a candidate that is wrong beyond them is not noticed at any n. Labelled data are
-    compared with the label as one more coordinate.
+    It detects differences in the moments of the residuals up to the degree (for c = 0, of that
+    degree alone) and no others, however large n is. Labelled data are compared with the label as
+    one more coordinate.
 
     Parameters
     ----------

@@ -73,8 +73,8 @@ class Model(ABC):
     def differentiate(self, theta: FloatArray, X: Any) -> FloatArray:
         """Gradient of logit P_θ(Y=+1|x) in θ for a batch: shape (T, n, d).
 
-        Central differences by default, one-sided at a bound, with steps that are small beside the
-        parameter, or as large as it takes for the logit to change.
+        Central differences by default, one-sided at a bound, with steps that are small relative to
+        the parameter, or as large as it takes for the logit to change.
         """
         columns = []
         for index in range(theta.shape[1]):
@@ -129,7 +129,7 @@ class Model(ABC):
 
     @property
     def default_statistic(self) -> str:
-        """The statistic of regions of this family, if none is asked for.
+        """The statistic of regions of this family, if none is given.
 
         "combined" where the logit is linear in θ, or would be in other parameters; "ratio" in
         curved families, where its regions are smaller and have no parts far away that fit badly.

@@ -168,7 +168,7 @@ class Multinomial(ClassModel):
     """Multinomial logistic regression, P(Y = c) = exp(η_c) / Σ_b exp(η_b), η_0 = 0.
 
     The first class is the baseline, and every other class has a linear predictor of its own:
-    exp of a slope is the factor of the odds of the class against the baseline. Parameters are
+    exp of a slope is the odds ratio of the class relative to the baseline. Parameters are
     named after class and column, "virginica:width".
 
     Parameters
@@ -246,10 +246,10 @@ class ProportionalOdds(ClassModel):
     """Proportional odds for ordered classes, P(Y ≤ k) = expit(c_k - x·β), with one β for all k.
 
     Also known as cumulative or ordered logit; signs are those of `polr` in R and of `OrderedModel`
-    in statsmodels. A positive slope makes higher classes likelier, and exp(β) is the factor of the
-    odds of Y > k, whatever k is. The cut points must increase. So the parameters are the first cut
-    point, named "low|mid" after the classes beside it, then how far each further one lies above the
-    one before, "width of mid", at least 0, and the slopes; `cut_points` adds them up.
+    in statsmodels. A positive slope makes higher classes likelier, and exp(β) is the odds ratio
+    of Y > k, whatever k is. The cut points must increase. So the parameters are the first cut
+    point, named "low|mid" after the classes on both sides, then the distance of each further one
+    from the one before, "width of mid", at least 0, and the slopes; `cut_points` adds them up.
 
     Parameters
     ----------

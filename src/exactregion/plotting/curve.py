@@ -100,7 +100,7 @@ class CurveDisplay(BandDisplay):
             Fitted.
         input, probability, at
             As for `ConfidenceRegion.threshold`. Where other inputs have levels, the data drawn are
-            those of the levels in `at`. Inputs that have no single threshold have none drawn.
+            those of the levels in `at`. No threshold is drawn for inputs that have no single one.
         x : (float, float), optional
             From where to where; by default the range of the data, and the threshold.
         draw, **kwargs

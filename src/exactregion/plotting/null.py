@@ -182,7 +182,8 @@ class NullsDisplay:
     >>> import exactregion as er
     >>> p = np.linspace(0.05, 0.95, 40)
     >>> y = np.random.default_rng(0).random(40) < p
-    >>> results = {"p": er.calibration_test(y, p, rng=0), "p²": er.calibration_test(y, p**2, rng=0)}
+    >>> results = er.calibration_test(y, p, rng=0), er.calibration_test(y, p**2, rng=0)
+    >>> results = dict(zip(["p", "p²"], results))
     >>> len(er.plotting.NullsDisplay.from_results(results).figure_.axes)
     2
     """

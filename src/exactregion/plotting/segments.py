@@ -25,7 +25,7 @@ LARGEST, SMALLEST = 150.0, 12.0
 
 @dataclass(eq=False, repr=False)
 class SegmentDisplay(canvas.Display):
-    """Observed minus expected share in segments, with intervals, below each other.
+    """Observed minus expected share in segments, with intervals, one below the other.
 
     Use `from_result`, or `SegmentTestResult.plot`, to make one. Further arguments of `plot` are
     those of `matplotlib.axes.Axes.scatter`.
@@ -56,7 +56,8 @@ class SegmentDisplay(canvas.Display):
     >>> rng = np.random.default_rng(0)
     >>> p, site = rng.uniform(size=300), rng.choice(["a", "b", "c"], 300)
     >>> y = rng.uniform(size=300) < np.where(site == "b", p**3, p)
-    >>> result = er.segment_test(y, p, {"a": site == "a", "b": site == "b"}, n_resamples=99, rng=0)
+    >>> segments = {"a": site == "a", "b": site == "b"}
+    >>> result = er.segment_test(y, p, segments, n_resamples=99, rng=0)
     >>> er.plotting.SegmentDisplay.from_result(result).names
     ('b', 'all rows', 'a')
     """

@@ -57,7 +57,7 @@ class Interval(Record):
     certified : bool
         Whether it is proven that no member lies outside the interval; else it was searched.
     probes : int
-        Number of θ drawn at random to audit a search; those in the last audit missed no member.
+        Number of θ drawn at random to audit a search; the last audit found no member outside.
     evaluations, seconds : int and float
         Number of θ evaluated, and time taken.
     """

@@ -1,4 +1,4 @@
-"""Whether a smaller formula would do: an exact test of nested families."""
+"""Whether a smaller formula would do: a test of nested families, valid at every n."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def compare_nested(
     certify: bool | None = None,
     **settings: Any,
 ) -> HypothesisTest:
-    """Test whether a smaller formula explains the outcomes as well as a larger one, exactly.
+    """Test whether a smaller formula explains the outcomes as well as a larger one, at every n.
 
     Parameters
     ----------

@@ -512,8 +512,8 @@ class ConfidenceRegion:
 
         With a linear predictor (s + t r)·θ along the input, t = x or a logarithm of x, the number
         is t = (g - s·θ) / (r·θ), where g is the predictor at the probability. It is bounded as by
-        `functional`, and taken back to the units of the input. Where the curve may be flat, as far
-        as the data know, the interval has no end.
+        `functional`, and converted back to the units of the input. Where flat curves are compatible
+        with the data, the interval has no end.
 
         Parameters
         ----------
@@ -571,7 +571,7 @@ class ConfidenceRegion:
         ----------
         input, at, joint, certify
             As for `threshold`; there is a row for each level of an input that `at` leaves out.
-            Intervals hold one by one; with ``joint=True`` all at once.
+            Intervals hold one at a time; with ``joint=True`` all at once.
         probabilities : float or sequence of float
             Such as (0.5, 0.9); None is that of `threshold`.
 
@@ -595,7 +595,7 @@ class ConfidenceRegion:
         joint: bool = False,
         certify: bool | None = None,
     ) -> Threshold:
-        """Return an interval for the width of the curve: how far an input goes while it rises.
+        """Return an interval for the width of the curve: the distance over which it rises.
 
         From 5 to 95 % of the rise between the guess rate and one minus the lapse rate, with
         ``inner=0.9``. Where the input enters by its logarithm, it is the ratio of both ends.
@@ -619,8 +619,8 @@ class ConfidenceRegion:
         X : array-like or frame
             Inputs with the columns that fit was given; with a formula, a frame with its columns.
         joint : bool
-            True: simultaneous, the whole true curve is inside with probability `coverage_`. False:
-            focused at each input on its own, narrower.
+            True: simultaneous, the whole true curve is inside with probability at least
+            `coverage_`. False: focused at each input on its own, narrower.
         certify : bool, optional
             As for `intervals`. Focused bands are proven with True only, one input after the other;
             those of several classes are searched.
@@ -651,7 +651,7 @@ class ConfidenceRegion:
 
             - estimate: at the maximum of the likelihood, or at `most_compatible_` where there is
               none;
-            - lower, upper: each holds at its own row with probability `coverage_`;
+            - lower, upper: each holds at its own row with probability at least `coverage_`;
             - simultaneous_lower, simultaneous_upper: all hold at once, as those of `band`;
             - extrapolates: whether an input lies outside the range of the data. The limits then
               rest on the family being right where there are no data;
@@ -698,11 +698,10 @@ class ConfidenceRegion:
 
     @_with_progress("summary")
     def summary(self, *, certify: bool | None = None) -> Summary:
-        """Summarise the coefficients: estimates, intervals, exact p-values of "= 0".
+        """Summarise the coefficients: estimates, intervals, and p-values of "= 0".
 
-        Estimates are `estimate_`.
-        Intervals are focused ones, as of `intervals`, and p-values those of `test`. For logistic
-        families the table has odds ratios as well.
+        Estimates are `estimate_`, intervals the focused ones of `intervals`, and p-values those of
+        `test`. For logistic families the table has odds ratios as well.
 
         Parameters
         ----------
@@ -722,15 +721,15 @@ class ConfidenceRegion:
 
     @_with_progress("test")
     def test(self, hypothesis: Any, *, certify: bool | None = None) -> HypothesisTest:
-        """Test a linear hypothesis about the parameters, at every n with at most the level stated.
+        """Test a linear hypothesis about the parameters, with size at most the level at every n.
 
         The p-value is the largest of any θ that satisfies the hypothesis, within the joint region
         at level 1 - β, plus β, which is 0.001, or 1 / (n_resamples + 1) if that is more. Where the
         hypothesis holds, it is at most α with probability at most α. Data sets are ranked by the
         score for what the hypothesis is about; in families with a linear predictor the other
         parameters are refitted to each data set. For a two-by-two table this is near Boschloo's and
-        Fisher's test. The test is often more powerful than focused intervals, which may hold a
-        value that it rejects.
+        Fisher's test. The test is often more powerful than focused intervals, which may
+        contain a value that it rejects.
 
         Parameters
         ----------
@@ -756,12 +755,12 @@ class ConfidenceRegion:
     @_for_two_classes(instead="model_test with the probabilities of one theta")
     @_with_progress("goodness of fit")
     def goodness_of_fit(self, *, statistic: str | Statistic | None = None) -> GoodnessOfFit:
-        """Test whether any member of the family is true, at every n with at most the level stated.
+        """Test whether any member of the family is true, with size at most the level at every n.
 
         The p-value is the largest over the θ of the joint region at level 1 - β, β = 0.001, plus β;
-        where the family holds the truth, it is at most α with probability at most α. Data sets are
-        ranked by what no θ explains: the statistic's columns, made orthogonal to the score of the
-        family at each θ. The largest p-value is searched around the estimate.
+        where the family contains the truth, it is at most α with probability at most α. Data sets
+        are ranked by what no θ explains: the statistic's columns, made orthogonal to the score of
+        the family at each θ. The largest p-value is searched around the estimate, not proven.
 
         Parameters
         ----------

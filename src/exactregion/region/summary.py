@@ -238,7 +238,7 @@ def _notes(
     if done:
         least = max(1 / fitted.accepted.m, *(test.spent for test in done.values()))
         notes.append(
-            'p-values: of "= 0", exact at every sample size, each for one parameter alone; '
+            'p-values: of "= 0", valid at every sample size, each for one parameter alone; '
             + _how({name: test.certified for name, test in done.items()}, "none is larger")
             + f" None can be less than {least:.2g}; more resamples (n_resamples) allow less."
         )
@@ -246,12 +246,12 @@ def _notes(
     if apart:
         notes.append(
             f"{', '.join(apart)}: interval and p-value disagree about zero, which can happen near "
-            "the limit: they rank data sets by different statistics, and each is exact on its own."
+            "the limit: they rank data sets by different statistics, and each is valid on its own."
         )
     far = joint_far_members(fitted)
     if far is not None and far.members:
         notes.append("The data are separated: in some directions they set no limit.")
-    notes.append("All of it assumes independent rows, and that the model holds the truth.")
+    notes.append("All of it assumes independent rows, and that the family contains the truth.")
     return notes
 
 

@@ -57,7 +57,7 @@ class Threshold(Interval):
     at : dict
         Values of the other inputs.
     assumed : tuple of str
-        Those of them that nobody gave: numbers at their median.
+        Those of them that were not given: numbers at their median.
     relative_to : dict or None
         Values of the other inputs at the threshold that this one is compared with.
     compare : {"ratio", "difference"} or None

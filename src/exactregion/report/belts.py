@@ -89,8 +89,8 @@ def _family(belt: CalibrationBelt) -> str:
 def _meaning(belt: CalibrationBelt) -> list[str]:
     more = {
         "empty": "The intervals assume such a curve, against which the outcomes are evidence.",
-        "unbounded": "The belt is of an unbounded set: the outcomes set no limit somewhere.",
-        "disconnected": "The belt is of a set in several pieces, and fills the gaps between them.",
+        "unbounded": "The region of the belt is unbounded: somewhere the outcomes set no limit.",
+        "disconnected": "The region of the belt has several pieces; the belt fills the gaps.",
     }
     bends = belt.degree > 1
     zero = {2: ", and square 0", 3: ", and square and cube 0"}.get(belt.degree, "")
@@ -278,8 +278,9 @@ def _overlay(display: BeltsDisplay) -> Figure:
         f"Calibration belts of {len(display.belts)} models over one diagonal.",
         figure.plot,
         keys,
-        f"Each area is the {level} belt of a model, which holds its whole calibration curve; the "
-        "points are observed shares in groups of its predictions. Where a belt leaves the dashed "
+        f"Each area is the belt of a model, which contains its whole calibration curve with "
+        f"probability at least {level}, if the curve is of the form assumed. The points are "
+        "observed shares in groups of its predictions. Where a belt leaves the dashed "
         "diagonal, outcomes are more (above) or less frequent than that model predicts. The "
         "p-values are adjusted for the number of models.",
     )

@@ -34,7 +34,7 @@ ENDS = (
     "No member of the region lies beyond an end that is proven. Others were searched, and checked "
     "with random parameters."
 )
-ZERO = "p is the exact p-value of the parameter being zero."
+ZERO = "p is the p-value of the parameter being zero, valid at every sample size."
 STATUS = {"unsettled": ", may be longer", "empty": ", empty"}
 REMARKS = {
     "unbounded": "The region is unbounded: it goes on past the edge of the figure, which shows the "
@@ -77,7 +77,7 @@ def page_of_region(region: ConfidenceRegion, title: str | None = None) -> Page:
             "The true probabilities belong to the family, for some value of its parameters. If "
             "not, the region may miss the nearest parameters, or be empty.",
             "Whether one setting of the parameters is in the region is known exactly. The edge in "
-            "the figure was searched; of intervals it says above whether they are proven.",
+            "the figure was searched; the table above says which intervals are proven.",
         ],
     )
 

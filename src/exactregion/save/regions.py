@@ -84,8 +84,8 @@ def load(
     path : str or path
         The file.
     model, statistic : Model and Statistic or callable, optional
-        The same as at the time, where they are made of functions of your own, which a file cannot
-        hold. The error says so if one is needed.
+        Those of the saved region, if they contain functions of your own, which a file cannot hold.
+        An error says so where one is needed.
 
     Examples
     --------

@@ -145,8 +145,9 @@ class Joint(ClassStatistic):
 
     With Algorithm III of the paper this is the squared distance in the space of the matrix-valued
     kernel k I: ‖Σ_j Φ(x_j) ⊗ (e_{y_j} - P_j)‖². With x = P it is the squared kernel calibration
-    error, up to a factor, which sees any miscalibration of all classes together. Algorithms I and
-    II with vote shares of classes, and embeddings on X × classes, are sums over classes as well.
+    error, up to a factor, which detects any miscalibration of all classes together. Algorithms I
+    and II with vote shares of classes, and embeddings on X × classes, are sums over classes as
+    well.
 
     Statistics that go by the smallest p-value of their parts do so after summing each part.
 

@@ -140,10 +140,10 @@ class Combined(_Sum, name="combined"):
     """Σ_k weight_k · Z⁽ᵏ⁾ / E_θ[Z⁽ᵏ⁾], each part at mean one under the candidate.
 
     By default score/d + 0.3 · discrepancy / E_θ[discrepancy]: near the power of the score, and
-    consistent against every false f that the features of the discrepancy see. The expectations are
-    known: d for the score, and (4/n²) Σ_j k(x_j, x_j) p_j (1 - p_j) for the discrepancy, so that Z
-    of a data set depends on nothing but its own labels and θ. A part whose expectation is not known
-    is divided by its mean over the m data sets.
+    consistent against every false f that the features of the discrepancy detect. The expectations
+    are known: d for the score, and (4/n²) Σ_j k(x_j, x_j) p_j (1 - p_j) for the discrepancy, so
+    that Z of a data set depends on nothing but its own labels and θ. A part whose expectation is
+    not known is divided by its mean over the m data sets.
 
     Regions are searched by it, so kernels with many features leave out those that weigh less than
     one row of data: Z changes a little, ranks stay exact, and searches take a fraction of the time.
@@ -222,10 +222,10 @@ class Omnibus(_Sum, name="omnibus"):
 class Multiscale(Statistic, name="multiscale"):
     """Algorithm III with kernels of four widths, of which the clearest decides.
 
-    Which bandwidth has power depends on the kind of misfit, which nobody knows beforehand: a wide
+    Which bandwidth has power depends on the kind of misfit, which is not known in advance: a wide
     kernel finds shifts, a narrow one waves and bumps. Here they are a quarter, a half, once and
     twice as wide as usual, put together as `Omnibus` does: data sets are ranked by the harmonic
-    mean of their p-values, all alike, so that ranks are as exact.
+    mean of their p-values, all alike, so that ranks are exact.
 
     Parameters
     ----------

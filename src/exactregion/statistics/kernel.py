@@ -54,7 +54,7 @@ class Discrepancy(_KernelStatistic, name="discrepancy"):
     Z_i = ‖ (1/n) Σ_j (y_ij - f_θ(x_j)) k(x_j, ·) ‖² (eqs. 45 and 46) = ‖v_i - c_θ‖² / n², the
     distance of the data set's point from the exact centre c_θ = Φᵀ f_θ, with ΦΦᵀ = K. Ranks are
     exact with any kernel; against every false f they are consistent for a universal kernel on a
-    compact domain (Theorem 4), as far as the features that are kept can see.
+    compact domain (Theorem 4), as far as the features that are kept detect the difference.
 
     Parameters
     ----------

@@ -75,8 +75,8 @@ class Likelihood(_AgainstMembers, name="likelihood"):
 
     The score looks at the slope of the likelihood at θ. In a curved family it may vanish where the
     likelihood is low, and the region then has parts far away whose curves do not fit the data. The
-    ratio to other members sees these. Where the logit is linear in θ there are no such places, and
-    `Combined` is as good, quicker, and has ends that can be proven.
+    ratio to other members detects these. Where the logit is linear in θ there are no such places,
+    and `Combined` is as good, quicker, and has ends that can be proven.
 
     Parameters
     ----------

@@ -44,8 +44,8 @@ class Neighborhood(Statistic, name="neighborhood"):
     ----------
     k : int, optional
         Number of nearest neighbours, counted in trials; √N by default, N the number of trials.
-        (The paper asks that k grows, and k/n tends to 0.) Trials at the same distance share what is
-        left of k.
+        (Theorem 2 of the paper requires k → ∞ and k/n → 0.) Trials at the same distance share what
+        is left of k.
     kernel : str, Kernel or callable, optional
         Use a kernel smoother, w_j(x) = k(x, x_j) / Σ_l k(x, x_l), instead of nearest neighbours.
         Its values should not be negative.
@@ -68,7 +68,8 @@ class Neighborhood(Statistic, name="neighborhood"):
     >>> import exactregion as er
     >>> flights = er.datasets.oring()
     >>> literal = er.statistics.Neighborhood(k=5, measure="monte_carlo", nodes=200)
-    >>> result = er.model_test([0.3] * 23, flights["temp"], flights["y"], statistic=literal, rng=0)
+    >>> X, y = flights["temp"], flights["y"]
+    >>> result = er.model_test([0.3] * 23, X, y, statistic=literal, rng=0)
     >>> 0 < result.pvalue <= 1
     True
     """

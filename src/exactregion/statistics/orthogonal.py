@@ -41,8 +41,8 @@ class Orthogonal(Statistic):
     Φ⊥ = Φ - G (GᵀWG)⁻¹ GᵀWΦ at each θ, with G the gradient of the logit in θ (n × d) and
     W = diag t p (1 - p), takes the place of the columns Φ, so that sums Φ⊥ᵀ(k - t p) are
     uncorrelated with the score. Columns depend on inputs and θ alone: ranks are as exact as those
-    of the statistic itself. It sees what is wrong with the family, and not which θ is wrong, so it
-    serves to test families (`ConfidenceRegion.goodness_of_fit`) and not to find regions.
+    of the statistic itself. It detects what is wrong with the family, and not which θ is wrong:
+    use it to test families (`ConfidenceRegion.goodness_of_fit`), not to find regions.
 
     Kernels and local estimates keep those of their features that weigh at least as much as one row
     of data.

@@ -16,7 +16,7 @@ class Spiegelhalter(Statistic, name="spiegelhalter"):
     """The excess of the Brier score over what it is expected to be, squared.
 
     Z_i = (Σ_j (1 - 2 p(x_j)) (k_ij - t_j p(x_j)))², k successes of t trials: the square of
-    Spiegelhalter's z (1986) up to a factor that all data sets share. It sees over- and
+    Spiegelhalter's z (1986) up to a factor that all data sets share. It detects over- and
     under-confidence best, and a shift of predictions around 1/2 not at all.
     """
 

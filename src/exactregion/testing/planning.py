@@ -77,7 +77,7 @@ class PowerResult:
     significance : float
         The test rejects where its p-value is this or less.
     target : float
-        The power asked for.
+        The target power.
     test : str
         Name of the test.
     seed : int or None
@@ -191,7 +191,7 @@ def power(
     significance : float
         The test rejects where its p-value is this or less.
     power : float
-        The power that is wanted.
+        The target power.
     n_simulations : int
         Data sets per sample size.
     rng : int, Generator, SeedSequence or None

@@ -163,7 +163,7 @@ def _table(
 
 
 def share_limits(successes: IntArray, trials: IntArray, tail: float) -> tuple[Any, Any]:
-    """Return exact limits of mean probabilities, each missed with probability `tail` at most.
+    """Return limits of mean probabilities, each missed with probability `tail` at most.
 
     Clopper and Pearson's, which hold for trials of unequal probabilities as well: their sum is less
     spread than a binomial one (Hoeffding 1956, theorem 4), and tails of `tail` ≤ 1/4 are on the

@@ -69,18 +69,18 @@ def segment_test(
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> SegmentTestResult:
-    r"""Find the segments of rows in which predicted probabilities are wrong, exactly at every n.
+    r"""Find the segments of rows in which predicted probabilities are wrong, at every n.
 
     All segments are tested at once: the values of columns, the combinations of values of several
     columns, and all rows together. Outcomes are drawn from the predictions m - 1 times. Each
     segment has a statistic, and the largest of them is ranked, which gives one exact p-value for
-    all. Adjusted p-values by the same maxima name the segments that are off, all of them rightly
-    with probability 1 - α.
+    all. Adjusted p-values by the same maxima name the segments that are off: with probability at
+    least 1 - α, none of those named is a segment in which all predictions are right.
 
     Parameters
     ----------
     y_true : array-like of shape (n,) or (n, 2)
-        Labels, or successes and failures; **held out**, not used to fit what predicts.
+        Labels, or successes and failures; **held out**, not used to fit the predictions.
     y_prob : array-like of shape (n,) or (n, C)
         Predicted probabilities of the positive class; or of C classes, each of which is then looked
         at in each segment.
@@ -100,8 +100,8 @@ def segment_test(
         Numbers with more than 10 different values are cut at quantiles into this many ranges, 4
         by default, or at the edges given: (-∞, a], (a, b], (b, ∞).
     statistic : {"shift", "recalibration"}
-        "shift" compares the successes of a segment with those expected. "recalibration" also sees
-        predictions that are too extreme, or not enough so, within a segment.
+        "shift" compares the successes of a segment with those expected. "recalibration" also
+        detects predictions that are too extreme, or not enough so, within a segment.
     confidence_level : float
         Of the intervals of all segments together.
     n_resamples : int
@@ -122,10 +122,10 @@ def segment_test(
     SegmentTestResult
         With ``pvalue``, exact for all segments together, and ``table``, one row per segment with
         the strongest evidence first: n (outcomes), the observed and the expected share, their
-        difference, lower and upper (exact limits of the true mean probability minus the predicted
-        one, which hold for all segments together), envelope_low and envelope_high (where all
-        differences lie together if all predictions are right), statistic, pvalue (exact
-        for this segment alone) and pvalue_adjusted.
+        difference, lower and upper (limits of the true mean probability minus the predicted one,
+        which hold for all segments together with at least `confidence_level`), envelope_low and
+        envelope_high (where all differences lie together if all predictions are right), statistic,
+        pvalue (exact for this segment alone) and pvalue_adjusted.
 
     Notes
     -----
@@ -152,11 +152,11 @@ def segment_test(
     together, so that the same control holds for all pairs.
 
     *When to use which.* `calibration_test` with ``by`` tests a few groups one by one, with a
-    statistic that sees any miscalibration within a group. This test is for many segments, which
+    statistic that detects any miscalibration within a group. This test is for many segments, which
     may overlap, and looks mainly at their means.
 
-    Combinations with the same rows as one with fewer columns are left out. Rows in chunks are gone
-    through three times; where there are more than 65,536, quantiles are approximate (one row in
+    Combinations with the same rows as one with fewer columns are left out. Rows in chunks are read
+    three times; where there are more than 65,536, quantiles are approximate (one row in
     2,000), and the same for files, clusters and memory. The sums take 4 bytes per segment and data
     set for each thread, 12 with "recalibration", however many rows there are.
 

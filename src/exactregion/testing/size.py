@@ -97,8 +97,8 @@ def calibration_size(y_true: Any, y_prob: Any, *, pos_label: object = None) -> C
 
     See Also
     --------
-    calibration_test : whether it can be chance; its result has the same as ``size``.
-    calibration_belt : exact limits, ``largest_deviation`` and ``mean_deviation``.
+    calibration_test : whether it can be chance; its result has these numbers as ``size``.
+    calibration_belt : limits of how far off they are, valid at every n.
 
     Examples
     --------

@@ -123,14 +123,14 @@ def model_test(
     Memory maps, Parquet files and Dask arrays and frames are worked on in chunks: memory does not
     grow with the number of rows, and the result is the same as in memory, whatever the chunks. A
     candidate that has to be evaluated is evaluated chunk by chunk then. With more than 65,536
-    rows the kernel statistics look at the inputs through at most 256 features, which hold all but a
-    share of 1e-4 of the kernel where so few can: this changes power a little, and exactness not at
-    all.
+    rows the kernel statistics look at the inputs through at most 256 features, which leave out a
+    hundredth of the trace of the kernel, or more where that many do not reach it: this changes
+    power a little, and exactness not at all.
 
     Ties are broken by the random seat of the original, which is what makes the p-value exact where
     Z has few values. Where all data sets are alike (probabilities of 0 and 1 that all came true),
     the seat alone decides, and the p-value says nothing about the candidate. An outcome that the
-    candidate holds impossible has Z = ∞ and gives the smallest p-value, 1/m.
+    candidate calls impossible has Z = ∞ and gives the smallest p-value, 1/m.
 
     Examples
     --------
@@ -303,34 +303,34 @@ def calibration_test(
     """Test whether predicted probabilities are calibrated, P(Y=+1|p) = p, exactly at every n.
 
     The predicted probability is the input. The default statistic looks for five kinds of
-    miscalibration at once and goes by the clearest (`statistics.Omnibus`): the score of the
+    miscalibration at once and is dominated by the clearest (`statistics.Omnibus`): the score of the
     recalibration family expit(a + b logit p) at (0, 1), for wrong intercepts and slopes;
     Spiegelhalter's statistic, for over- and under-confidence; the curvature, for curves that bend;
     and a wide and a narrow kernel on p, for any other miscalibration. An outcome that contradicts a
     prediction of exactly 0 or 1 gives the smallest p-value there is, 1/m.
 
     With more than two classes, probabilities of shape (n, C), the hypothesis is P(Y=c|P) = P_c for
-    all of them. The default statistic (`statistics.ClassOmnibus`) then goes by the clearest of five
-    as well: the temperature and the Brier score, for over- and under-confidence; a kernel on the
-    probabilities of all classes; each class by itself; and the top label, the class with the
-    largest probability, with the five statistics for two classes.
+    all of them. The default statistic (`statistics.ClassOmnibus`) then has five parts as well, of
+    which the clearest decides: the temperature and the Brier score, for over- and under-confidence;
+    a kernel on the probabilities of all classes; each class by itself; and the top label, the class
+    with the largest probability, with the five statistics for two classes.
 
     Parameters
     ----------
     y_true : array-like of shape (n,) or (n, 2)
-        Labels, or successes and failures; **held out**, not used to fit what predicts.
+        Labels, or successes and failures; **held out**, not used to fit the predictions.
     y_prob : array-like of shape (n,) or (n, C), mapping or frame
         Predicted probabilities of the positive class; or of C classes, as an array or a frame whose
-        rows add up to 1. A mapping of names to such arrays, or a frame with one column per model,
-        has each model tested, with the same draws.
+        rows add up to 1. With a mapping of names to such arrays, or a frame with one column per
+        model, each model is tested, with the same draws.
     data : frame, path, pattern, list of paths, or pyarrow data set, optional
         A table. y_true, y_prob and by are then names of its columns, or lists of names. Files are
         Parquet; rows that are not in memory are read in chunks, as are memory maps and Dask
         collections.
     by : array-like of shape (n,), mapping or frame, optional
         The group of each row. Each group is then tested on its own. Groups must not be made from
-        the outcomes. A mapping or frame has the groups of each of its columns tested. For many
-        groups, or such that overlap, use `segment_test`, which tests all of them at once.
+        the outcomes. With a mapping or frame, the groups of each column are tested. For many
+        groups, or groups that overlap, use `segment_test`, which tests all of them at once.
     statistic : str, Statistic or callable
         "omnibus" where None, or another as in `model_test`. With more than two classes also
         "joint", "classwise", "toplabel", "temperature" and "brier".

@@ -1,1 +1,1 @@
-"""Exact tests of hypotheses that hold for many θ: linear ones, and that a family fits at all."""
+"""Tests of hypotheses about many θ, valid at every n: linear ones, and that a family fits."""

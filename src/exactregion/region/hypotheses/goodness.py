@@ -1,4 +1,4 @@
-"""An exact test of a whole family, of whether any of its θ is true.
+"""A test of a whole family, valid at every n: of whether any of its θ is true.
 
 At one θ, the rank of the data by a statistic that is orthogonal to the score (`Orthogonal`) is
 uniform if θ is true, and hardly depends on which θ near the truth it is. So the largest p-value of

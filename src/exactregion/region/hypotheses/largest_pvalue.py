@@ -1,4 +1,4 @@
-"""The largest p-value over a part of a family: how composite hypotheses are tested exactly.
+"""The largest p-value over a part of a family: how composite hypotheses are tested at every n.
 
 A hypothesis that holds for several θ is as plausible as the most plausible of them. Its p-value is
 the largest over the θ that are not excluded by the joint region at level 1 - β, plus β (Berger and

@@ -1,4 +1,4 @@
-"""Exact tests of linear hypotheses, such as that a coefficient is zero or two of them are equal.
+"""Tests of linear hypotheses, such as that a coefficient is zero or two of them are equal.
 
 The p-value of A θ = b is the largest of any θ that satisfies it (`hypotheses.largest_pvalue`).
 Data sets are ranked by the score for A θ, with the other parameters refitted to each of them where
@@ -53,12 +53,13 @@ class HypothesisTest(Record):
     hypothesis : str
         What was tested.
     pvalue : float
-        Exact: where the hypothesis holds, P(pvalue ≤ α) ≤ α for every α and every n.
+        Where the hypothesis holds, P(pvalue ≤ α) ≤ α for every α and every n; if it is not
+        `certified`, as far as the search found the largest p-value.
     df : int
         Number of equations.
     theta : tuple of float or None
-        The θ of the hypothesis that fits best; None if the joint region at level 1 - `spent` holds
-        none, which rejects the hypothesis on its own.
+        The θ of the hypothesis that fits best; None if the joint region at level 1 - `spent`
+        contains none, which rejects the hypothesis on its own.
     spent : float
         β, which is part of the p-value: the joint region over which the largest p-value was taken
         misses the truth with this probability. Zero for a hypothesis about all parameters.

@@ -85,9 +85,9 @@ twice as often, with 0.02 slopes are longer by 3 to 8 % (validation/focused_leve
 
 PROJECTED = 3
 """Parameters of a curved family whose sets can be proven from which on individual intervals are
-projections of the joint region. With a free lapse rate these have median lengths of 1.70 and
-1.17 for a threshold (280 and 700 trials), focused ones 1.72 and 1.26; with a known rate and two
-parameters focused ones are the shorter, 1.94 to 2.06 (validation/individual.py)."""
+projections of the joint region. With a free lapse rate these have median lengths of 1.75 and
+1.15 for a threshold (280 and 700 trials), focused ones 1.99 and 1.16; with a known rate and two
+parameters focused ones are the shorter, 1.98 to 2.10 (validation/individual.py)."""
 
 START_POINTS = 200
 """Random points near the estimate among which a member of a focused set is looked for, if the
