@@ -25,13 +25,16 @@ __all__ = [
     "METRIC",
     "add_runs",
     "centres",
+    "choose_paths",
     "flip_free",
+    "follow_all",
     "follow_dense",
     "follow_labels",
     "follow_sparse",
     "largest",
     "measure_offsets",
     "measure_steps",
+    "set_out",
     "weighted_products",
 ]
 
@@ -126,7 +129,7 @@ def weighted_products(p: Any, trials: Any, values: Any, scale: Any, out: Any) ->
 @compiled
 def _squared_lengths(points: Any, factor: float, centre: Any, scale: float, out: Any) -> None:
     """Scale · ‖factor · v_i - c‖², eight data sets side by side so that their sums do not wait."""
-    m, r = points.shape
+    m, r = len(points), len(centre)
     i = 0
     while i + 8 <= m:
         s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
@@ -161,7 +164,7 @@ def _squared_lengths(points: Any, factor: float, centre: Any, scale: float, out:
 @compiled
 def _in_metric(points: Any, centre: Any, W: Any, out: Any) -> None:
     """‖W (v_i - c)‖²."""
-    m, r = points.shape
+    m, r = len(points), len(centre)
     deviations, whitened_8, total_8 = np.empty((r, 8)), np.empty(8), np.empty(8)
     eights = m // 8 * 8
     for i in range(0, eights, 8):  # side by side, with the sums of each in the same order as below
@@ -195,7 +198,7 @@ def _in_metric(points: Any, centre: Any, W: Any, out: Any) -> None:
 @compiled
 def largest(points: Any, W: Any, out: Any) -> None:
     """Find max_k (a_k + w_k · v_i), all data sets side by side so that their sums do not wait."""
-    m, r = points.shape
+    m, r = len(points), W.shape[1] - 1
     coordinates, value = points.T.copy(), np.empty(m)
     out[:] = -np.inf
     for k in range(len(W)):
@@ -235,19 +238,92 @@ def follow_dense(columns: Any, features: Any, points: Any, measured: Any) -> Non
     thresholds, rows, first, uniforms, owner, place, above, below = columns
     how, centre, W, scale, out = measured
     r = features.shape[1]
-    mean = np.empty(r)
+    mean, step = np.empty(r), np.empty(r, dtype=points.dtype)
     for t in range(len(thresholds)):
         for c in range(len(rows)):
             q = thresholds[t, c]
             if below[c] < q <= above[c]:
                 continue
             row, old, new = _move(c, q, rows, first, uniforms, place, above, below)
-            sign = 1.0 if new > old else -1.0
+            # in the type of the sums: a sign in double precision would make all of it so
+            for a in range(r):
+                step[a] = features[row, a] if new > old else -features[row, a]
             for flip in range(min(old, new), max(old, new)):
-                i = owner[flip]
+                i = np.uint64(owner[flip])  # without a sign, which would be looked at each time
                 for a in range(r):
-                    points[i, a] += sign * features[row, a]
+                    points[i, a] += step[a]
         _measure(how, points, centre[t], W[t], scale, mean, out[t])
+
+
+@compiled
+def choose_paths(some: Any, places: Any, number: int, room: int, jump: float) -> Any:
+    """Choose the path that each candidate continues, by some of its probabilities (T, k).
+
+    `places` (paths, k) has those where the first `number` paths end, and is brought up to date. A
+    candidate continues the path of the one before it, or, farther than `jump` from it, the path
+    that ends nearest; a copy of that where this is as far and there is room. Returned are the path
+    of each candidate, the path it sets out from, the number of paths, and how far all moved.
+    """
+    T, k = some.shape
+    path, origin = np.zeros(T, dtype=np.int64), np.zeros(T, dtype=np.int64)
+    moved, here = 0.0, 0
+    for t in range(T):
+        distance = np.inf
+        if t > 0:
+            distance = np.abs(some[t] - some[t - 1]).sum()
+        if number > 0 and distance > jump:
+            for end in range(number):
+                found = 0.0
+                for j in range(k):
+                    found += abs(places[end, j] - some[t, j])
+                if found < distance:
+                    distance, here = found, end
+        origin[t] = here
+        if number == 0:
+            number, distance = 1, 0.0
+        elif distance > jump and number < room:
+            here, number = number, number + 1
+        path[t] = here
+        places[here] = some[t]
+        moved += distance
+    return path, origin, number, moved
+
+
+@compiled
+def set_out(columns: Any, t: int, ends: Any) -> None:
+    """Bring the path of a candidate to where it sets out: a copy of another, or its beginning."""
+    rows, first, uniforms = columns
+    path, origin, start, begun, place, above, below, sums = ends
+    here, there = path[t], origin[t]
+    if here != there:
+        begun[here] = begun[there]
+        if begun[there]:
+            place[here], above[here], below[here] = place[there], above[there], below[there]
+            sums[here] = sums[there]
+    if not begun[here]:
+        begun[here] = True
+        for c in range(len(rows)):
+            begins, stops = first[rows[c]], first[rows[c] + 1]
+            place[here, c], below[here, c] = begins, -np.inf
+            above[here, c] = uniforms[begins] if begins < stops else np.inf
+        sums[here] = start
+
+
+@compiled
+def follow_all(columns: Any, features: Any, ends: Any, measured: Any) -> None:
+    """Do as `follow_dense` for candidates that each continue a path of their own.
+
+    `ends` has the path of each candidate, the one that it sets out from, the points of a path that
+    begins, and of all paths whether they have begun, place, above, below, and points.
+    """
+    thresholds, rows, first, uniforms, owner = columns
+    path, _, _, _, place, above, below, sums = ends
+    how, centre, W, scale, out = measured
+    for t in range(len(thresholds)):
+        set_out((rows, first, uniforms), t, ends)
+        end, one = path[t], slice(t, t + 1)
+        here = (thresholds[one], rows, first, uniforms, owner, place[end], above[end], below[end])
+        follow_dense(here, features, sums[end], (how, centre[one], W[one], scale, out[one]))
 
 
 @compiled
