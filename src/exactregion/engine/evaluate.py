@@ -95,7 +95,7 @@ class Paths:
 
     def expect_many(self) -> None:
         """Say that many θ are to come: a search begins with few."""
-        self.evaluated = max(self.evaluated, WORTH_A_PASS)
+        self.evaluated = max(self.evaluated, WORTH_SORTING)
 
     @contextmanager
     def borrow(self, labels: FreeLabels) -> Iterator[PathSet]:
