@@ -42,6 +42,9 @@ CENTRE, MEAN, METRIC, LARGEST = 0, 1, 2, 3
 """How a data set is measured: the distance from a centre, from the mean, or from a centre in a
 metric; or the largest of several linear functions."""
 
+TILE = 256
+"""Data sets that are whitened at once: their deviations stay in the nearest cache."""
+
 
 @inlined
 def _moved(uniforms: Any, start: int, stop: int, k: int, q: float) -> int:
@@ -115,15 +118,21 @@ def centres(P: Any, trials: Any, precision: float, features: Any, unit: Any, blo
 
 
 @compiled
-def weighted_products(p: Any, trials: Any, values: Any, scale: Any, out: Any) -> None:
-    """Fill in t p (1 - p) s_a Φ_a s_c Φ_c for columns (b, r) and pairs c ≤ a: out (pairs, b)."""
-    pair = 0
-    for a in range(values.shape[1]):
-        for c in range(a + 1):
-            for j in range(len(p)):
-                weighted = (trials[j] * p[j]) * (1 - p[j]) * (values[j, a] * scale[a])
-                out[pair, j] = weighted * (values[j, c] * scale[c])
-            pair += 1
+def weighted_products(P: Any, trials: Any, values: Any, scale: Any, out: Any) -> None:
+    """Fill in t p (1 - p) s_a Φ_a s_c Φ_c for columns (b, r) and pairs c ≤ a: out (T, pairs, b)."""
+    T, b = P.shape
+    weight, weighted = np.empty(b), np.empty(b)
+    for t in range(T):
+        for j in range(b):
+            weight[j] = (trials[j] * P[t, j]) * (1 - P[t, j])
+        pair = 0
+        for a in range(values.shape[1]):
+            for j in range(b):
+                weighted[j] = weight[j] * (values[j, a] * scale[a])
+            for c in range(a + 1):
+                for j in range(b):
+                    out[t, pair, j] = weighted[j] * (values[j, c] * scale[c])
+                pair += 1
 
 
 @compiled
@@ -163,36 +172,25 @@ def _squared_lengths(points: Any, factor: float, centre: Any, scale: float, out:
 
 @compiled
 def _in_metric(points: Any, centre: Any, W: Any, out: Any) -> None:
-    """‖W (v_i - c)‖²."""
+    """‖W (v_i - c)‖², many data sets side by side so that their sums do not wait."""
     m, r = len(points), len(centre)
-    deviations, whitened_8, total_8 = np.empty((r, 8)), np.empty(8), np.empty(8)
-    eights = m // 8 * 8
-    for i in range(0, eights, 8):  # side by side, with the sums of each in the same order as below
-        for b in range(r):
-            for k in range(8):
-                deviations[b, k] = points[i + k, b] - centre[b]
-        total_8[:] = 0.0
+    deviation, whitened = np.empty((r, min(m, TILE))), np.empty(min(m, TILE))
+    for start in range(0, m, TILE):
+        q = min(TILE, m - start)
+        for i in range(q):
+            for a in range(r):
+                deviation[a, i] = points[start + i, a] - centre[a]
+        for i in range(q):
+            out[start + i] = 0.0
         for a in range(len(W)):
-            whitened_8[:] = 0.0
+            for i in range(q):
+                whitened[i] = 0.0
             for b in range(r):
                 w = W[a, b]
-                for k in range(8):
-                    whitened_8[k] += w * deviations[b, k]
-            for k in range(8):
-                total_8[k] += whitened_8[k] * whitened_8[k]
-        for k in range(8):  # a slice would be checked for its length, which takes 2 s to compile
-            out[i + k] = total_8[k]
-    deviation = np.empty(r)
-    for i in range(eights, m):
-        for a in range(r):
-            deviation[a] = points[i, a] - centre[a]
-        total = 0.0
-        for a in range(len(W)):
-            whitened = 0.0
-            for b in range(r):
-                whitened += W[a, b] * deviation[b]
-            total += whitened * whitened
-        out[i] = total
+                for i in range(q):
+                    whitened[i] += w * deviation[b, i]
+            for i in range(q):
+                out[start + i] += whitened[i] * whitened[i]
 
 
 @compiled
@@ -238,20 +236,24 @@ def follow_dense(columns: Any, features: Any, points: Any, measured: Any) -> Non
     thresholds, rows, first, uniforms, owner, place, above, below = columns
     how, centre, W, scale, out = measured
     r = features.shape[1]
-    mean, step = np.empty(r), np.empty(r, dtype=points.dtype)
+    mean = np.empty(r)
     for t in range(len(thresholds)):
         for c in range(len(rows)):
             q = thresholds[t, c]
             if below[c] < q <= above[c]:
                 continue
             row, old, new = _move(c, q, rows, first, uniforms, place, above, below)
-            # in the type of the sums: a sign in double precision would make all of it so
-            for a in range(r):
-                step[a] = features[row, a] if new > old else -features[row, a]
-            for flip in range(min(old, new), max(old, new)):
-                i = np.uint64(owner[flip])  # without a sign, which would be looked at each time
+            # two loops, since a sign that is multiplied by would make all of it double precision;
+            # places without a sign, which would be looked at each time
+            step = features[row]
+            for flip in range(old, new):
+                point = points[np.uint64(owner[flip])]
                 for a in range(r):
-                    points[i, a] += step[a]
+                    point[a] += step[a]
+            for flip in range(new, old):
+                point = points[np.uint64(owner[flip])]
+                for a in range(r):
+                    point[a] -= step[a]
         _measure(how, points, centre[t], W[t], scale, mean, out[t])
 
 

@@ -346,11 +346,17 @@ def path_order(theta: FloatArray) -> IntArray:
     order = np.arange(len(theta))
     if theta.shape[1] < 2 or len(theta) < 3:
         return order
-    points = np.prod([float(len(np.unique(column))) for column in theta.T])
-    if points <= FULL_GRID * len(theta):
+    points = 1.0
+    for column in theta.T:
+        points *= len(np.unique(column))
+        if points > FULL_GRID * len(theta):
+            break
+    else:
         order = np.lexsort(theta.T[::-1])
     ordered = theta[order]
     turns = 1 + np.flatnonzero((ordered[1:, :-1] != ordered[:-1, :-1]).any(axis=1))
+    if len(turns) == len(theta) - 1:  # no two are on one line
+        return order
     runs = np.split(order, turns)
     return np.concatenate([run[::-1] if odd % 2 else run for odd, run in enumerate(runs)])
 

@@ -42,6 +42,10 @@ THREADED_SIZE = 16
 and the last bit would depend on their number."""
 
 
+PRODUCTS = 2**17
+"""Products that are made before they are summed: 1 MiB stays in the cache."""
+
+
 def information_of(gradient: FloatArray, P: FloatArray, inputs: Inputs) -> FloatArray:
     """Sum the information over all rows for gradients (T, d, n): shape (T, d, d)."""
     levels = inputs.levels
@@ -61,19 +65,22 @@ def information_of_block(gradient: FloatArray, P: FloatArray, trials: IntArray) 
 
 
 def information_of_columns(
-    Phi: FloatArray, scale: FloatArray, p: FloatArray, trials: IntArray
+    Phi: FloatArray, scale: FloatArray, P: FloatArray, trials: IntArray
 ) -> FloatArray:
-    """Do the same for columns (b, r) times `scale` (r,) as gradients, with the same bits."""
+    """Do the same for columns (b, r) times `scale` (r,) as gradients of all, with the same bits."""
     from exactregion.engine.compiled import weighted_products  # Numba is slow to import
 
-    r = len(scale)
-    products = np.empty((r * (r + 1) // 2, len(p)))
-    weighted_products(p, trials, Phi, scale, products)
-    sums = products.sum(axis=-1)
-    information = np.zeros((1, r, r))
-    for a in range(r):
-        information[0, a, : a + 1] = sums[a * (a + 1) // 2 :][: a + 1]
-        information[0, :a, a] = information[0, a, :a]
+    (T, b), r = P.shape, len(scale)
+    rows, columns = np.tril_indices(r)
+    information = np.empty((T, r, r))
+    size = max(1, PRODUCTS // (len(rows) * b))
+    products = np.empty((min(T, size), len(rows), b))
+    for start in range(0, T, size):
+        some = products[: min(size, T - start)]
+        weighted_products(P[start : start + size], trials, Phi, scale, some)
+        sums = some.sum(axis=-1)
+        information[start : start + size, rows, columns] = sums
+        information[start : start + size, columns, rows] = sums
     return information
 
 

@@ -19,6 +19,7 @@ from exactregion.data.reading import as_real
 from exactregion.data.sample import Inputs, blocks
 from exactregion.engine.information import (
     information_of,
+    information_of_columns,
     scale_for,
     variance_of,
     variance_per_level,
@@ -181,9 +182,17 @@ class TermAt:
             values = np.broadcast_to(dense.T, (len(self.candidates), *dense.T.shape))
         distinct = once(values)
         scale = scale_for(np.abs(distinct).max(axis=-1))
-        scaled = np.broadcast_to(distinct * scale[:, :, None], values.shape)
         P, inputs = self.candidates.probabilities, self.candidates.inputs
-        information = information_of(scaled, P, inputs)
+        if len(distinct) == 1 < len(P) and inputs.levels == 1:
+
+            def of_block(rows: slice) -> FloatArray:
+                columns = distinct[0, :, rows].T
+                return information_of_columns(columns, scale[0], P[:, rows], inputs.trials[rows])
+
+            information = sum_over_rows(len(inputs), of_block)
+        else:
+            scaled = np.broadcast_to(distinct * scale[:, :, None], values.shape)
+            information = information_of(scaled, P, inputs)
         return metric_of(self.measure, information, scale, self.candidates.theta)
 
     def expectation(self, m: int) -> FloatArray | None:
