@@ -257,27 +257,44 @@ def follow_dense(columns: Any, features: Any, points: Any, measured: Any) -> Non
         _measure(how, points, centre[t], W[t], scale, mean, out[t])
 
 
+@inlined
+def _apart(here: Any, there: Any) -> float:
+    """Sum the absolute differences."""
+    total = 0.0
+    for j in range(len(here)):
+        total += abs(here[j] - there[j])
+    return total
+
+
 @compiled
 def choose_paths(some: Any, places: Any, number: int, room: int, jump: float) -> Any:
-    """Choose the path that each candidate continues, by some of its probabilities (T, k).
+    """Choose an order of candidates, and paths that they continue, by some probabilities (T, k).
 
-    `places` (paths, k) has those where the first `number` paths end, and is brought up to date. A
-    candidate continues the path of the one before it, or, farther than `jump` from it, the path
-    that ends nearest; a copy of that where this is as far and there is room. Returned are the path
-    of each candidate, the path it sets out from, the number of paths, and how far all moved.
+    `places` (paths, k) has those where the first `number` paths end, and is brought up to date.
+    Each candidate is followed by the next one, or, if that is farther than `jump`, by the nearest
+    that is left. It continues the same path, or if it is so far, the path that ends nearest; a copy
+    of that where this is as far and there is room. Returned are the order, the path of each
+    candidate, the path it sets out from, the number of paths, and how far all moved.
     """
-    T, k = some.shape
+    T = len(some)
+    order = np.arange(T)
     path, origin = np.zeros(T, dtype=np.int64), np.zeros(T, dtype=np.int64)
     moved, here = 0.0, 0
-    for t in range(T):
+    for step in range(T):
         distance = np.inf
-        if t > 0:
-            distance = np.abs(some[t] - some[t - 1]).sum()
+        if step > 0:
+            chosen = step
+            for other in range(step, T):
+                found = _apart(some[order[other]], some[order[step - 1]])
+                if found < distance:
+                    distance, chosen = found, other
+                if other == step and found <= jump:
+                    break
+            order[step], order[chosen] = order[chosen], order[step]
+        t = order[step]
         if number > 0 and distance > jump:
             for end in range(number):
-                found = 0.0
-                for j in range(k):
-                    found += abs(places[end, j] - some[t, j])
+                found = _apart(places[end], some[t])
                 if found < distance:
                     distance, here = found, end
         origin[t] = here
@@ -288,14 +305,14 @@ def choose_paths(some: Any, places: Any, number: int, room: int, jump: float) ->
         path[t] = here
         places[here] = some[t]
         moved += distance
-    return path, origin, number, moved
+    return order, path, origin, number, moved
 
 
 @compiled
 def set_out(columns: Any, t: int, ends: Any) -> None:
     """Bring the path of a candidate to where it sets out: a copy of another, or its beginning."""
     rows, first, uniforms = columns
-    path, origin, start, begun, place, above, below, sums = ends
+    _, path, origin, start, begun, place, above, below, sums = ends
     here, there = path[t], origin[t]
     if here != there:
         begun[here] = begun[there]
@@ -315,13 +332,14 @@ def set_out(columns: Any, t: int, ends: Any) -> None:
 def follow_all(columns: Any, features: Any, ends: Any, measured: Any) -> None:
     """Do as `follow_dense` for candidates that each continue a path of their own.
 
-    `ends` has the path of each candidate, the one that it sets out from, the points of a path that
-    begins, and of all paths whether they have begun, place, above, below, and points.
+    `ends` has the order of candidates, the path of each, the one that it sets out from, the points
+    of a path that begins, and of all paths whether they have begun, place, above, below, and
+    points.
     """
     thresholds, rows, first, uniforms, owner = columns
-    path, _, _, _, place, above, below, sums = ends
+    order, path, _, _, _, place, above, below, sums = ends
     how, centre, W, scale, out = measured
-    for t in range(len(thresholds)):
+    for t in order:
         set_out((rows, first, uniforms), t, ends)
         end, one = path[t], slice(t, t + 1)
         here = (thresholds[one], rows, first, uniforms, owner, place[end], above[end], below[end])

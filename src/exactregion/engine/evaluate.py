@@ -230,7 +230,8 @@ def statistics_of_many(
     order = path_order(theta)
     numbers = n * (3 + 4 * d) + m * len(at.terms)
     size = max(1, min(size, CACHED_NUMBERS // numbers))
-    shares = np.array_split(order, min(number_of_workers(n_jobs), max(1, len(order) // size)))
+    workers = min(number_of_workers(n_jobs), max(1, len(order) // size))
+    shares = [order] if workers == 1 else np.array_split(order, workers)
 
     follow = _ranked if only_ranks else _followed
 

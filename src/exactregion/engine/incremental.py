@@ -212,7 +212,7 @@ class _Points:
         )
         return cls(features, rows, start, ends)
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Bytes that are worked on where one path is followed."""
         return sum(array[0].nbytes for array in self.ends[1:])
@@ -222,22 +222,23 @@ class _Points:
         free: FreeLabels,
         thresholds: FloatArray,
         loop: _Loop,
-        paths: tuple[IntArray, IntArray],
+        ways: Sequence[IntArray],
     ) -> None:
-        """Measure one term at each candidate: at the end of a path, continued from an origin."""
+        """Measure one term at each candidate, by what `choose_paths` returns of them."""
         from exactregion.engine import compiled  # Numba is slow to import
 
-        ends = *paths, self.start, *self.ends
+        ends = *ways, self.start, *self.ends
         columns = thresholds, free.columns[0], *free.arrays
         if isinstance(self.rows, np.ndarray):
             measured = loop.between(0, len(thresholds))
             compiled.follow_all(columns, _read_only(self.rows), ends, measured)
             return
-        for t, path in enumerate(paths[0]):
+        order, path, _ = ways
+        for t in order:
             compiled.set_out(columns[1:4], t, ends)
-            at_end = *columns[1:], *(array[path] for array in self.ends[1:4])
+            at_end = *columns[1:], *(array[path[t]] for array in self.ends[1:4])
             here, measured = (_read_only(thresholds[t : t + 1]), *at_end), loop.between(t, t + 1)
-            sums = self.ends[4][path]
+            sums = self.ends[4][path[t]]
             if self.features is None:
                 values: Any = loop.changing
                 values = _read_only(np.ascontiguousarray(values[t : t + 1]))
@@ -310,25 +311,29 @@ class PathSet:
         room = max(1, min(MOST_PATHS, MOST_BYTES // self.size))
         number = min(self.number, room)  # new features may leave less room than there was
         chosen = compiled.choose_paths(some, places, number, room, self.jump / flips)
-        path, origin, number, moved = chosen
+        *ways, number, moved = chosen
         followed, drawn = self.cost(flips * moved, candidates, at)
         if followed > drawn:
             return None
         thresholds = _read_only(self.free.thresholds(candidates.probabilities))
         for kind, loop in zip(kinds, loops, strict=True):
-            kind.follow(self.free, thresholds, loop, (path, origin))
+            kind.follow(self.free, thresholds, loop, ways)
         self._places[:], self.number = places, number
         return at.combine([loop.out for loop in loops])[0]
 
     def _kind_for(self, loop: _Loop) -> _Points:
         """Return the points for the features of a loop, or labels if they may never come again."""
-        is_known = any(same_features(kind.features, loop.constant) for kind in self.kinds)
-        features = None if loop.of_one and not is_known else loop.constant
-        kind = next((kind for kind in self.kinds if same_features(kind.features, features)), None)
+        features = loop.constant
+        kind = self._known(features)
+        if kind is None and features is not None and loop.of_one:
+            features, kind = None, self._known(None)
         if kind is None:
             kind = _Points.of(self.free, features, loop.precision)
             self.kinds.append(kind)
         return kind
+
+    def _known(self, features: Any) -> _Points | None:
+        return next((kind for kind in self.kinds if same_features(kind.features, features)), None)
 
     def _in_window(self, candidates: Candidates, at: StatisticAt) -> FloatArray | None:
         """Follow candidates of a window, all terms at once."""

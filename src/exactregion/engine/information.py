@@ -7,6 +7,7 @@ Rows that are levels of one outcome depend on each other: their information is t
 from __future__ import annotations
 
 from contextlib import nullcontext
+from functools import cache
 
 import numpy as np
 
@@ -71,7 +72,7 @@ def information_of_columns(
     from exactregion.engine.compiled import weighted_products  # Numba is slow to import
 
     (T, b), r = P.shape, len(scale)
-    rows, columns = np.tril_indices(r)
+    rows, columns = _pairs(r)
     information = np.empty((T, r, r))
     size = max(1, PRODUCTS // (len(rows) * b))
     products = np.empty((min(T, size), len(rows), b))
@@ -82,6 +83,12 @@ def information_of_columns(
         information[start : start + size, rows, columns] = sums
         information[start : start + size, columns, rows] = sums
     return information
+
+
+@cache
+def _pairs(r: int) -> tuple[IntArray, IntArray]:
+    """Return a and c of all pairs c ≤ a < r."""
+    return np.tril_indices(r)
 
 
 def _weighted(gradient: FloatArray, weight: FloatArray) -> FloatArray:
