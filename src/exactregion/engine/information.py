@@ -127,13 +127,19 @@ def whitening_of(information: FloatArray, scale: FloatArray) -> FloatArray:
     decide which directions count as singular. Those get a floor instead of being dropped: outcomes
     that are all but impossible show in these very directions, and must not be lost.
     """
-    size = np.sqrt(np.einsum("taa->ta", information))
-    unit = np.where(size > 0, 1 / np.where(size > 0, size, 1.0), 0.0)
+    unit = _reciprocal(np.sqrt(np.einsum("taa->ta", information)))
     with single_thread() if information.shape[1] > THREADED_SIZE else nullcontext():
         values, vectors = np.linalg.eigh(information * unit[:, :, None] * unit[:, None, :])
     floor = SINGULAR * values.shape[1] * values[:, -1:]
-    known = values[:, -1:] > 0
-    weights = np.where(known, 1 / np.sqrt(np.where(known, np.maximum(values, floor), 1.0)), 0.0)
+    weights = _reciprocal(np.sqrt(np.where(values[:, -1:] > 0, np.maximum(values, floor), 0.0)))
     with np.errstate(over="ignore"):
         size = np.minimum(unit * scale, LARGEST_FACTOR)
     return np.asarray(weights[:, :, None] * vectors.transpose(0, 2, 1) * size[:, None, :])
+
+
+def _reciprocal(values: FloatArray) -> FloatArray:
+    """Return 1 / x where x > 0, else 0."""
+    above = values > 0
+    if above.all():
+        return np.asarray(1 / values)
+    return np.where(above, 1 / np.where(above, values, 1.0), 0.0)
