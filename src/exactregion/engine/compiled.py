@@ -303,9 +303,18 @@ def choose_paths(some: Any, places: Any, number: int, room: int, jump: float) ->
         elif distance > jump and number < room:
             here, number = number, number + 1
         path[t] = here
-        places[here] = some[t]
+        for j in range(some.shape[1]):
+            places[here, j] = some[t, j]
         moved += distance
     return order, path, origin, number, moved
+
+
+@compiled
+def _copy(source: Any, target: Any) -> None:
+    """Copy an array; in loops, since slices take seconds to compile."""
+    for i in range(source.shape[0]):
+        for a in range(source.shape[1]):
+            target[i, a] = source[i, a]
 
 
 @compiled
@@ -316,16 +325,19 @@ def set_out(columns: Any, t: int, ends: Any) -> None:
     here, there = path[t], origin[t]
     if here != there:
         begun[here] = begun[there]
-        if begun[there]:
-            place[here], above[here], below[here] = place[there], above[there], below[there]
-            sums[here] = sums[there]
+    if here != there and begun[there]:
+        for c in range(len(rows)):
+            place[here, c] = place[there, c]
+            above[here, c] = above[there, c]
+            below[here, c] = below[there, c]
+        _copy(sums[there], sums[here])
     if not begun[here]:
         begun[here] = True
         for c in range(len(rows)):
             begins, stops = first[rows[c]], first[rows[c] + 1]
             place[here, c], below[here, c] = begins, -np.inf
             above[here, c] = uniforms[begins] if begins < stops else np.inf
-        sums[here] = start
+        _copy(start, sums[here])
 
 
 @compiled

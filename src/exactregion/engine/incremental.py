@@ -115,7 +115,9 @@ class _Loop:
         features: Any = term.features
         T = len(term.candidates)
         constant = _constant(features)
-        changing = features.values if isinstance(features, CandidateFeatures) else None
+        # those of a gradient that is the same for every θ are kept by rows, and come again
+        may_change = isinstance(features, CandidateFeatures) and features.rows is None
+        changing = features.values if may_change else None
         compact = isinstance(features, SharedFeatures) and features.compact
         precision = np.float32 if compact else np.float64
         of_one = changing is not None and (T == 1 or len(once(changing)) > 1)
