@@ -151,9 +151,9 @@ def _certain_failures(candidates: Candidates) -> FloatArray:
 
 def check_numbers(Z: FloatArray, candidates: Candidates | None = None) -> None:
     """Check that a statistic gave numbers, and name θ where it did not."""
-    wrong = np.flatnonzero(np.isnan(np.atleast_2d(Z)).any(axis=1))
-    if not len(wrong):
+    if not np.isnan(Z.min(initial=np.inf)):  # the smallest is NaN if any is
         return
+    wrong = np.flatnonzero(np.isnan(np.atleast_2d(Z)).any(axis=1))
     theta = None if candidates is None else candidates.theta
     where = "" if theta is None else f" at theta = {theta[wrong[0]].tolist()}"
     raise InvalidValueError(f"The statistic must give numbers. Got NaN{where} instead.")

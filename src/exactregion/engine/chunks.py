@@ -347,7 +347,7 @@ def _rounded_sums(
     uses_expectations = plan.statistic.uses_expectations
     for term, Phi, scale in zip(flat(plan.terms), parts[:-1], plan.scales, strict=True):
         if isinstance(term.measure, Whitened):
-            yield information_of_columns(Phi, scale[0], p, trials)
+            yield information_of_columns(Phi, scale[0], p[None], trials)
         elif uses_expectations:
             yield variance_of(squared_lengths(Phi), p[None], trials)
         else:

@@ -25,19 +25,25 @@ __all__ = [
     "METRIC",
     "add_runs",
     "centres",
+    "choose_paths",
     "flip_free",
+    "follow_all",
     "follow_dense",
     "follow_labels",
     "follow_sparse",
     "largest",
     "measure_offsets",
     "measure_steps",
+    "set_out",
     "weighted_products",
 ]
 
 CENTRE, MEAN, METRIC, LARGEST = 0, 1, 2, 3
 """How a data set is measured: the distance from a centre, from the mean, or from a centre in a
 metric; or the largest of several linear functions."""
+
+TILE = 256
+"""Data sets that are whitened at once: their deviations stay in the nearest cache."""
 
 
 @inlined
@@ -112,21 +118,27 @@ def centres(P: Any, trials: Any, precision: float, features: Any, unit: Any, blo
 
 
 @compiled
-def weighted_products(p: Any, trials: Any, values: Any, scale: Any, out: Any) -> None:
-    """Fill in t p (1 - p) s_a Φ_a s_c Φ_c for columns (b, r) and pairs c ≤ a: out (pairs, b)."""
-    pair = 0
-    for a in range(values.shape[1]):
-        for c in range(a + 1):
-            for j in range(len(p)):
-                weighted = (trials[j] * p[j]) * (1 - p[j]) * (values[j, a] * scale[a])
-                out[pair, j] = weighted * (values[j, c] * scale[c])
-            pair += 1
+def weighted_products(P: Any, trials: Any, values: Any, scale: Any, out: Any) -> None:
+    """Fill in t p (1 - p) s_a Φ_a s_c Φ_c for columns (b, r) and pairs c ≤ a: out (T, pairs, b)."""
+    T, b = P.shape
+    weight, weighted = np.empty(b), np.empty(b)
+    for t in range(T):
+        for j in range(b):
+            weight[j] = (trials[j] * P[t, j]) * (1 - P[t, j])
+        pair = 0
+        for a in range(values.shape[1]):
+            for j in range(b):
+                weighted[j] = weight[j] * (values[j, a] * scale[a])
+            for c in range(a + 1):
+                for j in range(b):
+                    out[t, pair, j] = weighted[j] * (values[j, c] * scale[c])
+                pair += 1
 
 
 @compiled
 def _squared_lengths(points: Any, factor: float, centre: Any, scale: float, out: Any) -> None:
     """Scale · ‖factor · v_i - c‖², eight data sets side by side so that their sums do not wait."""
-    m, r = points.shape
+    m, r = len(points), len(centre)
     i = 0
     while i + 8 <= m:
         s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
@@ -160,42 +172,31 @@ def _squared_lengths(points: Any, factor: float, centre: Any, scale: float, out:
 
 @compiled
 def _in_metric(points: Any, centre: Any, W: Any, out: Any) -> None:
-    """‖W (v_i - c)‖²."""
-    m, r = points.shape
-    deviations, whitened_8, total_8 = np.empty((r, 8)), np.empty(8), np.empty(8)
-    eights = m // 8 * 8
-    for i in range(0, eights, 8):  # side by side, with the sums of each in the same order as below
-        for b in range(r):
-            for k in range(8):
-                deviations[b, k] = points[i + k, b] - centre[b]
-        total_8[:] = 0.0
+    """‖W (v_i - c)‖², many data sets side by side so that their sums do not wait."""
+    m, r = len(points), len(centre)
+    deviation, whitened = np.empty((r, min(m, TILE))), np.empty(min(m, TILE))
+    for start in range(0, m, TILE):
+        q = min(TILE, m - start)
+        for i in range(q):
+            for a in range(r):
+                deviation[a, i] = points[start + i, a] - centre[a]
+        for i in range(q):
+            out[start + i] = 0.0
         for a in range(len(W)):
-            whitened_8[:] = 0.0
+            for i in range(q):
+                whitened[i] = 0.0
             for b in range(r):
                 w = W[a, b]
-                for k in range(8):
-                    whitened_8[k] += w * deviations[b, k]
-            for k in range(8):
-                total_8[k] += whitened_8[k] * whitened_8[k]
-        for k in range(8):  # a slice would be checked for its length, which takes 2 s to compile
-            out[i + k] = total_8[k]
-    deviation = np.empty(r)
-    for i in range(eights, m):
-        for a in range(r):
-            deviation[a] = points[i, a] - centre[a]
-        total = 0.0
-        for a in range(len(W)):
-            whitened = 0.0
-            for b in range(r):
-                whitened += W[a, b] * deviation[b]
-            total += whitened * whitened
-        out[i] = total
+                for i in range(q):
+                    whitened[i] += w * deviation[b, i]
+            for i in range(q):
+                out[start + i] += whitened[i] * whitened[i]
 
 
 @compiled
 def largest(points: Any, W: Any, out: Any) -> None:
     """Find max_k (a_k + w_k · v_i), all data sets side by side so that their sums do not wait."""
-    m, r = points.shape
+    m, r = len(points), W.shape[1] - 1
     coordinates, value = points.T.copy(), np.empty(m)
     out[:] = -np.inf
     for k in range(len(W)):
@@ -242,12 +243,119 @@ def follow_dense(columns: Any, features: Any, points: Any, measured: Any) -> Non
             if below[c] < q <= above[c]:
                 continue
             row, old, new = _move(c, q, rows, first, uniforms, place, above, below)
-            sign = 1.0 if new > old else -1.0
-            for flip in range(min(old, new), max(old, new)):
-                i = owner[flip]
+            # two loops, since a sign that is multiplied by would make all of it double precision;
+            # places without a sign, which would be looked at each time
+            step = features[row]
+            for flip in range(old, new):
+                point = points[np.uint64(owner[flip])]
                 for a in range(r):
-                    points[i, a] += sign * features[row, a]
+                    point[a] += step[a]
+            for flip in range(new, old):
+                point = points[np.uint64(owner[flip])]
+                for a in range(r):
+                    point[a] -= step[a]
         _measure(how, points, centre[t], W[t], scale, mean, out[t])
+
+
+@inlined
+def _apart(here: Any, there: Any) -> float:
+    """Sum the absolute differences."""
+    total = 0.0
+    for j in range(len(here)):
+        total += abs(here[j] - there[j])
+    return total
+
+
+@compiled
+def choose_paths(some: Any, places: Any, number: int, room: int, jump: float) -> Any:
+    """Choose an order of candidates, and paths that they continue, by some probabilities (T, k).
+
+    `places` (paths, k) has those where the first `number` paths end, and is brought up to date.
+    Each candidate is followed by the next one, or, if that is farther than `jump`, by the nearest
+    that is left. It continues the same path, or if it is so far, the path that ends nearest; a copy
+    of that where this is as far and there is room. Returned are the order, the path of each
+    candidate, the path it sets out from, the number of paths, and how far all moved.
+    """
+    T = len(some)
+    order = np.arange(T)
+    path, origin = np.zeros(T, dtype=np.int64), np.zeros(T, dtype=np.int64)
+    moved, here = 0.0, 0
+    for step in range(T):
+        distance = np.inf
+        if step > 0:
+            chosen = step
+            for other in range(step, T):
+                found = _apart(some[order[other]], some[order[step - 1]])
+                if found < distance:
+                    distance, chosen = found, other
+                if other == step and found <= jump:
+                    break
+            order[step], order[chosen] = order[chosen], order[step]
+        t = order[step]
+        if number > 0 and distance > jump:
+            for end in range(number):
+                found = _apart(places[end], some[t])
+                if found < distance:
+                    distance, here = found, end
+        origin[t] = here
+        if number == 0:
+            number, distance = 1, 0.0
+        elif distance > jump and number < room:
+            here, number = number, number + 1
+        path[t] = here
+        for j in range(some.shape[1]):
+            places[here, j] = some[t, j]
+        moved += distance
+    return order, path, origin, number, moved
+
+
+@compiled
+def _copy(source: Any, target: Any) -> None:
+    """Copy an array; in loops, since slices take seconds to compile."""
+    for i in range(source.shape[0]):
+        for a in range(source.shape[1]):
+            target[i, a] = source[i, a]
+
+
+@compiled
+def set_out(columns: Any, t: int, ends: Any) -> None:
+    """Bring the path of a candidate to where it sets out: a copy of another, or its beginning."""
+    rows, first, uniforms = columns
+    _, path, origin, start, begun, place, above, below, sums = ends
+    here, there = path[t], origin[t]
+    if here != there:
+        begun[here] = begun[there]
+    if here != there and begun[there]:
+        for c in range(len(rows)):
+            place[here, c] = place[there, c]
+            above[here, c] = above[there, c]
+            below[here, c] = below[there, c]
+        _copy(sums[there], sums[here])
+    if not begun[here]:
+        begun[here] = True
+        for c in range(len(rows)):
+            begins, stops = first[rows[c]], first[rows[c] + 1]
+            place[here, c], below[here, c] = begins, -np.inf
+            above[here, c] = uniforms[begins] if begins < stops else np.inf
+        _copy(start, sums[here])
+
+
+@compiled
+def follow_all(columns: Any, features: Any, ends: Any, measured: Any) -> None:
+    """Do as `follow_dense` for candidates that each continue a path of their own.
+
+    `ends` has the order of candidates, the path of each, the one that it sets out from, the points
+    of a path that begins, and of all paths whether they have begun, place, above, below, and
+    points.
+    """
+    thresholds, rows, first, uniforms, owner = columns
+    order, path, _, _, _, place, above, below, sums = ends
+    how, centre, W, scale, out = measured
+    for t in order:
+        set_out((rows, first, uniforms), t, ends)
+        end, one = path[t], slice(t, t + 1)
+        here = (thresholds[one], rows, first, uniforms, owner, place[end], above[end], below[end])
+        follow_dense(here, features, sums[end], (how, centre[one], W[one], scale, out[one]))
 
 
 @compiled

@@ -95,7 +95,7 @@ class Paths:
 
     def expect_many(self) -> None:
         """Say that many θ are to come: a search begins with few."""
-        self.evaluated = max(self.evaluated, WORTH_A_PASS)
+        self.evaluated = max(self.evaluated, WORTH_SORTING)
 
     @contextmanager
     def borrow(self, labels: FreeLabels) -> Iterator[PathSet]:
@@ -230,7 +230,8 @@ def statistics_of_many(
     order = path_order(theta)
     numbers = n * (3 + 4 * d) + m * len(at.terms)
     size = max(1, min(size, CACHED_NUMBERS // numbers))
-    shares = np.array_split(order, min(number_of_workers(n_jobs), max(1, len(order) // size)))
+    workers = min(number_of_workers(n_jobs), max(1, len(order) // size))
+    shares = [order] if workers == 1 else np.array_split(order, workers)
 
     follow = _ranked if only_ranks else _followed
 
@@ -346,11 +347,17 @@ def path_order(theta: FloatArray) -> IntArray:
     order = np.arange(len(theta))
     if theta.shape[1] < 2 or len(theta) < 3:
         return order
-    points = np.prod([float(len(np.unique(column))) for column in theta.T])
-    if points <= FULL_GRID * len(theta):
+    points = 1.0
+    for column in theta.T:
+        points *= len(np.unique(column))
+        if points > FULL_GRID * len(theta):
+            break
+    else:
         order = np.lexsort(theta.T[::-1])
     ordered = theta[order]
     turns = 1 + np.flatnonzero((ordered[1:, :-1] != ordered[:-1, :-1]).any(axis=1))
+    if len(turns) == len(theta) - 1:  # no two are on one line
+        return order
     runs = np.split(order, turns)
     return np.concatenate([run[::-1] if odd % 2 else run for odd, run in enumerate(runs)])
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from exactregion._typing import FloatArray, IntArray
+from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.data.sample import BLOCK_ROWS
 from exactregion.engine.free import FreeLabels, same_features
 from exactregion.engine.terms import StatisticAt, TermAt
@@ -34,12 +34,17 @@ MOST_THRESHOLDS = 2**16
 MOST_SUCCESSES = 255
 """Counts have one threshold per trial, and are kept in one byte."""
 
+SIDE_BY_SIDE = 16
+"""Numbers in single precision that are added at once: features get as many columns or a multiple,
+by which 37 of them take half the time."""
+
 EVERY = 8
 """Flips are estimated from every eighth row: the estimate then costs far less than the flips."""
 
-MOST_PATHS = 128
+MOST_PATHS = 64
 MOST_BYTES = 2**25
-"""Paths that are kept, and the memory that they may take: 32 MiB stay in a shared cache."""
+"""Paths that are kept, and the memory that they may take: 32 MiB stay in a shared cache. With twice
+as many fewer labels flip, but the first analysis of a process waits longer for its memory."""
 
 BYTES_PER_FLIP = 64
 """A flip costs about as much as reading this many bytes of other points: one cache line."""
@@ -96,18 +101,14 @@ class _Loop:
         Features that may differ between candidates.
     of_one : bool
         Whether these are features of one θ, which may never come again.
-    measure : tuple
-        Kind, centre (T, r), W (T, s, r), scale.
-    out : ndarray of shape (T, m)
-        What is measured.
     """
 
+    term: TermAt
+    m: int
     constant: Any
     precision: Any
     changing: FloatArray | None
     of_one: bool
-    measure: tuple[int, FloatArray, FloatArray, float]
-    out: FloatArray
 
     @classmethod
     def of(cls, term: TermAt, m: int) -> _Loop:
@@ -115,12 +116,23 @@ class _Loop:
         features: Any = term.features
         T = len(term.candidates)
         constant = _constant(features)
-        changing = features.values if isinstance(features, CandidateFeatures) else None
+        # those of a gradient that is the same for every θ are kept by rows, and come again
+        may_change = isinstance(features, CandidateFeatures) and features.rows is None
+        changing = features.values if may_change else None
         compact = isinstance(features, SharedFeatures) and features.compact
         precision = np.float32 if compact else np.float64
         of_one = changing is not None and (T == 1 or len(once(changing)) > 1)
-        measure = _measure_of(term, m)
-        return cls(constant, precision, changing, of_one, measure, np.empty((T, m)))
+        return cls(term, m, constant, precision, changing, of_one)
+
+    @cached_property
+    def measure(self) -> tuple[int, FloatArray, FloatArray, float]:
+        """Kind, centre (T, r), W (T, s, r), scale."""
+        return _measure_of(self.term, self.m)
+
+    @cached_property
+    def out(self) -> FloatArray:
+        """What is measured: shape (T, m)."""
+        return np.empty((len(self.term.candidates), self.m))
 
     def between(self, start: int, stop: int) -> tuple[int, FloatArray, FloatArray, float, Any]:
         """Return what is measured, and where it goes, for some candidates."""
@@ -168,99 +180,80 @@ def _measure_of(term: TermAt, m: int) -> tuple[int, FloatArray, FloatArray, floa
 
 
 @dataclass(eq=False)
-class _State:
-    """The points of one kind of features at some candidate, and the place of each threshold.
+class _Points:
+    """The points of one kind of features where paths end, and the place of each threshold.
 
-    For features that differ between candidates it holds the labels themselves, and `features` is
-    None.
+    The first axis of `place`, `above`, `below` and `sums` is that of the paths. Those that have not
+    `begun` do so at `start`, where no free label is a success. For features that differ between
+    candidates the sums are the labels themselves, and `features` is None.
     """
 
-    place: IntArray
-    above: FloatArray
-    below: FloatArray
     features: Any
-    sums: Any
+    rows: Any
+    start: FloatArray
+    ends: tuple[BoolArray, IntArray, FloatArray, FloatArray, Any]
+
+    @classmethod
+    def of(cls, free: FreeLabels, features: Any, precision: Any) -> _Points:
+        """Make room for the points of features, or for labels, at the end of each path."""
+        rows, resampling, columns = features, free.resampling, len(free.columns[0])
+        start: Any
+        if features is None:
+            start = np.zeros((len(resampling.sample), resampling.m), dtype=np.uint8)
+            start[:, resampling.seat] = resampling.sample.successes
+        else:
+            start = free.known(features).astype(precision)
+        if isinstance(features, np.ndarray) and precision == np.float32:
+            rows, start = _padded(features), _padded(start)
+        number = max(1, min(MOST_PATHS, MOST_BYTES // (start.nbytes + 24 * columns)))
+        ends = (
+            np.zeros(number, dtype=np.bool_),
+            np.empty((number, columns), dtype=np.int64),
+            np.empty((number, columns)),
+            np.empty((number, columns)),
+            np.empty((number, *start.shape), dtype=start.dtype),
+        )
+        return cls(features, rows, start, ends)
 
     @cached_property
     def size(self) -> int:
-        """Bytes that are worked on."""
-        return sum(array.nbytes for array in (self.place, self.above, self.below, self.sums))
+        """Bytes that are worked on where one path is followed."""
+        return sum(array[0].nbytes for array in self.ends[1:])
 
-    def copy(self) -> _State:
-        """Return a state at the same candidate that can go elsewhere."""
-        arrays = (self.place.copy(), self.above.copy(), self.below.copy())
-        return _State(*arrays, self.features, self.sums.copy())
-
-
-@dataclass(eq=False)
-class Path:
-    """The points of all data sets at the last candidate of a path; for one thread at a time."""
-
-    free: FreeLabels
-    states: list[_State] = field(default_factory=list, repr=False)
-
-    @property
-    def size(self) -> int:
-        """Bytes of the points."""
-        return sum(state.size for state in self.states)
-
-    def copy(self) -> Path:
-        """Return another path that ends at the same candidate."""
-        return Path(self.free, [state.copy() for state in self.states])
-
-    def follow(self, thresholds: FloatArray, loop: _Loop, start: int, stop: int) -> None:
-        """Go along the candidates start..stop - 1, and measure one term at each."""
+    def follow(
+        self,
+        free: FreeLabels,
+        thresholds: FloatArray,
+        loop: _Loop,
+        ways: Sequence[IntArray],
+    ) -> None:
+        """Measure one term at each candidate, by what `choose_paths` returns of them."""
         from exactregion.engine import compiled  # Numba is slow to import
 
-        shared = loop.constant is not None and not (
-            loop.of_one and self._known(loop.constant) is None
-        )
-        state = self._state(loop if shared else None)
-        columns = (
-            _read_only(thresholds[start:stop]),
-            self.free.columns[0],
-            *self.free.arrays,
-            state.place,
-            state.above,
-            state.below,
-        )
-        measured = loop.between(start, stop)
-        if not shared:
-            values = np.ascontiguousarray(loop.changing)[start:stop]
-            compiled.follow_labels(columns, _read_only(values), state.sums, measured)
-        elif isinstance(state.features, np.ndarray):
-            compiled.follow_dense(columns, _read_only(state.features), state.sums, measured)
-        else:
-            rows = state.features.indptr, state.features.indices, state.features.data
-            compiled.follow_sparse(columns, rows, state.sums, measured)
+        ends = *ways, self.start, *self.ends
+        columns = thresholds, free.columns[0], *free.arrays
+        if isinstance(self.rows, np.ndarray):
+            measured = loop.between(0, len(thresholds))
+            compiled.follow_all(columns, _read_only(self.rows), ends, measured)
+            return
+        order, path, _ = ways
+        for t in order:
+            compiled.set_out(columns[1:4], t, ends)
+            at_end = *columns[1:], *(array[path[t]] for array in self.ends[1:4])
+            here, measured = (_read_only(thresholds[t : t + 1]), *at_end), loop.between(t, t + 1)
+            sums = self.ends[4][path[t]]
+            if self.features is None:
+                values: Any = loop.changing
+                values = _read_only(np.ascontiguousarray(values[t : t + 1]))
+                compiled.follow_labels(here, values, sums, measured)
+            else:
+                rows = self.rows.indptr, self.rows.indices, self.rows.data
+                compiled.follow_sparse(here, rows, sums, measured)
 
-    def _known(self, features: Any) -> _State | None:
-        return next((s for s in self.states if same_features(s.features, features)), None)
 
-    def _state(self, loop: _Loop | None) -> _State:
-        """Return the state for the features of a loop, or for labels.
-
-        A new one begins where no free label is a success.
-        """
-        features: Any = None if loop is None else loop.constant
-        state = self._known(features)
-        if state is not None:
-            return state
-        resampling = self.free.resampling
-        sums: Any
-        if loop is None:
-            sums = np.zeros((len(resampling.sample), resampling.m), dtype=np.uint8)
-            sums[:, resampling.seat] = resampling.sample.successes
-        else:
-            sums = self.free.known(features).astype(loop.precision)
-        rows = self.free.columns[0]
-        first, uniforms, _ = self.free.arrays
-        place = first[rows]
-        above = np.append(uniforms, np.inf)[place]
-        above[place == first[rows + 1]] = np.inf  # rows without free labels
-        state = _State(place, above, np.full(len(rows), -np.inf), features, sums)
-        self.states.append(state)
-        return state
+def _padded(rows: FloatArray) -> FloatArray:
+    """Add columns of zeros to features in single precision."""
+    return np.pad(rows, ((0, 0), (0, -rows.shape[1] % SIDE_BY_SIDE)))
 
 
 @dataclass(eq=False)
@@ -297,35 +290,53 @@ class _WindowState:
 
 @dataclass(eq=False)
 class PathSet:
-    """The paths of one worker."""
+    """The paths of one worker: a `number` of them, and the points of each kind of features."""
 
     free: FreeLabels
-    paths: list[Path] = field(default_factory=list)
+    number: int = 0
+    kinds: list[_Points] = field(default_factory=list, repr=False)
     states: list[_WindowState] = field(default_factory=list, repr=False)
 
     def statistics_of(self, candidates: Candidates, at: StatisticAt) -> FloatArray | None:
         """Compute Z of the m data sets of each of T candidates: shape (T, m).
 
-        Runs of candidates near each other continue the path that ends nearest; None where drawing
-        all labels anew would cost less, or where candidates or features leave the window.
+        Candidates near each other continue the path that ends nearest; None where drawing all
+        labels anew would cost less, or where candidates or features leave the window.
         """
+        from exactregion.engine import compiled  # Numba is slow to import
+
         if self.free.limits is not None:
             return self._in_window(candidates, at)
+        loops = [_Loop.of(term, self.free.resampling.m) for term in at.terms]
+        kinds = [self._kind_for(loop) for loop in loops]
         some = np.ascontiguousarray(candidates.probabilities[:, ::EVERY])
-        runs = (np.flatnonzero(self._flips(some[1:], some[:-1]) > self.jump) + 1).tolist()
-        starts, stops = [0, *runs], [*runs, len(some)]
-        thresholds = self.free.thresholds(candidates.probabilities)
-        followed, drawn = self.cost(candidates.probabilities, at, starts)
+        places, flips = self._places.copy(), float(self.free.resampling.m * EVERY)
+        room = max(1, min(MOST_PATHS, MOST_BYTES // self.size))
+        number = min(self.number, room)  # new features may leave less room than there was
+        chosen = compiled.choose_paths(some, places, number, room, self.jump / flips)
+        *ways, number, moved = chosen
+        followed, drawn = self.cost(flips * moved, candidates, at)
         if followed > drawn:
             return None
-        m = self.free.resampling.m
-        loops = [_Loop.of(term, m) for term in at.terms]
-        for start, stop in zip(starts, stops, strict=True):
-            nearest = self._nearest(some[start])
-            for loop in loops:
-                self.paths[nearest].follow(thresholds, loop, start, stop)
-            self._places[nearest] = some[stop - 1]
+        thresholds = _read_only(self.free.thresholds(candidates.probabilities))
+        for kind, loop in zip(kinds, loops, strict=True):
+            kind.follow(self.free, thresholds, loop, ways)
+        self._places[:], self.number = places, number
         return at.combine([loop.out for loop in loops])[0]
+
+    def _kind_for(self, loop: _Loop) -> _Points:
+        """Return the points for the features of a loop, or labels if they may never come again."""
+        features = loop.constant
+        kind = self._known(features)
+        if kind is None and features is not None and loop.of_one:
+            features, kind = None, self._known(None)
+        if kind is None:
+            kind = _Points.of(self.free, features, loop.precision)
+            self.kinds.append(kind)
+        return kind
+
+    def _known(self, features: Any) -> _Points | None:
+        return next((kind for kind in self.kinds if same_features(kind.features, features)), None)
 
     def _in_window(self, candidates: Candidates, at: StatisticAt) -> FloatArray | None:
         """Follow candidates of a window, all terms at once."""
@@ -352,55 +363,31 @@ class PathSet:
             first += points.shape[1]
         return at.combine([loop.out for loop in loops])[0]
 
-    def cost(
-        self, probabilities: FloatArray, at: StatisticAt, starts: Sequence[int]
-    ) -> tuple[float, float]:
+    def cost(self, flips: float, candidates: Candidates, at: StatisticAt) -> tuple[float, float]:
         """Count the additions that following paths takes, and those of drawing all labels.
 
-        Runs of candidates that begin at `starts` may continue any path. A matrix product makes
-        about four additions at once, but has to draw every label first.
+        A matrix product makes about four additions at once, but has to draw every label first.
         """
-        m, (T, n) = self.free.resampling.m, probabilities.shape
-        some = probabilities[:, ::EVERY]
-        flips = self._flips(some, np.concatenate([some[:1], some[:-1]]))
-        if self.paths:
-            for start in starts:
-                nearest = self._flips(self._places[: len(self.paths)], some[start]).min()
-                flips[start] = nearest if start == 0 else min(flips[start], nearest)
+        m, (T, n) = self.free.resampling.m, candidates.probabilities.shape
         followed = drawn = 0.0
         for term in at.terms:
             r = term.features.width
             each = n * m * r / 2 if isinstance(term.features, CandidateFeatures) else m * r
-            followed += float(flips.sum()) * (r + 8) + T * each
+            followed += flips * (r + 8) + T * each
             drawn += T * n * m * (r / 4 + 4)
         return followed, drawn
 
     @property
+    def size(self) -> int:
+        """Bytes of the points at the end of one path."""
+        return sum(kind.size for kind in self.kinds)
+
+    @property
     def jump(self) -> float:
         """Flips that cost more than to continue another path, or a copy of it."""
-        size = self.paths[0].size if self.paths else 0
-        return max(size, 2**14) / BYTES_PER_FLIP
+        return max(self.size, 2**14) / BYTES_PER_FLIP
 
     @cached_property
     def _places(self) -> FloatArray:
         """Some probabilities at the end of each path, to estimate how far others are."""
         return np.zeros((MOST_PATHS, len(range(0, len(self.free.resampling.sample), EVERY))))
-
-    def _flips(self, here: FloatArray, there: FloatArray) -> FloatArray:
-        """Estimate the labels that flip between probabilities: one number per row."""
-        flips: FloatArray = self.free.resampling.m * EVERY * np.abs(here - there).sum(axis=-1)
-        return flips
-
-    def _nearest(self, here: FloatArray) -> int:
-        """Choose the path that ends nearest; a copy of it where that is far and there is room."""
-        number = len(self.paths)
-        if number == 0:
-            self.paths.append(Path(self.free))
-            return 0
-        distances = self._flips(self._places[:number], here)
-        nearest = int(distances.argmin())
-        room = min(MOST_PATHS, MOST_BYTES // max(1, self.paths[nearest].size))
-        if distances[nearest] <= self.jump or number >= room:
-            return nearest
-        self.paths.append(self.paths[nearest].copy())
-        return number

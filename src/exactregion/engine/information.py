@@ -7,6 +7,7 @@ Rows that are levels of one outcome depend on each other: their information is t
 from __future__ import annotations
 
 from contextlib import nullcontext
+from functools import cache
 
 import numpy as np
 
@@ -42,6 +43,10 @@ THREADED_SIZE = 16
 and the last bit would depend on their number."""
 
 
+PRODUCTS = 2**17
+"""Products that are made before they are summed: 1 MiB stays in the cache."""
+
+
 def information_of(gradient: FloatArray, P: FloatArray, inputs: Inputs) -> FloatArray:
     """Sum the information over all rows for gradients (T, d, n): shape (T, d, d)."""
     levels = inputs.levels
@@ -61,20 +66,29 @@ def information_of_block(gradient: FloatArray, P: FloatArray, trials: IntArray) 
 
 
 def information_of_columns(
-    Phi: FloatArray, scale: FloatArray, p: FloatArray, trials: IntArray
+    Phi: FloatArray, scale: FloatArray, P: FloatArray, trials: IntArray
 ) -> FloatArray:
-    """Do the same for columns (b, r) times `scale` (r,) as gradients, with the same bits."""
+    """Do the same for columns (b, r) times `scale` (r,) as gradients of all, with the same bits."""
     from exactregion.engine.compiled import weighted_products  # Numba is slow to import
 
-    r = len(scale)
-    products = np.empty((r * (r + 1) // 2, len(p)))
-    weighted_products(p, trials, Phi, scale, products)
-    sums = products.sum(axis=-1)
-    information = np.zeros((1, r, r))
-    for a in range(r):
-        information[0, a, : a + 1] = sums[a * (a + 1) // 2 :][: a + 1]
-        information[0, :a, a] = information[0, a, :a]
+    (T, b), r = P.shape, len(scale)
+    rows, columns = _pairs(r)
+    information = np.empty((T, r, r))
+    size = max(1, PRODUCTS // (len(rows) * b))
+    products = np.empty((min(T, size), len(rows), b))
+    for start in range(0, T, size):
+        some = products[: min(size, T - start)]
+        weighted_products(P[start : start + size], trials, Phi, scale, some)
+        sums = some.sum(axis=-1)
+        information[start : start + size, rows, columns] = sums
+        information[start : start + size, columns, rows] = sums
     return information
+
+
+@cache
+def _pairs(r: int) -> tuple[IntArray, IntArray]:
+    """Return a and c of all pairs c ≤ a < r."""
+    return np.tril_indices(r)
 
 
 def _weighted(gradient: FloatArray, weight: FloatArray) -> FloatArray:
@@ -113,13 +127,19 @@ def whitening_of(information: FloatArray, scale: FloatArray) -> FloatArray:
     decide which directions count as singular. Those get a floor instead of being dropped: outcomes
     that are all but impossible show in these very directions, and must not be lost.
     """
-    size = np.sqrt(np.einsum("taa->ta", information))
-    unit = np.where(size > 0, 1 / np.where(size > 0, size, 1.0), 0.0)
+    unit = _reciprocal(np.sqrt(np.einsum("taa->ta", information)))
     with single_thread() if information.shape[1] > THREADED_SIZE else nullcontext():
         values, vectors = np.linalg.eigh(information * unit[:, :, None] * unit[:, None, :])
     floor = SINGULAR * values.shape[1] * values[:, -1:]
-    known = values[:, -1:] > 0
-    weights = np.where(known, 1 / np.sqrt(np.where(known, np.maximum(values, floor), 1.0)), 0.0)
+    weights = _reciprocal(np.sqrt(np.where(values[:, -1:] > 0, np.maximum(values, floor), 0.0)))
     with np.errstate(over="ignore"):
         size = np.minimum(unit * scale, LARGEST_FACTOR)
     return np.asarray(weights[:, :, None] * vectors.transpose(0, 2, 1) * size[:, None, :])
+
+
+def _reciprocal(values: FloatArray) -> FloatArray:
+    """Return 1 / x where x > 0, else 0."""
+    above = values > 0
+    if above.all():
+        return np.asarray(1 / values)
+    return np.where(above, 1 / np.where(above, values, 1.0), 0.0)

@@ -19,6 +19,7 @@ from exactregion.data.reading import as_real
 from exactregion.data.sample import Inputs, blocks
 from exactregion.engine.information import (
     information_of,
+    information_of_columns,
     scale_for,
     variance_of,
     variance_per_level,
@@ -179,11 +180,18 @@ class TermAt:
         if isinstance(self.features, SharedFeatures):
             dense: Any = values.toarray() if sparse.issparse(values) else values  # type: ignore[attr-defined]
             values = np.broadcast_to(dense.T, (len(self.candidates), *dense.T.shape))
-        distinct = once(values)
-        scale = scale_for(np.abs(distinct).max(axis=-1))
-        scaled = np.broadcast_to(distinct * scale[:, :, None], values.shape)
+        distinct, scale = once(values), scale_for(self.features.largest)
         P, inputs = self.candidates.probabilities, self.candidates.inputs
-        information = information_of(scaled, P, inputs)
+        if len(distinct) == 1 < len(P) and inputs.levels == 1:
+
+            def of_block(rows: slice) -> FloatArray:
+                columns = distinct[0, :, rows].T
+                return information_of_columns(columns, scale[0], P[:, rows], inputs.trials[rows])
+
+            information = sum_over_rows(len(inputs), of_block)
+        else:
+            scaled = np.broadcast_to(distinct * scale[:, :, None], values.shape)
+            information = information_of(scaled, P, inputs)
         return metric_of(self.measure, information, scale, self.candidates.theta)
 
     def expectation(self, m: int) -> FloatArray | None:
@@ -289,8 +297,8 @@ class PreparedStatistic:
     terms: Sequence[Terms]
     shared: tuple[SharedFeatures | Labels | None, ...]
     m: int
-    # features of a gradient that is the same for every θ
-    _of_gradient: list[tuple[Any, CandidateFeatures]] = field(
+    # features of a gradient that is the same for every θ, by the number of candidates
+    _of_gradient: list[tuple[Any, dict[int, CandidateFeatures]]] = field(
         default_factory=list, init=False, repr=False
     )
 
@@ -320,8 +328,11 @@ class PreparedStatistic:
             return self._rounded(term, candidates, values)
         if not self._of_gradient or self._of_gradient[0][0] is not gradient:
             rounded = self._rounded(term, candidates, values[:1]).repeated(1)
-            self._of_gradient[:] = [(gradient, rounded)]
-        return self._of_gradient[0][1].repeated(len(values))
+            self._of_gradient[:] = [(gradient, {1: rounded})]
+        repeated = self._of_gradient[0][1]
+        if len(values) not in repeated:
+            repeated[len(values)] = repeated[1].repeated(len(values))
+        return repeated[len(values)]
 
     def _rounded(self, term: Term, candidates: Candidates, values: FloatArray) -> CandidateFeatures:
         T, n = len(values), len(candidates.inputs)

@@ -174,6 +174,14 @@ class SharedFeatures:
         return int(self.values.shape[1])
 
     @cached_property
+    def largest(self) -> FloatArray:
+        """The largest size in each column: shape (1, r)."""
+        values: Any = self.values
+        largest = abs(values).max(axis=0)
+        dense: Any = largest.toarray() if sparse.issparse(largest) else largest  # type: ignore[attr-defined]
+        return np.asarray(dense).reshape(1, -1)
+
+    @cached_property
     def squared_lengths(self) -> FloatArray:
         """‖Φ_j‖² of each row: shape (n,)."""
         if sparse.issparse(self.values):
@@ -247,6 +255,11 @@ class CandidateFeatures:
         shape = (number, *self.values.shape[1:])
         unit = np.broadcast_to(self.unit, (number, self.width))
         return CandidateFeatures(np.broadcast_to(self.values, shape), unit, rows)
+
+    @cached_property
+    def largest(self) -> FloatArray:
+        """The largest size in each column: shape (T, r), or (1, r) where all are the same."""
+        return np.asarray(np.abs(once(self.values)).max(axis=-1))
 
     @property
     def squared_lengths(self) -> FloatArray:

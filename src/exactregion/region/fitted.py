@@ -343,7 +343,10 @@ class FittedRegion:
         advance(len(theta))
         original = Z[:, self.resampling.seat]
         finite = np.isfinite(Z)
-        mean = np.where(finite, Z, 0.0).sum(axis=1) / np.maximum(finite.sum(axis=1), 1)
+        if finite.all():
+            mean = Z.sum(axis=1) / Z.shape[1]
+        else:
+            mean = np.where(finite, Z, 0.0).sum(axis=1) / np.maximum(finite.sum(axis=1), 1)
         return rank_of(Z, self.resampling.seat), original / np.where(mean > 0, mean, 1.0)
 
     def rank_function(self, statistic: Statistic | None = None) -> RankFunction:

@@ -9,7 +9,7 @@ to 0.6 of the evaluations.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import lru_cache
 from itertools import count
 
 import numpy as np
@@ -60,19 +60,20 @@ class Depth:
 
     def __call__(self, ranks: IntArray) -> FloatArray:
         """Return the depth of each rank."""
-        return np.asarray(self._table[ranks])
+        return np.asarray(_depths(self.accepted, self.d, self._level)[ranks])
 
-    @cached_property
-    def _table(self) -> FloatArray:
-        m = self.accepted.m
-        ranks = np.arange(m + 1)
-        # the middle of the share of data sets that have a rank; rank 0, which there is not, is kept
-        # above zero
-        share = np.clip((ranks - 0.5) / m, 0.25 / m, None)
-        boundary = gammaincinv(self.d / 2, self._level)
-        depth = 1 - np.sqrt(gammaincinv(self.d / 2, share) / boundary)
-        # below the lowest accepted rank there is no law for the distance: zero, "outside"
-        return np.where(ranks < self.accepted.low, 0.0, depth)
+
+@lru_cache(maxsize=16)  # searches of all parameters share one
+def _depths(accepted: AcceptedRanks, d: int, level: float) -> FloatArray:
+    """Compute the depth of each rank: shape (m + 1,)."""
+    m = accepted.m
+    ranks = np.arange(m + 1)
+    # the middle of the share of data sets that have a rank; rank 0, which there is not, is kept
+    # above zero
+    share = np.clip((ranks - 0.5) / m, 0.25 / m, None)
+    depth = 1 - np.sqrt(gammaincinv(d / 2, share) / gammaincinv(d / 2, level))
+    # below the lowest accepted rank there is no law for the distance: zero, "outside"
+    return np.where(ranks < accepted.low, 0.0, depth)
 
 
 @dataclass(frozen=True, eq=False)

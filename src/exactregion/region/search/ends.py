@@ -366,7 +366,7 @@ class _Search:
     numbers: LinearRatios | None
     quick: bool = False
     rays: Rays | None = None
-    shares: Membership | None = None
+    shares: Callable[[FloatArray], FloatArray] | None = None
 
     def bounds(self, g: Functionals, probes: int, *, poles: bool) -> Bounds:
         """Find the bounds of g over the members, and audit them.

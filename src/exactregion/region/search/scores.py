@@ -14,7 +14,7 @@ import numpy as np
 
 from exactregion._typing import FloatArray
 from exactregion.region.fitted import FittedRegion
-from exactregion.region.window import Membership, Window, lengths_of
+from exactregion.region.window import Window, lengths_of
 
 __all__ = ["focused_distances"]
 
@@ -36,8 +36,8 @@ def focused_distances(
     *,
     radius: float,
     joint_radius: float,
-) -> Membership:
-    """Return distances of θ from the middle, in units of those at which the set is to end.
+) -> Callable[[FloatArray], FloatArray]:
+    """Return distances from the middle at coordinates z, in units of those where the set is to end.
 
     It ends at a focused distance of `radius`, or at the `joint_radius` of the region in which it
     lies. Both are polynomials that are fitted to scores at random places of that region.
@@ -47,7 +47,10 @@ def focused_distances(
 
     def terms(z: FloatArray) -> FloatArray:
         with_one = np.column_stack([np.ones(len(z)), z])
-        return np.asarray(np.prod([with_one[:, power] for power in powers], axis=0))
+        product, *others = (with_one[:, power] for power in powers)
+        for factor in others:
+            product *= factor
+        return product
 
     z = rng.standard_normal((POINTS * powers.shape[1], d))
     z *= joint_radius * rng.random((len(z), 1)) ** (1 / d) / lengths_of(z)[:, None]
@@ -57,8 +60,8 @@ def focused_distances(
     at = terms(z)
     fit = np.linalg.solve(at.T @ at, at.T @ (scores - scores[0]))
 
-    def distances(theta: FloatArray) -> FloatArray:
-        signed, squared = (terms(window.coordinates(theta)) @ fit + scores[0]).T
+    def distances(z: FloatArray) -> FloatArray:
+        signed, squared = (terms(z) @ fit + scores[0]).T
         joint = np.sqrt(np.maximum(squared, 0.0)) / joint_radius
         return np.asarray(np.maximum(np.abs(signed) / radius, joint))
 

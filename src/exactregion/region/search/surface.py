@@ -11,6 +11,7 @@ for the same ends, and are for other sets.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
 
@@ -121,7 +122,7 @@ def ends_on_surface(
     radius: float,
     effort: Effort,
     outline: Rays | None = None,
-    shares: Membership | None = None,
+    shares: Callable[[FloatArray], FloatArray] | None = None,
 ) -> SurfaceEnds:
     """Find the largest value of each functional over the members that `inside` accepts.
 
@@ -145,7 +146,8 @@ def ends_on_surface(
         Rays from the origin of the window, if they are known. Otherwise the set is taken to be
         about a slab, and rays are followed around the efficient direction of the first functional.
     shares : callable, optional
-        θ to about how far it is from the middle, as a share of the distance of the boundary.
+        Coordinates z to about how far they are from the middle, as a share of the distance of the
+        boundary.
     """
     started = time.perf_counter()
     search = _Search(functionals, inside, window, radius=radius, effort=effort, shares=shares)
@@ -169,7 +171,7 @@ class _Search:
         *,
         radius: float,
         effort: Effort,
-        shares: Membership | None,
+        shares: Callable[[FloatArray], FloatArray] | None,
     ) -> None:
         self.functionals, self.inside, self.window = functionals, inside, window
         self.radius, self.effort = radius, effort
@@ -272,7 +274,7 @@ class _Search:
             r /= np.maximum(np.abs(u @ self.efficient), FLAT)
         if self.shares is not None:
             for _ in range(STEPS):
-                r /= np.clip(self.shares(self.window.theta(u * r[:, None])), *FACTORS)
+                r /= np.clip(self.shares(u * r[:, None]), *FACTORS)
         return r
 
     def proposals(self, rng: np.random.Generator, spread: float) -> tuple[FloatArray, BoolArray]:
@@ -373,9 +375,12 @@ class _Search:
 
 def _quadratic(u: FloatArray) -> FloatArray:
     """Return 1, the coordinates and their products of points (..., d): shape (..., p)."""
-    first, second = np.triu_indices(u.shape[-1])
-    one = np.ones((*u.shape[:-1], 1))
-    return np.concatenate([one, u, u[..., first] * u[..., second]], axis=-1)
+    d = u.shape[-1]
+    first, second = np.triu_indices(d)
+    terms = np.empty((*u.shape[:-1], 1 + d + len(first)))
+    terms[..., 0], terms[..., 1 : 1 + d] = 1.0, u
+    np.multiply(u[..., first], u[..., second], out=terms[..., 1 + d :])
+    return terms
 
 
 def _tilted(direction: FloatArray, angle: float) -> FloatArray:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -21,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from exactregion._typing import BoolArray, FloatArray, IntArray
-from exactregion.region.separation.cones import Cone, Integers, farkas, integer_rows
+from exactregion.region.separation.cones import Cone, Integers, combines, farkas, integer_rows
 
 __all__ = ["Separation", "SignedRows", "separation_of"]
 
@@ -72,7 +73,9 @@ class Column:
         """Turn what was read into integers."""
         if self.is_decimal:
             return np.array([int(value) for value in read], dtype=object)
-        return np.array([int(Fraction(value) / self.unit) for value in read], dtype=object)
+        above, below = self.unit.as_integer_ratio()
+        ratios = (value.as_integer_ratio() for value in read.tolist())
+        return np.array([p * below // (q * above) for p, q in ratios], dtype=object)
 
     def number(self, value: float, share: float) -> Fraction:
         """Read a number whose row is this share of the columns' sizes."""
@@ -147,10 +150,13 @@ class SignedRows:
         In columns of size one: whether there is a u with entries between -1 and 1, all rows at
         -`ROUNDING` or more, and a·u at least `LARGE` times the largest entry of a.
         """
+        from scipy.optimize import nnls
+
         d = len(a)
         target = a / [column.size for column in self.columns]
         target = target / (np.abs(target).max() or 1.0)
-        above = integer_rows(np.append(-target, LARGE)[None])[0]
+        below = np.append(-target, LARGE)
+        above = integer_rows(below[None])[0]
         box = np.column_stack([np.vstack([np.eye(d), -np.eye(d)]), np.ones(2 * d)])
         # in units of the columns, decimals have sizes of 10 to the number of digits
         sizes = [10.0**DIGITS if column.is_decimal else column.size for column in self.columns]
@@ -158,7 +164,13 @@ class SignedRows:
         def found(rows: FloatArray) -> bool:
             # one more coordinate is the length of u, so that the set becomes a cone
             relaxed = np.column_stack([rows / sizes, np.full(len(rows), ROUNDING)])
-            return farkas(integer_rows(np.vstack([relaxed, box])), above) is not None
+            relaxed = np.vstack([relaxed, box])
+            with suppress(RuntimeError):  # no weights after many steps
+                # doubles say which rows may prove that there is no u, and integers whether they do
+                weights, _ = nnls(relaxed.T, below)
+                if combines(integer_rows(relaxed[weights > 0]), above):
+                    return False
+            return farkas(integer_rows(relaxed), above) is not None
 
         return found(self.few_rows()) and (len(self.rows) <= FEW_ROWS or found(self.rows))
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import linprog
+from scipy.optimize import linprog, nnls
 
-from exactregion.region.separation.cones import Cone, farkas, integer_rows, null_space
+from exactregion.region.separation.cones import Cone, combines, farkas, integer_rows, null_space
 
 
 def random_rows(seed):
@@ -45,6 +45,28 @@ def test_units_of_rows_do_not_matter():
     rows = integer_rows(np.array([[0.1, 0.2], [1e-30, 2e-30], [1.5, 3.0]]))
     assert rows[2].tolist() == [1, 2]
     assert rows[0][0] / rows[0][1] == 0.5
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_combination_of_some_rows_leaves_no_direction(seed):
+    rows = random_rows(seed)
+    b = np.random.default_rng(seed).integers(-3, 4, size=rows.shape[1])
+    weights, _ = nnls(rows.T, b.astype(float))
+    whole, target = integer_rows(rows), b.astype(object)
+    if combines(whole[weights > 0], target):
+        assert farkas(whole, target) is None
+
+
+def test_weights_of_a_combination_are_exact():
+    rows = integer_rows(np.array([[1.0, 2.0], [3.0, 1.0]]))
+    assert combines(rows, np.array([4, 3], dtype=object))
+    assert combines(rows, np.array([10**30, 2 * 10**30], dtype=object))
+    assert not combines(rows, np.array([10**30, 2 * 10**30 + 1], dtype=object))
+    assert not combines(rows, np.array([-4, -3], dtype=object))
+    assert not combines(rows[:1], np.array([4, 3], dtype=object))
+    # of dependent rows there are many combinations: nothing is said
+    assert not combines(np.vstack([rows, rows[:1]]), np.array([4, 3], dtype=object))
+    assert not combines(rows[:0], np.array([4, 3], dtype=object))
 
 
 @pytest.mark.parametrize("seed", range(40))

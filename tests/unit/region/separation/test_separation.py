@@ -5,6 +5,7 @@ import pytest
 
 import exactregion as er
 from exactregion.models import CLogLog, Logistic, Probit
+from exactregion.region.separation import directions
 from exactregion.region.separation.directions import separation_of
 from exactregion.region.separation.far import far_members
 
@@ -77,6 +78,22 @@ def test_rows_with_both_outcomes_and_rows_without_trials():
     assert found.undecided.tolist() == [False, True, False, False]
     np.testing.assert_array_equal(found.direction, [-1.0, 1.0])
     assert separation_of(X, [1, 2, 3, 0], [4, 3, 3, 0]) is None
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_shortcut_changes_no_answer(monkeypatch, seed):
+    """Whether a direction is nearly open, with and without weights from floating point."""
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(2, 40)), int(rng.integers(1, 5))
+    X = np.round(rng.normal(size=(n, d)), 1) if seed % 2 else rng.normal(size=(n, d))
+    if seed % 3 == 0:
+        X[:, -1] = X[:, 0] * 3 * (1 + 1e-16 * rng.normal(size=n))
+    y = rng.random(n) < 1 / (1 + np.exp(-3 * X[:, 0]))
+    rows = directions.SignedRows.of(np.column_stack([np.ones(n), X]), y * 1, np.ones(n, dtype=int))
+    a = np.vstack([both_ways(d + 1), rng.normal(size=(4, d + 1))])
+    found = [rows.nearly_opens(one) for one in a]
+    monkeypatch.setattr(directions, "combines", lambda *_: False)
+    assert found == [rows.nearly_opens(one) for one in a]
 
 
 def test_families_that_are_not_linear():
