@@ -29,6 +29,7 @@ from exactregion.region.proofs.splitting import (
     rule_over,
 )
 from exactregion.region.ratios import RatiosInWindow
+from exactregion.region.search.ends import nearly_all_ranks
 from exactregion.region.search.outline import outline_of
 from exactregion.region.window import Window, likely_parameters, window_at
 
@@ -86,7 +87,8 @@ def _find_domain(fitted: FittedRegion) -> Domain | None:
     if first is None:
         return None
     window, d = first.window, len(first.half)
-    rule = Enclosure(fitted, window, AcceptedRanks(m, 1, m - 1))
+    most = max(nearly_all_ranks(m).high, fitted.accepted.high)
+    rule = Enclosure(fitted, window, AcceptedRanks(m, 1, most))
     numbers = RatiosInWindow(np.zeros(d), np.eye(d), None)
     outline = outline_of(fitted)
     members = window.coordinates(outline.window.theta(outline.members()))
