@@ -10,7 +10,7 @@ from scipy.special import expit
 from exactregion._typing import FloatArray
 from exactregion.region.proofs.inputs import ProofInputs
 
-__all__ = ["Expansion", "RowsOverBoxes"]
+__all__ = ["Expansion", "Predictors", "RowsOverBoxes"]
 
 GAIN_ERROR = 1e-11
 """Relative error of the slope of a logit and of its curvature: a few hundred rounding errors."""
@@ -40,6 +40,22 @@ class Expansion(NamedTuple):
         return np.asarray(np.abs(self.value) + self.first + self.rest)
 
 
+class Predictors(NamedTuple):
+    """Linear predictors over B boxes: at the centre, their ends, and half their range."""
+
+    middle: FloatArray  # (B, n)
+    low: FloatArray  # (B, n)
+    high: FloatArray  # (B, n)
+    linear: FloatArray  # (B, n): without rounding
+
+    @classmethod
+    def over(cls, rule: ProofInputs, centre: FloatArray, half: FloatArray) -> Predictors:
+        """Bound them over boxes centre ± half (B, d)."""
+        middle, linear = rule.eta + centre @ rule.x.T, half @ np.abs(rule.x).T
+        radius = linear + rule.eta_error + (np.abs(centre) + half) @ rule.z_error
+        return cls(middle, middle - radius, middle + radius, linear)
+
+
 class RowsOverBoxes:
     """What each row has over boxes centre ± half (B, d) of coordinates z.
 
@@ -61,11 +77,8 @@ class RowsOverBoxes:
 
     def __init__(self, rule: ProofInputs, centre: FloatArray, half: FloatArray) -> None:
         self.rule = rule
-        eta = rule.eta + centre @ rule.x.T
-        size = np.abs(rule.x).T
-        linear = half @ size
-        self.radius = linear + rule.eta_error + (np.abs(centre) + half) @ rule.z_error
-        self.eta_low, self.eta_high = eta - self.radius, eta + self.radius
+        eta, self.eta_low, self.eta_high, linear = Predictors.over(rule, centre, half)
+        self.radius = (self.eta_high - self.eta_low) / 2
         low, middle, high = rule.logits(self.eta_low), rule.logits(eta), rule.logits(self.eta_high)
         p, q = expit(middle), expit(-middle)  # 1 - p without cancellation
         self.p_low, self.p_high = expit(low), expit(high)
