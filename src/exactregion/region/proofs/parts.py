@@ -60,6 +60,9 @@ WELL_CONDITIONED = 1e-9
 """Smallest eigenvalue of the information at a unit diagonal, as a share of the largest, for which
 the floor of `engine.information`, 1e-12, is out of play all over a box."""
 
+HOPELESS = 0.5
+"""Share of its expectation that Pearson's statistic hardly ever stays below."""
+
 LABEL_ERROR = 1e-11
 """Relative error of the thresholds of counts, which are quantiles of beta distributions here and
 tail probabilities where labels are drawn, and of probabilities that are computed by their logit."""
@@ -385,7 +388,9 @@ class PartsOverBoxes:
             scale = np.sqrt(self.scalar.upper / rule.scalar_weight)
             added = np.maximum(added, rule.scalar_error * scale)
         added = np.where(np.isfinite(added), added, np.inf)
-        return np.asarray(np.maximum(np.sqrt(original / weight) - added, 0.0) ** 2)
+        limit = np.maximum(np.sqrt(original / weight) - added, 0.0) ** 2
+        # expected is one per label: hardly any alternative is that far below it
+        return np.where(limit > HOPELESS * len(rule.row), limit, 0.0)
 
     def _largest_rounding(self) -> FloatArray:
         """Bound the size of the rounding of centres where the information may be singular.

@@ -135,6 +135,7 @@ def proven_ends(
     budget: float,
     patience: float = PATIENCE,
     smallest: float = SMALLEST_HALF,
+    tries: bool = True,
     scale: Scale | None = None,
 ) -> ProvenEnds:
     """Bound the largest values of numbers and of their negatives over the θ that all rules accept.
@@ -158,6 +159,8 @@ def proven_ends(
         The same of this proof, before it is first looked at whether splits bring bounds closer.
     smallest : float
         Half width below which boxes are not split.
+    tries : bool
+        Whether to look for more members among the centres of boxes.
     scale : callable, optional
         The function of each number that is reported: the tolerance holds there, too.
     """
@@ -175,8 +178,9 @@ def proven_ends(
         advance(len(is_open))
         top = numbers.top(boxes.centre, boxes.half)
         value = np.maximum(value, top[is_inside].max(axis=0, initial=-np.inf))
-        value, found = _improved(value, boxes, top, numbers, rules)
-        members.append(found)
+        if tries:
+            value, found = _improved(value, boxes, top, numbers, rules)
+            members.append(found)
         value[value > numbers.far] = np.inf
         allowed = allowed_excess(value, numbers.open_length, tolerance, scale)
         reaches = (top > value + allowed) & ~is_inside[:, None]
