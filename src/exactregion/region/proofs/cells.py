@@ -38,7 +38,6 @@ class CellArrays(NamedTuple):
     sums: Any  # (R, s + r): columns of both parts, over known labels minus those of the original
     start: Any  # (R + 1,): where the free labels of each are
     free: Any  # (F,): labels that are free in the cell
-    uniforms: Any  # (F,): their uniforms
 
 
 class Cells:
@@ -52,7 +51,6 @@ class Cells:
             np.empty((0, self.width)),
             np.zeros(1, np.int64),
             np.empty(0, np.int32),
-            np.empty(0),
         )
         self.count, self.rows, self.labels = 0, 0, 0
 
@@ -67,7 +65,6 @@ class Cells:
             arrays.sums[: self.rows],
             arrays.start[: self.rows + 1],
             arrays.free[: self.labels],
-            arrays.uniforms[: self.labels],
         )
         return other
 
@@ -80,7 +77,7 @@ class Cells:
         few = (FEW[0] + FEW[1] * self.width) * n
         worth = (counts[:, 2] <= WORTH * counts[:, 1]) & (counts[:, 2] <= few * counts[:, 0])
         boxes, counts = boxes[worth], counts[worth]
-        sizes = 4 * verdicts.shape[1] + counts[:, 0] * 8 * self.width + counts[:, 2] * 12
+        sizes = 4 * verdicts.shape[1] + counts[:, 0] * 8 * self.width + counts[:, 2] * 4
         boxes = boxes[self._bytes() + np.cumsum(sizes) <= LARGEST_STORE]
         if not len(boxes):
             return
@@ -108,7 +105,7 @@ class Cells:
         start = np.concatenate([[0], np.cumsum(lengths)])
         labels = np.repeat(first - start[:-1], lengths) + np.arange(start[-1])
         table[is_kept] = np.arange(len(rows))
-        kept = table, arrays.sums[rows], start, arrays.free[labels], arrays.uniforms[labels]
+        kept = table, arrays.sums[rows], start, arrays.free[labels]
         self.arrays = CellArrays(*kept)
         # the last number stands for no cell, which it is
         moved = np.full(self.count + 1, NONE)
@@ -118,11 +115,11 @@ class Cells:
 
     def _bytes(self) -> int:
         M = len(self.draws.uniforms)
-        return 4 * M * self.count + 8 * self.width * self.rows + 12 * self.labels
+        return 4 * M * self.count + 8 * self.width * self.rows + 4 * self.labels
 
     def _grow(self, count: int, rows: int, labels: int) -> None:
         count, rows, labels = self.count + count, self.rows + rows, self.labels + labels
-        needed = count, rows, rows + 1, labels + 1, labels + 1
+        needed = count, rows, rows + 1, labels + 1
         self.arrays = CellArrays(
             *(longer(array, size) for array, size in zip(self.arrays, needed, strict=True))
         )
@@ -154,7 +151,7 @@ def _count_free(
     boxes: Any, cell: Any, verdicts: Any, uniforms: Any, chances: Any, cells: Any, counts: Any
 ) -> None:
     """Count the undecided alternatives of boxes, and their free labels in cell and box: (B, 3)."""
-    row, start, free, free_uniforms = cells.row, cells.start, cells.free, cells.uniforms
+    row, start, free = cells.row, cells.start, cells.free
     for at in range(len(boxes)):
         b = boxes[at]
         low, high = chances[b, LOW], chances[b, HIGH]
@@ -171,8 +168,8 @@ def _count_free(
                 first, last = start[row[cell[b], i]], start[row[cell[b], i] + 1]
                 counts[at, 1] += last - first
                 for q in range(first, last):
-                    j, u = free[q], free_uniforms[q]
-                    n_free += (u >= low[j]) & (u < high[j])
+                    j = free[q]
+                    n_free += (uniforms[i, j] >= low[j]) & (uniforms[i, j] < high[j])
             counts[at, 2] += n_free
 
 
@@ -184,8 +181,7 @@ def _fill(
     """Write the cells of boxes from `count` on, their alternatives from `row`, labels `label`."""
     uniforms, observed = draws.uniforms, draws.observed
     columns, by_column = draws.columns, draws.by_column
-    rows_of, sums, start = cells.row, cells.sums, cells.start
-    free, free_uniforms = cells.free, cells.uniforms
+    rows_of, sums, start, free = cells.row, cells.sums, cells.start, cells.free
     for at in range(len(boxes)):
         b = boxes[at]
         low, high = chances[b, LOW], chances[b, HIGH]
@@ -198,16 +194,15 @@ def _fill(
                 compare_labels(uniforms[i], low, high, observed, changes)
                 sum_columns(by_column, len(by_column), changes, sums[row])
                 for j in range(uniforms.shape[1]):
-                    u = uniforms[i, j]
-                    free[label], free_uniforms[label] = j, u
-                    label += (u >= low[j]) & (u < high[j])
+                    free[label] = j
+                    label += (uniforms[i, j] >= low[j]) & (uniforms[i, j] < high[j])
             else:
                 before, n_ones = rows_of[cell[b], i], 0
                 for q in range(start[before], start[before + 1]):
-                    j, u = free[q], free_uniforms[q]
+                    j, u = free[q], uniforms[i, free[q]]
                     ones[n_ones] = j
                     n_ones += u < low[j]
-                    free[label], free_uniforms[label] = j, u
+                    free[label] = j
                     label += (u >= low[j]) & (u < high[j])
                 for a in range(columns.shape[1]):
                     sums[row, a] = sums[before, a]

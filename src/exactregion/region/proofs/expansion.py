@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import expit
 
 from exactregion._typing import FloatArray
 from exactregion.region.proofs.inputs import ProofInputs
 
-__all__ = ["Expansion", "Predictors", "RowsOverBoxes"]
+__all__ = ["Expansion", "Predictors", "RowsOverBoxes", "both_probabilities"]
 
 GAIN_ERROR = 1e-11
 """Relative error of the slope of a logit and of its curvature: a few hundred rounding errors."""
@@ -56,6 +55,15 @@ class Predictors(NamedTuple):
         return cls(middle, middle - radius, middle + radius, linear)
 
 
+def both_probabilities(logit: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return p and 1 - p, without cancellation, to a few units in the last place."""
+    odds = np.exp(-np.abs(logit))
+    large = 1 / (1 + odds)
+    small = odds * large
+    rises = logit > 0
+    return np.where(rises, large, small), np.where(rises, small, large)
+
+
 class RowsOverBoxes:
     """What each row has over boxes centre ± half (B, d) of coordinates z.
 
@@ -80,10 +88,10 @@ class RowsOverBoxes:
         eta, self.eta_low, self.eta_high, linear = Predictors.over(rule, centre, half)
         self.radius = (self.eta_high - self.eta_low) / 2
         low, middle, high = rule.logits(self.eta_low), rule.logits(eta), rule.logits(self.eta_high)
-        p, q = expit(middle), expit(-middle)  # 1 - p without cancellation
-        self.p_low, self.p_high = expit(low), expit(high)
-        self.q_low, self.q_high = expit(-low), expit(-high)
-        self.has_certainties = ((self.q_high < 1.2e-16) | (self.p_low == 0)).any(axis=1)
+        p, q = both_probabilities(middle)
+        self.p_low, self.q_low = both_probabilities(low)
+        self.p_high, self.q_high = both_probabilities(high)
+        self.has_certainties = ((self.q_high < 1.2e-16) | (self.p_low < 1e-300)).any(axis=1)
         v, ends = p * q, (self.p_low * self.q_low, self.p_high * self.q_high)
         self.smallest_v = np.minimum(*ends)
         self.largest_v = np.where((low < 0) & (high > 0), 0.25, np.maximum(*ends))

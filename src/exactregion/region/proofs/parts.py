@@ -408,11 +408,16 @@ class PartsOverBoxes:
         return np.asarray(np.sqrt(squares / (SINGULAR * rule.matrix.shape[1])) * (1 + 1e-9))
 
 
+LAST_PLACE = 2.5e-16
+"""More than two units in the last place of numbers next to 1."""
+
+
 def chances_of_labels(rule: ProofInputs, p_low: FloatArray, p_high: FloatArray) -> FloatArray:
     """Bound the probability of each label (B, 2, k), with rounding, by that of its row (B, n)."""
     slack = LABEL_ERROR if rule.is_counts or rule.link is not None else 1e-15
-    low = p_low - slack * np.minimum(p_low, 1 - p_low)
-    high = p_high + slack * np.minimum(p_high, 1 - p_high) + 1e-16
+    # next to 1 probabilities of the engines may be another unit in the last place
+    low = p_low - slack * np.minimum(p_low, 1 - p_low) - LAST_PLACE
+    high = p_high + slack * np.minimum(p_high, 1 - p_high) + LAST_PLACE
     return _by_label(rule, [np.maximum(low, 0.0), np.minimum(high, 1.0)])
 
 

@@ -45,7 +45,7 @@ __all__ = [
 CHUNK = 256
 """Boxes that are bounded at once: their arrays stay within a few megabytes."""
 
-TRIED, MOST_TRIED = 4, 64
+TRIED, MOST_TRIED = 2, 32
 """Boxes per functional, and at most in all, whose centres are tried as members after each round of
 splits: a member found there saves the splits of all boxes that reach less far."""
 

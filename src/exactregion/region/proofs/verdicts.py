@@ -203,7 +203,7 @@ def _sum_moving(
 
 @inlined
 def _sum_in_cell(
-    b: int, f: int, row: int, sums: Any, start: Any, listed: Any, listed_uniforms: Any,
+    b: int, f: int, i: int, row: int, sums: Any, start: Any, listed: Any, uniforms: Any,
     chances: Any, columns: Any, rows: Any, scalar_sizes: Any, x: Any, free: Any, ones: Any,
 ) -> tuple[int, float, float]:  # fmt: skip
     """Sum columns within a cell, where most labels are known, and list the free ones.
@@ -215,7 +215,7 @@ def _sum_in_cell(
     # without branches, which could not be predicted: what is beyond the counts is overwritten
     n_free, n_ones, upper, scalar = 0, 0, 0.0, 0.0
     for q in range(start[row], start[row + 1]):
-        j, u = listed[q], listed_uniforms[q]
+        j, u = listed[q], uniforms[i, listed[q]]
         ones[n_ones] = j
         n_ones += u < chances[b, LOW, j]
         free[n_free] = j
@@ -401,7 +401,7 @@ def _examine(  # noqa: PLR0912 (one test after the other)
     columns, by_column, scalar_sizes = draws.columns, draws.by_column, draws.scalar_sizes
     surprises, moved_columns, group = draws.surprises, draws.moved_columns, draws.group
     rows, numbers, forms, lines = packed.rows, packed.numbers, packed.forms, packed.lines
-    sums, start, listed, listed_uniforms = cells.sums, cells.start, cells.free, cells.uniforms
+    sums, start, listed = cells.sums, cells.start, cells.free
     x, v, changes, scratch = space.x, space.v, space.changes, space.scratch
     slopes, free, ones = space.slopes, space.free, space.ones
     near, limit, original = numbers[f, IS_NEAR] > 0, 0.0, 0.0
@@ -420,7 +420,7 @@ def _examine(  # noqa: PLR0912 (one test after the other)
         sum_columns(by_column, len(x), changes, x)
     else:
         n_free, upper_free, scalar_free = _sum_in_cell(
-            b, f, row, sums, start, listed, listed_uniforms, chances, columns, rows, scalar_sizes,
+            b, f, i, row, sums, start, listed, uniforms, chances, columns, rows, scalar_sizes,
             x, free, ones,
         )  # fmt: skip
     if len(slopes):
