@@ -28,7 +28,7 @@ with more it takes less time to compare and to add up all labels, one after the 
 
 LARGEST_STORE = 2**27
 """Bytes that cells may take: then no more are made, and boxes stay in the ones they are in. Those
-that no box is in are dropped from half of it on."""
+that no box is in are dropped from an eighth of it on, and where it doubled since."""
 
 
 class CellArrays(NamedTuple):
@@ -53,6 +53,7 @@ class Cells:
             np.empty(0, np.int32),
         )
         self.count, self.rows, self.labels = 0, 0, 0
+        self.kept = 0  # bytes when some were dropped last
 
     def copy(self) -> Cells:
         """Return a store with the same cells that grows on its own."""
@@ -94,7 +95,7 @@ class Cells:
 
     def without_unused(self, cell: IntArray) -> IntArray | None:
         """Drop cells that no box is in, if the store is large; return new numbers of old ones."""
-        if self._bytes() <= LARGEST_STORE / 2:
+        if self._bytes() <= max(LARGEST_STORE / 8, min(2 * self.kept, LARGEST_STORE / 2)):
             return None
         used, arrays = np.unique(cell[cell != NONE]), self.arrays
         table = arrays.row[used]
@@ -111,6 +112,7 @@ class Cells:
         moved = np.full(self.count + 1, NONE)
         moved[used] = np.arange(len(used))
         self.count, self.rows, self.labels = len(used), len(rows), len(labels)
+        self.kept = self._bytes()
         return moved
 
     def _bytes(self) -> int:
