@@ -35,6 +35,7 @@ __all__ = [
     "FocusedSearch",
     "focused_statistic",
     "is_projected",
+    "nearly_all_ranks",
     "search_joint",
 ]
 
