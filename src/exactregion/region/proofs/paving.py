@@ -104,7 +104,8 @@ def _find_domain(fitted: FittedRegion) -> Domain | None:
     if ends.is_empty:
         return Domain(window, np.zeros(d), np.zeros(d))
     high, low = ends.bound.reshape(-1, 2).T
-    return Domain(window, (high - low) / 2, (high + low) / 2, ends.left.boxes, rule)
+    kept = rule.continued(rule.accepted)  # without expansions, which are large
+    return Domain(window, (high - low) / 2, (high + low) / 2, ends.left.boxes, kept)
 
 
 def _radius(fitted: FittedRegion, window: Window, slope: FloatArray, room: float) -> float | None:
