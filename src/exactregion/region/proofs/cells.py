@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from exactregion._typing import BoolArray, IntArray
-from exactregion.features.compilation import compiled, compiled_with
-from exactregion.region.proofs.enclosure import NO_CELL
-from exactregion.region.proofs.packed import HIGH, LOW
+from exactregion.features.compilation import compiled_with
+from exactregion.region.proofs.packed import HIGH, LOW, NONE, longer
 
 __all__ = ["CellArrays", "Cells", "compare_labels", "sum_columns"]
 
@@ -23,13 +22,13 @@ WORTH = 0.4
 """A box becomes a cell if it has at most this share of the free labels of the cell it is in. The
 labels to look at shrink by that with each cell, and cells are few: every other or third split."""
 
-FEW = 64
-"""Free labels per alternative above which no cell is made: it would be large, and next to nothing
-is decided there."""
+FEW = 0.025, 0.005
+"""Share of the labels, and the same for each column, that may be free per alternative in a cell:
+with more it takes less time to compare and to add up all labels, one after the other in memory."""
 
 LARGEST_STORE = 2**27
 """Bytes that cells may take: then no more are made, and boxes stay in the ones they are in. Those
-that no box is in are dropped from half of it on."""
+that no box is in are dropped from an eighth of it on, and where it doubled since."""
 
 
 class CellArrays(NamedTuple):
@@ -39,7 +38,6 @@ class CellArrays(NamedTuple):
     sums: Any  # (R, s + r): columns of both parts, over known labels minus those of the original
     start: Any  # (R + 1,): where the free labels of each are
     free: Any  # (F,): labels that are free in the cell
-    uniforms: Any  # (F,): their uniforms
 
 
 class Cells:
@@ -53,9 +51,9 @@ class Cells:
             np.empty((0, self.width)),
             np.zeros(1, np.int64),
             np.empty(0, np.int32),
-            np.empty(0),
         )
         self.count, self.rows, self.labels = 0, 0, 0
+        self.kept = 0  # bytes when some were dropped last
 
     def copy(self) -> Cells:
         """Return a store with the same cells that grows on its own."""
@@ -68,25 +66,27 @@ class Cells:
             arrays.sums[: self.rows],
             arrays.start[: self.rows + 1],
             arrays.free[: self.labels],
-            arrays.uniforms[: self.labels],
         )
         return other
 
-    def add(self, is_open: BoolArray, cell: IntArray, verdicts: Any, rows: Any) -> None:
+    def add(self, is_open: BoolArray, cell: IntArray, verdicts: Any, chances: Any) -> None:
         """Make cells of open boxes that are much smaller than theirs, and update `cell` (B,)."""
         boxes = np.flatnonzero(is_open)
-        counts = _count_free(boxes, cell, verdicts, self.draws.uniforms, rows, self.arrays)
-        worth = (counts[:, 2] <= WORTH * counts[:, 1]) & (counts[:, 2] <= FEW * counts[:, 0])
+        counts = np.zeros((len(boxes), 3), dtype=np.int64)
+        _count_free(boxes, cell, verdicts, self.draws.uniforms, chances, self.arrays, counts)
+        n = self.draws.uniforms.shape[1]
+        few = (FEW[0] + FEW[1] * self.width) * n
+        worth = (counts[:, 2] <= WORTH * counts[:, 1]) & (counts[:, 2] <= few * counts[:, 0])
         boxes, counts = boxes[worth], counts[worth]
-        sizes = 4 * verdicts.shape[1] + counts[:, 0] * 8 * self.width + counts[:, 2] * 12
+        sizes = 4 * verdicts.shape[1] + counts[:, 0] * 8 * self.width + counts[:, 2] * 4
         boxes = boxes[self._bytes() + np.cumsum(sizes) <= LARGEST_STORE]
         if not len(boxes):
             return
         counts = counts[: len(boxes)]
         self._grow(len(boxes), int(counts[:, 0].sum()), int(counts[:, 2].sum()))
         _fill(
-            boxes, cell, verdicts, self.draws, rows, self.arrays, self.count, self.rows,
-            self.labels,
+            boxes, cell, verdicts, self.draws, chances, self.arrays, self.count, self.rows,
+            self.labels, np.empty(n), np.empty(n + 1, dtype=np.int64),
         )  # fmt: skip
         cell[boxes] = self.count + np.arange(len(boxes))
         self.count += len(boxes)
@@ -95,9 +95,9 @@ class Cells:
 
     def without_unused(self, cell: IntArray) -> IntArray | None:
         """Drop cells that no box is in, if the store is large; return new numbers of old ones."""
-        if self._bytes() <= LARGEST_STORE / 2:
+        if self._bytes() <= max(LARGEST_STORE / 8, min(2 * self.kept, LARGEST_STORE / 2)):
             return None
-        used, arrays = np.unique(cell[cell != NO_CELL]), self.arrays
+        used, arrays = np.unique(cell[cell != NONE]), self.arrays
         table = arrays.row[used]
         is_kept = table >= 0
         rows = table[is_kept]
@@ -106,36 +106,28 @@ class Cells:
         start = np.concatenate([[0], np.cumsum(lengths)])
         labels = np.repeat(first - start[:-1], lengths) + np.arange(start[-1])
         table[is_kept] = np.arange(len(rows))
-        kept = table, arrays.sums[rows], start, arrays.free[labels], arrays.uniforms[labels]
+        kept = table, arrays.sums[rows], start, arrays.free[labels]
         self.arrays = CellArrays(*kept)
         # the last number stands for no cell, which it is
-        moved = np.full(self.count + 1, NO_CELL)
+        moved = np.full(self.count + 1, NONE)
         moved[used] = np.arange(len(used))
         self.count, self.rows, self.labels = len(used), len(rows), len(labels)
+        self.kept = self._bytes()
         return moved
 
     def _bytes(self) -> int:
         M = len(self.draws.uniforms)
-        return 4 * M * self.count + 8 * self.width * self.rows + 12 * self.labels
+        return 4 * M * self.count + 8 * self.width * self.rows + 4 * self.labels
 
     def _grow(self, count: int, rows: int, labels: int) -> None:
         count, rows, labels = self.count + count, self.rows + rows, self.labels + labels
-        needed = count, rows, rows + 1, labels, labels
+        needed = count, rows, rows + 1, labels + 1
         self.arrays = CellArrays(
-            *(_longer(array, size) for array, size in zip(self.arrays, needed, strict=True))
+            *(longer(array, size) for array, size in zip(self.arrays, needed, strict=True))
         )
 
 
-def _longer(array: Any, size: int) -> Any:
-    """Return the array, or a copy of twice the length where it is too short."""
-    if size <= len(array):
-        return array
-    longer = np.empty((max(size, 2 * len(array)), *array.shape[1:]), array.dtype)
-    longer[: len(array)] = array
-    return longer
-
-
-@compiled
+@compiled_with(_nrt=False)
 def compare_labels(uniforms: Any, low: Any, high: Any, observed: Any, changes: Any) -> int:
     """Fill in known labels minus those of the original, with free ones as 0; count the latter."""
     n_free = 0
@@ -146,30 +138,31 @@ def compare_labels(uniforms: Any, low: Any, high: Any, observed: Any, changes: A
 
 
 # columns are on a dyadic grid, so that their sums are exact in any order
-@compiled_with(fastmath={"reassoc", "nsz"})
-def sum_columns(columns: Any, changes: Any, sums: Any) -> None:
-    """Add up each column (r, k) times the changes (k,)."""
-    for a in range(len(columns)):
-        column, total = columns[a], 0.0
+@compiled_with(fastmath={"reassoc", "nsz"}, _nrt=False)
+def sum_columns(columns: Any, count: int, changes: Any, sums: Any) -> None:
+    """Add up each of the first columns (r, k) times the changes (k,)."""
+    for a in range(count):
+        total = 0.0
         for j in range(len(changes)):
-            total += column[j] * changes[j]
+            total += columns[a, j] * changes[j]
         sums[a] = total
 
 
-@compiled
-def _count_free(boxes: Any, cell: Any, verdicts: Any, uniforms: Any, rows: Any, cells: Any) -> Any:
+@compiled_with(_nrt=False)
+def _count_free(
+    boxes: Any, cell: Any, verdicts: Any, uniforms: Any, chances: Any, cells: Any, counts: Any
+) -> None:
     """Count the undecided alternatives of boxes, and their free labels in cell and box: (B, 3)."""
-    counts = np.zeros((len(boxes), 3), dtype=np.int64)
-    row, start, free, free_uniforms = cells.row, cells.start, cells.free, cells.uniforms
+    row, start, free = cells.row, cells.start, cells.free
     for at in range(len(boxes)):
         b = boxes[at]
-        low, high = rows[b, LOW], rows[b, HIGH]
+        low, high = chances[b, LOW], chances[b, HIGH]
         for i in range(verdicts.shape[1]):
             if verdicts[b, i] != 0:
                 continue
             n_free = 0
             counts[at, 0] += 1
-            if cell[b] == NO_CELL:
+            if cell[b] == NONE:
                 counts[at, 1] += uniforms.shape[1]
                 for j in range(uniforms.shape[1]):
                     n_free += (uniforms[i, j] >= low[j]) & (uniforms[i, j] < high[j])
@@ -177,48 +170,46 @@ def _count_free(boxes: Any, cell: Any, verdicts: Any, uniforms: Any, rows: Any, 
                 first, last = start[row[cell[b], i]], start[row[cell[b], i] + 1]
                 counts[at, 1] += last - first
                 for q in range(first, last):
-                    j, u = free[q], free_uniforms[q]
-                    n_free += (u >= low[j]) & (u < high[j])
+                    j = free[q]
+                    n_free += (uniforms[i, j] >= low[j]) & (uniforms[i, j] < high[j])
             counts[at, 2] += n_free
-    return counts
 
 
-@compiled
+@compiled_with(_nrt=False)
 def _fill(
-    boxes: Any, cell: Any, verdicts: Any, draws: Any, rows: Any, cells: Any, count: int,
-    row: int, label: int,
+    boxes: Any, cell: Any, verdicts: Any, draws: Any, chances: Any, cells: Any, count: int,
+    row: int, label: int, changes: Any, ones: Any,
 ) -> None:  # fmt: skip
     """Write the cells of boxes from `count` on, their alternatives from `row`, labels `label`."""
     uniforms, observed = draws.uniforms, draws.observed
     columns, by_column = draws.columns, draws.by_column
-    rows_of, sums, start = cells.row, cells.sums, cells.start
-    free, free_uniforms = cells.free, cells.uniforms
-    changes = np.empty(len(observed))
+    rows_of, sums, start, free = cells.row, cells.sums, cells.start, cells.free
     for at in range(len(boxes)):
         b = boxes[at]
-        low, high = rows[b, LOW], rows[b, HIGH]
+        low, high = chances[b, LOW], chances[b, HIGH]
         for i in range(verdicts.shape[1]):
-            rows_of[count + at, i] = row if verdicts[b, i] == 0 else -1
+            rows_of[count + at, i] = row if verdicts[b, i] == 0 else NONE
             if verdicts[b, i] != 0:
                 continue
-            if cell[b] == NO_CELL:
+            # without branches, which could not be predicted: what is beyond a count is overwritten
+            if cell[b] == NONE:
                 compare_labels(uniforms[i], low, high, observed, changes)
-                sum_columns(by_column, changes, sums[row])
+                sum_columns(by_column, len(by_column), changes, sums[row])
                 for j in range(uniforms.shape[1]):
-                    if low[j] <= uniforms[i, j] < high[j]:
-                        free[label], free_uniforms[label] = j, uniforms[i, j]
-                        label += 1
+                    free[label] = j
+                    label += (uniforms[i, j] >= low[j]) & (uniforms[i, j] < high[j])
             else:
-                before = rows_of[cell[b], i]
+                before, n_ones = rows_of[cell[b], i], 0
+                for q in range(start[before], start[before + 1]):
+                    j, u = free[q], uniforms[i, free[q]]
+                    ones[n_ones] = j
+                    n_ones += u < low[j]
+                    free[label] = j
+                    label += (u >= low[j]) & (u < high[j])
                 for a in range(columns.shape[1]):
                     sums[row, a] = sums[before, a]
-                for q in range(start[before], start[before + 1]):
-                    j, u = free[q], free_uniforms[q]
-                    if u < low[j]:
-                        for a in range(columns.shape[1]):
-                            sums[row, a] += columns[j, a]
-                    elif u < high[j]:
-                        free[label], free_uniforms[label] = j, u
-                        label += 1
+                for q in range(n_ones):
+                    for a in range(columns.shape[1]):
+                        sums[row, a] += columns[ones[q], a]
             row += 1
             start[row] = label

@@ -38,7 +38,7 @@ apart, and what lies between them is farther out by a quarter of a hundredth of 
 
 PLACES = 24
 """Rows of the data whose probabilities have ends that are close to members, too: others are then
-close to a few per cent, and few of a band have to be refined one by one, which takes 30 ms each."""
+close to a few per cent, and few of a band have to be refined one by one, which takes 10 ms each."""
 
 REFINED = 0.02
 """Share of the budget that may be spent on each number whose bounds are not close enough to members

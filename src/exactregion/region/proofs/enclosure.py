@@ -39,8 +39,10 @@ from exactregion.data.sample import Sample
 from exactregion.engine.blocks import IMPOSSIBLE
 from exactregion.ranking import AcceptedRanks
 from exactregion.region.fitted import FittedRegion
+from exactregion.region.proofs.expansion import Predictors, both_probabilities
 from exactregion.region.proofs.inputs import ProofInputs
-from exactregion.region.proofs.parts import PartsOverBoxes
+from exactregion.region.proofs.packed import NONE, Expansions
+from exactregion.region.proofs.parts import PartsOverBoxes, chances_of_labels
 from exactregion.region.ratios import LinearRatios
 from exactregion.region.window import Window
 
@@ -51,8 +53,9 @@ __all__ = [
     "ABOVE",
     "BELOW",
     "BOX_WORK",
+    "CELL",
+    "EXPANSION",
     "LABEL_WORK",
-    "NO_CELL",
     "OVERHEAD",
     "Boxes",
     "Enclosure",
@@ -65,8 +68,8 @@ BELOW, ABOVE = -1, 1
 OVERHEAD = 100
 """What an alternative costs in a box beside its labels, in comparisons of labels."""
 
-NO_CELL = -1
-"""The cell of boxes without one, in which all labels are looked at; see `proofs.cells`."""
+CELL, EXPANSION = range(2)
+"""What larger boxes each box is in: see `proofs.cells` and `proofs.packed`."""
 
 BOX_WORK, LABEL_WORK = 3000, 50
 """What a box costs beside its alternatives, and what each label adds to it, in the same unit."""
@@ -80,17 +83,17 @@ class Boxes:
     """Boxes of coordinates z, centre ± half (B, d).
 
     For each rule they carry its verdicts about the alternatives (B, M), since those of a box hold
-    in its parts, and the cells that they are in (B,).
+    in its parts, and the cell and the expanded box that they are in (B, 2).
     """
 
     centre: FloatArray
     half: FloatArray
     verdicts: list[Any]
-    cells: list[Any] = field(default_factory=list)
+    within: list[Any] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        if not self.cells:
-            self.cells.extend(np.full(len(self), NO_CELL) for _ in self.verdicts)
+        if not self.within:
+            self.within.extend(np.full((len(self), 2), NONE) for _ in self.verdicts)
 
     def __len__(self) -> int:
         return len(self.centre)
@@ -100,7 +103,7 @@ class Boxes:
             self.centre[which],
             self.half[which],
             [rule[which] for rule in self.verdicts],
-            [rule[which] for rule in self.cells],
+            [rule[which] for rule in self.within],
         )
 
     @classmethod
@@ -110,7 +113,7 @@ class Boxes:
             np.concatenate([part.centre for part in parts]),
             np.concatenate([part.half for part in parts]),
             [np.concatenate(each) for each in zip(*(p.verdicts for p in parts), strict=True)],
-            [np.concatenate(each) for each in zip(*(p.cells for p in parts), strict=True)],
+            [np.concatenate(each) for each in zip(*(p.within for p in parts), strict=True)],
         )
 
     def halves(self, across: IntArray | None = None) -> Boxes:
@@ -125,7 +128,7 @@ class Boxes:
             np.concatenate([self.centre - step, self.centre + step]),
             np.concatenate([half, half]),
             [np.concatenate([rule, rule]) for rule in self.verdicts],
-            [np.concatenate([rule, rule]) for rule in self.cells],
+            [np.concatenate([rule, rule]) for rule in self.within],
         )
 
 
@@ -156,9 +159,10 @@ class RankBounds(ABC):
         """Return across which sides boxes are best cut (B,); None for the longest."""
         return None
 
-    def without_unused(self, cell: IntArray) -> IntArray | None:
-        """Drop cells that no box is in (B,); return new numbers of old ones if any was."""
-        return None
+    def drop_unused(  # noqa: B027 (most have nothing to forget)
+        self, index: int, boxes: Boxes, others: Sequence[Boxes]
+    ) -> None:
+        """Forget what is known of larger boxes that none of the boxes is in."""
 
     def order(self) -> IntArray:
         """Return the alternatives (M,), those first that stayed undecided most often."""
@@ -169,18 +173,23 @@ class RankBounds(ABC):
         return self.M if complete or self.accepted.low > 1 else self.M - self.accepted.high
 
     def bounds_of(
-        self, verdicts: Any, low: Ends, high: Ends, margin: float
+        self, verdicts: Any, impossible: BoolArray, doubtful: BoolArray
     ) -> tuple[IntArray, IntArray]:
-        """Bound ranks by verdicts (B, M), and by p and 1 - p (B, n) at both ends of their range.
+        """Bound ranks by verdicts (B, M), and by where an observed outcome is impossible.
 
-        A θ under which an observed outcome is impossible has the last rank. `margin` is the
-        relative error of probabilities.
+        A θ under which it is has the last rank.
         """
-        impossible = self._is_impossible(high[0], low[1], 1 / (1 + margin))
-        doubtful = self._is_impossible(low[0], high[1], 1 + margin)
         lowest, highest = 1 + (verdicts == BELOW).sum(axis=1), 1 + (verdicts != ABOVE).sum(axis=1)
         last = self.M + 1
         return np.where(impossible, last, lowest), np.where(impossible | doubtful, last, highest)
+
+    def last_ranks(self, low: Ends, high: Ends, margin: float) -> tuple[BoolArray, BoolArray]:
+        """Return where an observed outcome is impossible, and where it may be, for p and 1 - p.
+
+        `margin` is the relative error of probabilities.
+        """
+        impossible = self._is_impossible(high[0], low[1], 1 / (1 + margin))
+        return impossible, self._is_impossible(low[0], high[1], 1 + margin)
 
     def _is_impossible(self, p: FloatArray, q: FloatArray, margin: float) -> BoolArray:
         """Return where an observed outcome is impossible for these p and 1 - p.
@@ -206,6 +215,7 @@ class Enclosure(RankBounds):
         number: LinearRatios | None = None,
     ) -> None:
         self.inputs = ProofInputs(fitted, window, number)
+        self.expansions = Expansions()
         super().__init__(fitted.sample, accepted, len(self.inputs.draws.uniforms))
 
     @cached_property
@@ -220,20 +230,20 @@ class Enclosure(RankBounds):
         other = copy.copy(self)
         other.accepted, other.work = accepted, 0
         other.undecided, other.cells = self.undecided.copy(), self.cells.copy()
+        other.expansions = Expansions()
         return other
 
     def ranks(
         self, boxes: Boxes, index: int, *, complete: bool = False
     ) -> tuple[IntArray, IntArray]:
-        """Bound the rank over each box, and make cells of those that are open."""
-        from exactregion.region.proofs.verdicts import judge  # Numba is slow to import
+        """Bound the rank over each box, and keep what boxes within open ones can use."""
+        from exactregion.region.proofs.verdicts import Space, judge  # Numba is slow to import
 
-        # far out numbers overflow; what is not a number decides nothing
-        with np.errstate(all="ignore"):
-            bounds = PartsOverBoxes(self.inputs, boxes.centre, boxes.half)
-            packed = bounds.packed()
-        verdicts = boxes.verdicts[index]
-        self.work += len(boxes) * (BOX_WORK + LABEL_WORK * len(self.inputs.row))
+        verdicts, within = boxes.verdicts[index], boxes.within[index]
+        cell, which = within.T.copy()
+        is_expanded = ~self.expansions.serve(which, boxes.half)
+        p_low, p_high, impossible, doubtful = self._expand(boxes, is_expanded, which)
+        chances = chances_of_labels(self.inputs, p_low, p_high)
         self.work += judge(
             verdicts,
             self.order(),
@@ -241,16 +251,56 @@ class Enclosure(RankBounds):
             self.spare(complete=complete),
             self.accepted.high,
             self.inputs.draws,
-            packed,
-            boxes.cells[index],
+            chances,
+            self.expansions.packed,
+            which,
+            is_expanded,
+            np.stack([boxes.centre - self.expansions.centre[which], boxes.half], axis=1),
+            cell,
             self.cells.arrays,
+            Space.of(self.inputs.draws, is_moving=self.inputs.link is not None),
         )
         is_open = (verdicts == BELOW).sum(axis=1) < self.accepted.high
-        has_width = boxes.half.any(axis=1)
-        self.cells.add(is_open & has_width, boxes.cells[index], verdicts, packed.rows)
-        rows = bounds.rows
-        return self.bounds_of(verdicts, (rows.p_low, rows.q_low), (rows.p_high, rows.q_high), 1e-6)
+        is_open &= is_expanded & boxes.half.any(axis=1)
+        self.cells.add(is_open, cell, verdicts, chances)
+        which[is_expanded] = self.expansions.keep(
+            which[is_expanded], (is_open & ~doubtful)[is_expanded]
+        )
+        within[:, CELL], within[:, EXPANSION] = cell, which
+        return self.bounds_of(verdicts, impossible, doubtful)
 
-    def without_unused(self, cell: IntArray) -> IntArray | None:
-        """Drop cells that no box is in (B,); return new numbers of old ones if any was."""
-        return self.cells.without_unused(cell)
+    def _expand(
+        self, boxes: Boxes, is_expanded: BoolArray, which: IntArray
+    ) -> tuple[FloatArray, FloatArray, BoolArray, BoolArray]:
+        """Expand some boxes, and write down `which` they are.
+
+        Returns p at both ends of its range, and where an observed outcome is impossible or may be.
+        """
+        rule, n = self.inputs, len(self.inputs.trials)
+        p_low, p_high = np.empty((2, len(boxes), n))
+        impossible, doubtful = np.zeros((2, len(boxes)), dtype=np.bool_)
+        # far out numbers overflow; what is not a number decides nothing
+        with np.errstate(all="ignore"):
+            known = ~is_expanded
+            if known.any():
+                eta = Predictors.over(rule, boxes.centre[known], boxes.half[known])
+                p_low[known] = both_probabilities(rule.logits(eta.low))[0]
+                p_high[known] = both_probabilities(rule.logits(eta.high))[0]
+            if is_expanded.any():
+                centre, half = boxes.centre[is_expanded], boxes.half[is_expanded]
+                parts = PartsOverBoxes(rule, centre, half)
+                which[is_expanded] = self.expansions.add(parts.packed(), centre)
+                rows = parts.rows
+                p_low[is_expanded], p_high[is_expanded] = rows.p_low, rows.p_high
+                ends = (rows.p_low, rows.q_low), (rows.p_high, rows.q_high)
+                impossible[is_expanded], doubtful[is_expanded] = self.last_ranks(*ends, 1e-6)
+        self.work += int(is_expanded.sum()) * (BOX_WORK + LABEL_WORK * n)
+        return p_low, p_high, impossible, doubtful
+
+    def drop_unused(self, index: int, boxes: Boxes, others: Sequence[Boxes]) -> None:
+        """Forget cells and expansions that none of the boxes is in."""
+        for column, store in ((CELL, self.cells), (EXPANSION, self.expansions)):
+            moved = store.without_unused(boxes.within[index][:, column])
+            if moved is not None:
+                for part in (boxes, *others):
+                    part.within[index][:, column] = moved[part.within[index][:, column]]

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import expit
 
 from exactregion._typing import FloatArray
 from exactregion.region.proofs.inputs import ProofInputs
 
-__all__ = ["Expansion", "RowsOverBoxes"]
+__all__ = ["Expansion", "Predictors", "RowsOverBoxes", "both_probabilities"]
 
 GAIN_ERROR = 1e-11
 """Relative error of the slope of a logit and of its curvature: a few hundred rounding errors."""
@@ -40,6 +39,31 @@ class Expansion(NamedTuple):
         return np.asarray(np.abs(self.value) + self.first + self.rest)
 
 
+class Predictors(NamedTuple):
+    """Linear predictors over B boxes: at the centre, their ends, and half their range."""
+
+    middle: FloatArray  # (B, n)
+    low: FloatArray  # (B, n)
+    high: FloatArray  # (B, n)
+    linear: FloatArray  # (B, n): without rounding
+
+    @classmethod
+    def over(cls, rule: ProofInputs, centre: FloatArray, half: FloatArray) -> Predictors:
+        """Bound them over boxes centre ± half (B, d)."""
+        middle, linear = rule.eta + centre @ rule.x.T, half @ np.abs(rule.x).T
+        radius = linear + rule.eta_error + (np.abs(centre) + half) @ rule.z_error
+        return cls(middle, middle - radius, middle + radius, linear)
+
+
+def both_probabilities(logit: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return p and 1 - p, without cancellation, to a few units in the last place."""
+    odds = np.exp(-np.abs(logit))
+    large = 1 / (1 + odds)
+    small = odds * large
+    rises = logit > 0
+    return np.where(rises, large, small), np.where(rises, small, large)
+
+
 class RowsOverBoxes:
     """What each row has over boxes centre ± half (B, d) of coordinates z.
 
@@ -61,16 +85,13 @@ class RowsOverBoxes:
 
     def __init__(self, rule: ProofInputs, centre: FloatArray, half: FloatArray) -> None:
         self.rule = rule
-        eta = rule.eta + centre @ rule.x.T
-        size = np.abs(rule.x).T
-        linear = half @ size
-        self.radius = linear + rule.eta_error + (np.abs(centre) + half) @ rule.z_error
-        self.eta_low, self.eta_high = eta - self.radius, eta + self.radius
+        eta, self.eta_low, self.eta_high, linear = Predictors.over(rule, centre, half)
+        self.radius = (self.eta_high - self.eta_low) / 2
         low, middle, high = rule.logits(self.eta_low), rule.logits(eta), rule.logits(self.eta_high)
-        p, q = expit(middle), expit(-middle)  # 1 - p without cancellation
-        self.p_low, self.p_high = expit(low), expit(high)
-        self.q_low, self.q_high = expit(-low), expit(-high)
-        self.has_certainties = ((self.q_high < 1.2e-16) | (self.p_low == 0)).any(axis=1)
+        p, q = both_probabilities(middle)
+        self.p_low, self.q_low = both_probabilities(low)
+        self.p_high, self.q_high = both_probabilities(high)
+        self.has_certainties = ((self.q_high < 1.2e-16) | (self.p_low < 1e-300)).any(axis=1)
         v, ends = p * q, (self.p_low * self.q_low, self.p_high * self.q_high)
         self.smallest_v = np.minimum(*ends)
         self.largest_v = np.where((low < 0) & (high > 0), 0.25, np.maximum(*ends))

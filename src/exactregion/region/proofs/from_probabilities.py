@@ -197,7 +197,8 @@ class FromProbabilities(RankBounds):
             self.data,
             self._bounds(p_low, p_high),
         )
-        return self.bounds_of(verdicts, (p_low, 1 - p_low), (p_high, 1 - p_high), 1.0)
+        ends = (p_low, 1 - p_low), (p_high, 1 - p_high)
+        return self.bounds_of(verdicts, *self.last_ranks(*ends, 1.0))
 
     def probabilities(self, centre: FloatArray, half: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Bound the probabilities over boxes of t (B, d), with the error of their computation."""

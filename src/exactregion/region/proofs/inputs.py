@@ -86,13 +86,13 @@ class Labels(NamedTuple):
     """
 
     uniforms: Any  # (M, k)
+    surprises: Any  # (M, k): largest (1 - p)² / (p (1 - p)) of whatever the label is
     observed: Any  # (k,): labels of the original
     wins_ties: Any  # (M,): whether the alternative counts as below the original where Z is equal
     matrix: Any  # (k, s): columns of the part that is measured by a matrix
     scalar: Any  # (k, r): columns of the part that is measured by a number
     columns: Any  # (k, s + r): both
     by_column: Any  # (s + r, k)
-    matrix_columns: Any  # (s, k)
     scalar_sizes: Any  # (k,): lengths of the columns
     moved_columns: Any  # (d · s, k): those of the matrix times the slopes of η
     group: Any  # (k,): equal for labels whose columns are equal for every θ
@@ -192,13 +192,14 @@ class ProofInputs:
         matrix, scalar = self.matrix[row], self.scalar[row]
         moved = self.moved_matrix.reshape(len(trials), -1)[row]
         columns = np.hstack([matrix, scalar])
-        by_column, matrix_columns, moved_columns = (
-            np.ascontiguousarray(each.T) for each in (columns, matrix, moved)
-        )
+        by_column, moved_columns = (np.ascontiguousarray(each.T) for each in (columns, moved))
         group = np.unique(self.matrix, axis=0, return_inverse=True)[1].ravel()[row]
-        first = U, observed.astype(np.float64), wins_ties, matrix, scalar, columns, by_column
+        # a success needs p > u, and a failure p <= u
+        with np.errstate(divide="ignore"):
+            surprises = np.maximum((1 - U) / np.maximum(U, 1e-300), U / (1 - U))
+        first = U, surprises, observed.astype(np.float64), wins_ties, matrix, scalar
         sizes = np.linalg.norm(scalar, axis=1)
-        return Labels(*first, matrix_columns, sizes, moved_columns, group)
+        return Labels(*first, columns, by_column, sizes, moved_columns, group)
 
     def logits(self, eta: FloatArray) -> FloatArray:
         """Return the logits at linear predictors η."""

@@ -6,6 +6,7 @@ number, the discrepancy. `proofs.enclosure` has the formulas.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -40,6 +41,7 @@ from exactregion.region.proofs.packed import (
     RESIDUAL,
     SCALAR_DRIFT,
     SCALAR_FREE,
+    SCALAR_LENGTH,
     SCALAR_METRIC,
     SCALAR_PER_SQUARE,
     SCALAR_UPPER,
@@ -49,7 +51,7 @@ from exactregion.region.proofs.packed import (
     PackedBoxes,
 )
 
-__all__ = ["MatrixPart", "PartsOverBoxes", "ScalarPart"]
+__all__ = ["MatrixPart", "PartsOverBoxes", "ScalarPart", "chances_of_labels"]
 
 MAX_CHANGE = 0.5
 """The expansion of the inverse information is used where its first term is at most this."""
@@ -57,6 +59,9 @@ MAX_CHANGE = 0.5
 WELL_CONDITIONED = 1e-9
 """Smallest eigenvalue of the information at a unit diagonal, as a share of the largest, for which
 the floor of `engine.information`, 1e-12, is out of play all over a box."""
+
+HOPELESS = 0.5
+"""Share of its expectation that Pearson's statistic hardly ever stays below."""
 
 LABEL_ERROR = 1e-11
 """Relative error of the thresholds of counts, which are quantiles of beta distributions here and
@@ -120,24 +125,17 @@ class PartsOverBoxes:
         self.scalar = self._bound_scalar()
 
     def packed(self) -> PackedBoxes:
-        """Return all of it, and bounds of the probabilities of labels, for compiled loops."""
+        """Return all of it, for compiled loops."""
         rule, rows, matrix, scalar = self.rule, self.rows, self.matrix, self.scalar
-        slack = LABEL_ERROR if rule.is_counts or rule.link is not None else 1e-15
-        low = rows.p_low - slack * np.minimum(rows.p_low, rows.q_low)
-        high = rows.p_high + slack * np.minimum(rows.p_high, rows.q_high) + 1e-16
         with np.errstate(divide="ignore", over="ignore"):
             odds_low, odds_high = rows.q_low / rows.p_low, rows.p_high / rows.q_high
         per_row = [
-            np.maximum(low, 0.0),
-            np.minimum(high, 1.0),
             _with_rounding(odds_low, rows.q_low),
             _with_rounding(odds_high, rows.p_high),
             *matrix.columns,
         ]
         (B, d), s = self.half.shape, rule.matrix.shape[1]
-        by_label = np.empty((B, len(per_row), len(rule.row)))
-        for index, values in enumerate(per_row):
-            by_label[:, index] = values[:, rule.row] if rule.is_counts else values
+        by_label = _by_label(rule, per_row)
         numbers = np.empty((B, HALF + 2 * d))
         numbers[:, ORIGINAL], numbers[:, LIMIT] = self.original, self._pearson_limit()
         numbers[:, IS_NEAR], numbers[:, IS_EXACT] = self.near, ~rows.has_certainties
@@ -147,6 +145,7 @@ class PartsOverBoxes:
         numbers[:, SCALAR_PER_SQUARE:SCALAR_FREE] = scalar.curvature[:, :2]
         numbers[:, SCALAR_FREE:SCALAR_DRIFT] = scalar.free_factor
         numbers[:, SCALAR_DRIFT] = scalar.drift
+        numbers[:, SCALAR_LENGTH] = np.linalg.norm(scalar.residual, axis=1)
         numbers[:, HALF : HALF + d], numbers[:, HALF + d :] = self.half, scalar.metric_slopes
         forms = np.empty((B, 3 + d, s, s))
         forms[:, NORM], forms[:, METRIC], forms[:, UPPER] = matrix.norm, matrix.metric, matrix.upper
@@ -389,7 +388,9 @@ class PartsOverBoxes:
             scale = np.sqrt(self.scalar.upper / rule.scalar_weight)
             added = np.maximum(added, rule.scalar_error * scale)
         added = np.where(np.isfinite(added), added, np.inf)
-        return np.asarray(np.maximum(np.sqrt(original / weight) - added, 0.0) ** 2)
+        limit = np.maximum(np.sqrt(original / weight) - added, 0.0) ** 2
+        # expected is one per label: hardly any alternative is that far below it
+        return np.where(limit > HOPELESS * len(rule.row), limit, 0.0)
 
     def _largest_rounding(self) -> FloatArray:
         """Bound the size of the rounding of centres where the information may be singular.
@@ -405,6 +406,27 @@ class PartsOverBoxes:
         with np.errstate(divide="ignore"):
             squares = (self.centre_error**2 / diagonal).sum(axis=1)
         return np.asarray(np.sqrt(squares / (SINGULAR * rule.matrix.shape[1])) * (1 + 1e-9))
+
+
+LAST_PLACE = 2.5e-16
+"""More than two units in the last place of numbers next to 1."""
+
+
+def chances_of_labels(rule: ProofInputs, p_low: FloatArray, p_high: FloatArray) -> FloatArray:
+    """Bound the probability of each label (B, 2, k), with rounding, by that of its row (B, n)."""
+    slack = LABEL_ERROR if rule.is_counts or rule.link is not None else 1e-15
+    # next to 1 probabilities of the engines may be another unit in the last place
+    low = p_low - slack * np.minimum(p_low, 1 - p_low) - LAST_PLACE
+    high = p_high + slack * np.minimum(p_high, 1 - p_high) + LAST_PLACE
+    return _by_label(rule, [np.maximum(low, 0.0), np.minimum(high, 1.0)])
+
+
+def _by_label(rule: ProofInputs, per_row: Sequence[FloatArray]) -> FloatArray:
+    """Put numbers per row (B, n) together by label: shape (B, number, k)."""
+    by_label = np.empty((len(per_row[0]), len(per_row), len(rule.row)))
+    for index, values in enumerate(per_row):
+        by_label[:, index] = values[:, rule.row] if rule.is_counts else values
+    return by_label
 
 
 def _with_rounding(odds: FloatArray, share: FloatArray) -> FloatArray:

@@ -29,6 +29,7 @@ from exactregion.region.proofs.splitting import (
     rule_over,
 )
 from exactregion.region.ratios import RatiosInWindow
+from exactregion.region.search.ends import nearly_all_ranks
 from exactregion.region.search.outline import outline_of
 from exactregion.region.window import Window, likely_parameters, window_at
 
@@ -86,7 +87,8 @@ def _find_domain(fitted: FittedRegion) -> Domain | None:
     if first is None:
         return None
     window, d = first.window, len(first.half)
-    rule = Enclosure(fitted, window, AcceptedRanks(m, 1, m - 1))
+    most = max(nearly_all_ranks(m).high, fitted.accepted.high)
+    rule = Enclosure(fitted, window, AcceptedRanks(m, 1, most))
     numbers = RatiosInWindow(np.zeros(d), np.eye(d), None)
     outline = outline_of(fitted)
     members = window.coordinates(outline.window.theta(outline.members()))
@@ -97,11 +99,13 @@ def _find_domain(fitted: FittedRegion) -> Domain | None:
         numbers.at(members).max(axis=0, initial=-np.inf),
         tolerance=DOMAIN_GAP,
         budget=DOMAIN_BUDGET,
+        tries=False,  # the gap is wide enough for the members that are known
     )
     if ends.is_empty:
         return Domain(window, np.zeros(d), np.zeros(d))
     high, low = ends.bound.reshape(-1, 2).T
-    return Domain(window, (high - low) / 2, (high + low) / 2, ends.left.boxes, rule)
+    kept = rule.continued(rule.accepted)  # without expansions, which are large
+    return Domain(window, (high - low) / 2, (high + low) / 2, ends.left.boxes, kept)
 
 
 def _radius(fitted: FittedRegion, window: Window, slope: FloatArray, room: float) -> float | None:

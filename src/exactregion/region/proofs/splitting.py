@@ -21,7 +21,8 @@ from exactregion.engine.progress import advance
 from exactregion.models.base import Model
 from exactregion.ranking import AcceptedRanks
 from exactregion.region.fitted import FittedRegion
-from exactregion.region.proofs.enclosure import BELOW, NO_CELL, Boxes, Enclosure, RankBounds
+from exactregion.region.proofs.enclosure import BELOW, EXPANSION, Boxes, Enclosure, RankBounds
+from exactregion.region.proofs.packed import NONE
 from exactregion.region.ratios import LinearRatios, OverBoxes
 from exactregion.region.window import Window
 
@@ -44,7 +45,7 @@ __all__ = [
 CHUNK = 256
 """Boxes that are bounded at once: their arrays stay within a few megabytes."""
 
-TRIED, MOST_TRIED = 4, 64
+TRIED, MOST_TRIED = 2, 32
 """Boxes per functional, and at most in all, whose centres are tried as members after each round of
 splits: a member found there saves the splits of all boxes that reach less far."""
 
@@ -105,8 +106,8 @@ class ProvenEnds:
 class Domain:
     """A box in the coordinates of a window, centre ± half (d,), that all members lie in.
 
-    They are members of every set of which a θ with the last rank is not a member: of the region,
-    and of the sets of focused intervals. Where it was found by splitting, `boxes` are those that
+    They are members of every set that is proven: of the region, and of the larger one that focused
+    intervals are taken over. Where it was found by splitting, `boxes` are those that
     are left, with the verdicts of `rule` about them: proofs go on from there.
     """
 
@@ -134,6 +135,7 @@ def proven_ends(
     budget: float,
     patience: float = PATIENCE,
     smallest: float = SMALLEST_HALF,
+    tries: bool = True,
     scale: Scale | None = None,
 ) -> ProvenEnds:
     """Bound the largest values of numbers and of their negatives over the θ that all rules accept.
@@ -157,6 +159,8 @@ def proven_ends(
         The same of this proof, before it is first looked at whether splits bring bounds closer.
     smallest : float
         Half width below which boxes are not split.
+    tries : bool
+        Whether to look for more members among the centres of boxes.
     scale : callable, optional
         The function of each number that is reported: the tolerance holds there, too.
     """
@@ -174,8 +178,9 @@ def proven_ends(
         advance(len(is_open))
         top = numbers.top(boxes.centre, boxes.half)
         value = np.maximum(value, top[is_inside].max(axis=0, initial=-np.inf))
-        value, found = _improved(value, boxes, top, numbers, rules)
-        members.append(found)
+        if tries:
+            value, found = _improved(value, boxes, top, numbers, rules)
+            members.append(found)
         value[value > numbers.far] = np.inf
         allowed = allowed_excess(value, numbers.open_length, tolerance, scale)
         reaches = (top > value + allowed) & ~is_inside[:, None]
@@ -191,10 +196,7 @@ def proven_ends(
         last.append((boxes[~exceeds], is_inside[~exceeds]))
         boxes = boxes[exceeds]
         for index, rule in enumerate(rules):
-            moved = rule.without_unused(boxes.cells[index])
-            if moved is not None:
-                for part in (boxes, *(part for part, _ in last)):
-                    part.cells[index][:] = moved[part.cells[index]]
+            rule.drop_unused(index, boxes, [part for part, _ in last])
         boxes = boxes.halves(rules[0].widest(boxes))
     is_empty = bool(np.isneginf(bound).all())
     seconds = time.perf_counter() - started
@@ -299,10 +301,11 @@ def first_boxes(domain: Domain | Span, rules: Sequence[RankBounds]) -> Boxes:
         verdicts = [np.zeros((len(centre), rule.M), dtype=np.int8) for rule in rules]
         return Boxes(centre, half, verdicts)
     boxes, known = domain.boxes, domain.rule
-    nothing = np.zeros_like(boxes.verdicts[0]), np.full(len(boxes), NO_CELL)
+    within = boxes.within[0].copy()
+    within[:, EXPANSION] = NONE  # which are not kept
+    nothing = np.zeros_like(boxes.verdicts[0]), np.full_like(within, NONE)
     of_rules = [
-        (boxes.verdicts[0].copy(), boxes.cells[0].copy()) if _follows(rule, known) else nothing
-        for rule in rules
+        (boxes.verdicts[0].copy(), within) if _follows(rule, known) else nothing for rule in rules
     ]
     return Boxes(boxes.centre, boxes.half, *map(list, zip(*of_rules, strict=True)))
 
@@ -377,7 +380,7 @@ def classify(
                 part = boxes[chunk]
                 lowest, highest = rule.ranks(part, index, complete=complete)
                 boxes.verdicts[index][chunk] = part.verdicts[index]
-                boxes.cells[index][chunk] = part.cells[index]
+                boxes.within[index][chunk] = part.within[index]
                 accepted = rule.accepted
                 is_inside[chunk] &= (accepted.low <= lowest) & (highest <= accepted.high)
                 is_open[chunk] &= (lowest <= accepted.high) & (highest >= accepted.low)

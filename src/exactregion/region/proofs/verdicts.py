@@ -8,13 +8,13 @@ numbers that are compared here and says what they bound.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from exactregion.features.compilation import compiled, compiled_with, inlined
-from exactregion.region.proofs.cells import compare_labels, sum_columns
-from exactregion.region.proofs.enclosure import ABOVE, BELOW, NO_CELL, OVERHEAD
+from exactregion.features.compilation import compiled_with, inlined
+from exactregion.region.proofs.cells import sum_columns
+from exactregion.region.proofs.enclosure import ABOVE, BELOW, OVERHEAD
 from exactregion.region.proofs.packed import (
     ALWAYS,
     DRIFT,
@@ -31,6 +31,7 @@ from exactregion.region.proofs.packed import (
     LOW,
     METRIC,
     MOVE,
+    NONE,
     NORM,
     ODDS_HIGH,
     ODDS_LOW,
@@ -54,22 +55,48 @@ from exactregion.region.proofs.packed import (
     UPPER_SIZE,
 )
 
-__all__ = ["judge"]
+__all__ = ["Space", "judge"]
 
 MOST_MISSES, HIT = 10, 0.5
 """An open box is left when this many more alternatives stayed undecided than `HIT` times those that
 were decided. A verdict saves one comparison in each of two halves: it is worth two."""
 
 MAX_FREE = 64
-"""Free labels of one alternative that are kept track of; with more of them a box is too large."""
+"""Free labels of one alternative with which the expansion is of use."""
+
+AT_ONCE = 128
+"""Labels whose surprise is summed before the sum is compared with its limit."""
 
 FEW_FREE = 3
 """Up to this many free labels all 2³ values are tried, which is exact; more are bounded together,
 which costs no more than eight trials would."""
 
+
+class Space(NamedTuple):
+    """Arrays that loops work in, which they cannot make."""
+
+    x: Any  # (s + r,)
+    v: Any  # (s + r,)
+    changes: Any  # (k,)
+    scratch: Any  # (k,)
+    slopes: Any  # (d · s,), or none where columns do not depend on θ
+    free: Any  # (k + 1,)
+    ones: Any  # (k + 1,)
+    pending: Any  # (M,)
+
+    @classmethod
+    def of(cls, draws: Any, *, is_moving: bool) -> Space:
+        """Make arrays for these draws."""
+        (M, k), width = draws.uniforms.shape, draws.columns.shape[1]
+        free, ones = np.empty((2, k + 1), dtype=np.int64)
+        slopes = np.empty(len(draws.moved_columns) if is_moving else 0)
+        pending, (x, v) = np.empty(M, dtype=np.int64), np.empty((2, width))
+        return cls(x, v, np.empty(k), np.empty(k), slopes, free, ones, pending)
+
+
 # Below, x (s + r,) is the point of an alternative minus the original's, its first s entries those
-# of the part that is measured by a matrix. Functions take arrays, and neither tuples of arrays nor
-# views: each array of a tuple would be counted as a reference in every call, which takes longer
+# of the part that is measured by a matrix. Loops cannot make arrays (`_nrt`), since otherwise each
+# array that a function is given would be counted as a reference in every call, which takes longer
 # than the sums.
 
 
@@ -116,155 +143,151 @@ def _gain_of(rows: Any, b: int, j: int) -> float:
     return float(rows[b, GAIN, j]) if rows.shape[1] > GAIN else 1.0
 
 
-@inlined
-def _is_far_below(b: int, i: int, limit: float, uniforms: Any, rows: Any) -> bool:
+# sums of bounds have a margin for rounding errors; those of columns are exact in any order
+@compiled_with(fastmath={"reassoc", "nsz", "contract"}, _nrt=False)
+def _is_far_below(
+    b: int, f: int, i: int, limit: float, uniforms: Any, surprises: Any, chances: Any, rows: Any
+) -> bool:
     """Whether the sum of squared standardised residuals stays below the limit of the box."""
-    total = 0.0
-    for j in range(uniforms.shape[1]):
-        u = uniforms[i, j]
-        if u < rows[b, LOW, j]:
-            total += rows[b, ODDS_LOW, j]
-        elif u >= rows[b, HIGH, j]:
-            total += rows[b, ODDS_HIGH, j]
-        else:
-            # a success needs p > u, and a failure p <= u
-            total += max((1 - u) / max(u, 1e-300), u / (1 - u))
-        if total >= limit:
+    total, n = 0.0, uniforms.shape[1]
+    for first in range(0, n, AT_ONCE):
+        for j in range(first, min(first + AT_ONCE, n)):
+            u = uniforms[i, j]
+            known = rows[f, ODDS_LOW, j] if u < chances[b, LOW, j] else rows[f, ODDS_HIGH, j]
+            is_free = (u >= chances[b, LOW, j]) & (u < chances[b, HIGH, j])
+            total += surprises[i, j] if is_free else known
+        if not total < limit:
             return False
-    return bool(total < limit)
+    return True
 
 
-@compiled
+@compiled_with(fastmath={"reassoc", "nsz", "contract"}, _nrt=False)
+def _compare_halfway(
+    b: int, f: int, i: int, uniforms: Any, chances: Any, observed: Any, rows: Any,
+    scalar_sizes: Any, changes: Any,
+) -> tuple[int, float, float]:  # fmt: skip
+    """Fill in labels minus those of the original, with free ones at one half.
+
+    Returns the number of these, and by how much they may move both parts of the point.
+    """
+    n_free, upper, scalar = 0.0, 0.0, 0.0
+    for j in range(len(changes)):
+        least = 1.0 if uniforms[i, j] < chances[b, LOW, j] else 0.0
+        most = 1.0 if uniforms[i, j] < chances[b, HIGH, j] else 0.0
+        changes[j] = 0.5 * (least + most) - observed[j]
+        n_free += most - least
+        upper += (most - least) * rows[f, UPPER_SIZE, j]
+        scalar += (most - least) * scalar_sizes[j]
+    return int(n_free), 0.5 * upper, 0.5 * scalar
+
+
+@compiled_with(_nrt=False)
 def _sum_moving(
-    b: int, x: Any, rows: Any, changes: Any, matrix_columns: Any, moved_columns: Any, weighted: Any,
-    slopes: Any, free: Any, n_free: int,
+    f: int, d: int, x: Any, rows: Any, changes: Any, by_column: Any, moved_columns: Any,
+    slopes: Any, weighted: Any,
 ) -> tuple[float, float]:  # fmt: skip
     """Sum columns that depend on θ, and their slopes; return the sizes of the rest and of moves."""
     rest, move = 0.0, 0.0
     for j in range(len(changes)):
-        weighted[j] = changes[j] * rows[b, GAIN, j]
-        rest += abs(changes[j]) * rows[b, REST, j]
-        move += abs(changes[j]) * rows[b, UPPER_MOVE, j]
-    sum_columns(matrix_columns, weighted, x)
-    for q in range(n_free):
-        rest += rows[b, REST, free[q]]
+        weighted[j] = changes[j] * rows[f, GAIN, j]
+        # a free label differs from the original's by one or not at all
+        if changes[j] != 0:
+            rest += rows[f, REST, j]
+            move += rows[f, UPPER_MOVE, j]
+    sum_columns(by_column, len(slopes) // d, weighted, x)
     for j in range(len(changes)):
-        weighted[j] = changes[j] * rows[b, GAIN_SLOPE, j]
-    sum_columns(moved_columns, weighted, slopes.ravel())
+        weighted[j] = changes[j] * rows[f, GAIN_SLOPE, j]
+    sum_columns(moved_columns, len(slopes), weighted, slopes)
     return rest, move
-
-
-@compiled
-def _sum_all(
-    b: int, i: int, uniforms: Any, observed: Any, rows: Any, changes: Any, by_column: Any, x: Any,
-    free: Any,
-) -> int:  # fmt: skip
-    """Sum the columns of known labels, list the free ones, and return how many these are."""
-    low, high = rows[b, LOW], rows[b, HIGH]
-    n_free = compare_labels(uniforms[i], low, high, observed, changes)
-    if n_free > MAX_FREE:
-        return n_free
-    sum_columns(by_column, changes, x)
-    found = 0
-    for j in range(len(changes) if n_free else 0):
-        if low[j] <= uniforms[i, j] < high[j]:
-            free[found] = j
-            found += 1
-    return n_free
 
 
 @inlined
 def _sum_in_cell(
-    b: int, row: int, sums: Any, start: Any, listed: Any, listed_uniforms: Any, rows: Any,
-    columns: Any, x: Any, free: Any,
-) -> int:  # fmt: skip
-    """Do the same within a cell, where most labels are known."""
+    b: int, f: int, i: int, row: int, sums: Any, start: Any, listed: Any, uniforms: Any,
+    chances: Any, columns: Any, rows: Any, scalar_sizes: Any, x: Any, free: Any, ones: Any,
+) -> tuple[int, float, float]:  # fmt: skip
+    """Sum columns within a cell, where most labels are known, and list the free ones.
+
+    These count one half. Returns the same as `_compare_halfway`.
+    """
     for a in range(len(x)):
         x[a] = sums[row, a]
-    n_free = 0
+    # without branches, which could not be predicted: what is beyond the counts is overwritten
+    n_free, n_ones, upper, scalar = 0, 0, 0.0, 0.0
     for q in range(start[row], start[row + 1]):
-        j, u = listed[q], listed_uniforms[q]
-        if u < rows[b, LOW, j]:
-            for a in range(len(x)):
-                x[a] += columns[j, a]
-        elif u < rows[b, HIGH, j]:
-            if n_free == MAX_FREE:
-                return MAX_FREE + 1
-            free[n_free] = j
-            n_free += 1
-    return n_free
+        j, u = listed[q], uniforms[i, listed[q]]
+        ones[n_ones] = j
+        n_ones += u < chances[b, LOW, j]
+        free[n_free] = j
+        n_free += (u >= chances[b, LOW, j]) & (u < chances[b, HIGH, j])
+    for q in range(n_ones):
+        for a in range(len(x)):
+            x[a] += columns[ones[q], a]
+    for q in range(n_free):
+        upper += 0.5 * rows[f, UPPER_SIZE, free[q]]
+        scalar += 0.5 * scalar_sizes[free[q]]
+        for a in range(len(x)):
+            x[a] += 0.5 * columns[free[q], a]
+    return n_free, upper, scalar
 
 
 @inlined
 def _is_below_by_size(
-    b: int, rows: Any, numbers: Any, forms: Any, lines: Any, columns: Any, scalar_sizes: Any,
-    x: Any, v: Any, move: float, free: Any, n_free: int,
+    f: int, numbers: Any, forms: Any, lines: Any, x: Any, v: Any, move: float, upper_free: float,
+    scalar_free: float,
 ) -> bool:  # fmt: skip
     """Whether Z of the alternative, bounded from above, is below the original's from below."""
     s, upper = forms.shape[2], 0.0
+    for a in range(len(x)):
+        v[a] = x[a] + lines[f, RESIDUAL, a]
     if s:
-        size = numbers[b, DRIFT] + move
-        for a in range(s):
-            v[a] = x[a] + lines[b, RESIDUAL, a]
-        for q in range(n_free):
-            j = free[q]
-            size += 0.5 * rows[b, UPPER_SIZE, j]
-            if rows.shape[1] > GAIN:
-                size += 0.5 * rows[b, UPPER_MOVE, j]
-            half_gain = 0.5 * _gain_of(rows, b, j)
-            for a in range(s):
-                v[a] += half_gain * columns[j, a]
-        size += np.sqrt(max(_form(forms, b, UPPER, v), 0.0))
+        size = numbers[f, DRIFT] + move + upper_free
+        size += np.sqrt(max(_form(forms, f, UPPER, v), 0.0))
         upper = size * size
-    if s < len(x) and upper < numbers[b, ORIGINAL]:
-        length = numbers[b, SCALAR_DRIFT]
-        for a in range(s, len(x)):
-            v[a] = x[a] + lines[b, RESIDUAL, a]
-        for q in range(n_free):
-            j = free[q]
-            length += 0.5 * scalar_sizes[j]
-            for a in range(s, len(x)):
-                v[a] += 0.5 * columns[j, a]
-        length += np.sqrt(_squared_length(v, s))
-        upper += numbers[b, SCALAR_UPPER] * length * length
-    return bool(upper < numbers[b, ORIGINAL])
+    if s < len(x) and upper < numbers[f, ORIGINAL]:
+        length = numbers[f, SCALAR_DRIFT] + scalar_free + np.sqrt(_squared_length(v, s))
+        upper += numbers[f, SCALAR_UPPER] * length * length
+    return bool(upper < numbers[f, ORIGINAL])
 
 
 @inlined
 def _difference(
-    b: int, d: int, x: Any, numbers: Any, forms: Any, lines: Any, slopes: Any, rest: float
-) -> tuple[float, float, float, float, float]:
+    b: int, f: int, d: int, place: Any, x: Any, numbers: Any, forms: Any, lines: Any,
+    slopes: Any, rest: float,
+) -> tuple[float, float, float, float, float]:  # fmt: skip
     """Z of a data set minus the original's: at the centre, and by how much it may move.
 
-    `slopes` (d, s) and `rest` say how the point of the matrix part moves. Also returns the sizes of
-    both parts of the point, and by how much the first one moves.
+    What is left out is what the expansion leaves out of the larger box. `slopes` (d, s) and `rest`
+    say how the point of the matrix part moves over that. Also returns the sizes of both parts of
+    the point, and by how much the first one moves.
     """
     s = forms.shape[2]
     square, size, move = 0.0, 0.0, 0.0
     length = _squared_length(x, s)
-    centre = numbers[b, SCALAR_METRIC] * length + _along(lines, b, LINEAR, x)
-    spread = numbers[b, SCALAR_PER_SQUARE] * length + numbers[b, SCALAR_PER_SIZE] * np.sqrt(length)
+    centre = numbers[f, SCALAR_METRIC] * length + _along(lines, f, LINEAR, x)
+    spread = numbers[f, SCALAR_PER_SQUARE] * length + numbers[f, SCALAR_PER_SIZE] * np.sqrt(length)
     if s:
-        square = max(_form(forms, b, NORM, x), 0.0)
+        square = max(_form(forms, f, NORM, x), 0.0)
         size = np.sqrt(square)
-        centre += _form(forms, b, METRIC, x)
-        spread += numbers[b, PER_SQUARE] * square + numbers[b, PER_SIZE] * size + numbers[b, ALWAYS]
+        centre += _form(forms, f, METRIC, x)
+        spread += numbers[f, PER_SQUARE] * square + numbers[f, PER_SIZE] * size + numbers[f, ALWAYS]
     for t in range(d):
-        slope = numbers[b, HALF + d + t] * length + _along(lines, b, SLOPES + t, x)
-        slope += _form(forms, b, SLOPES + 1 + t, x)
+        slope = numbers[f, HALF + d + t] * length + _along(lines, f, SLOPES + t, x)
+        slope += _form(forms, f, SLOPES + 1 + t, x)
         if len(slopes):
             square = 0.0
             for a in range(s):
-                slope += lines[b, LINEAR, a] * slopes[t, a]
+                slope += lines[f, LINEAR, a] * slopes[t * s + a]
                 for c in range(s):
-                    slope += 2 * slopes[t, a] * forms[b, METRIC, a, c] * x[c]
-                    square += slopes[t, a] * forms[b, NORM, a, c] * slopes[t, c]
-            move += numbers[b, HALF + t] * np.sqrt(max(square, 0.0))
-        spread += abs(slope) * numbers[b, HALF + t]
+                    slope += 2 * slopes[t * s + a] * forms[f, METRIC, a, c] * x[c]
+                    square += slopes[t * s + a] * forms[f, NORM, a, c] * slopes[t * s + c]
+            move += numbers[f, HALF + t] * np.sqrt(max(square, 0.0))
+        centre += slope * place[b, 0, t]
+        spread += abs(slope) * place[b, 1, t]
     if len(slopes):
         # with w = w₀ + w₁ + rest, what the first order of wᵀ M w + 2 wᵀ M e leaves out of w
-        in_residual, in_metric = 0.5 * numbers[b, FREE], numbers[b, FREE_SIZE]
-        spread += 2 * move * in_residual + 2 * rest * (numbers[b, SIZE] + in_residual + size)
+        in_residual, in_metric = 0.5 * numbers[f, FREE], numbers[f, FREE_SIZE]
+        spread += 2 * move * in_residual + 2 * rest * (numbers[f, SIZE] + in_residual + size)
         move += rest
         spread += move * (2 * in_metric * size + (1 + in_metric) * move)
     return centre, spread, size, np.sqrt(length), move
@@ -272,28 +295,28 @@ def _difference(
 
 @inlined
 def _compare_together(
-    b: int, d: int, rows: Any, numbers: Any, forms: Any, lines: Any, columns: Any,
-    scalar_sizes: Any, x: Any, v: Any, slopes: Any, rest: float, free: Any, n_free: int,
+    b: int, f: int, d: int, place: Any, rows: Any, numbers: Any, forms: Any, lines: Any,
+    columns: Any, scalar_sizes: Any, x: Any, v: Any, slopes: Any, rest: float, free: Any,
+    n_free: int,
 ) -> int:  # fmt: skip
-    """Compare with all free labels at one half, and bound what their true values add."""
+    """Compare with all free labels at one half, as `x` has them; bound what their values add."""
     s = forms.shape[2]
     matrix_free, scalar_free, free_move = 0.0, 0.0, 0.0
     for q in range(n_free):
         j = free[q]
-        matrix_free += 0.5 * rows[b, ROW_SIZE, j]
+        matrix_free += 0.5 * rows[f, ROW_SIZE, j]
         scalar_free += 0.5 * scalar_sizes[j]
-        _add_label(x, columns, j, s, _gain_of(rows, b, j), 0.5)
         if len(slopes):
-            free_move += 0.5 * rows[b, MOVE, j]
+            free_move += 0.5 * rows[f, MOVE, j]
     centre, spread, size, length, move = _difference(
-        b, d, x, numbers, forms, lines, slopes, rest + free_move
+        b, f, d, place, x, numbers, forms, lines, slopes, rest + free_move
     )
     for a in range(s):
-        v[a] = 0.5 * lines[b, LINEAR, a]
+        v[a] = 0.5 * lines[f, LINEAR, a]
         for c in range(s):
-            v[a] += forms[b, METRIC, a, c] * x[c]
+            v[a] += forms[f, METRIC, a, c] * x[c]
     for a in range(s, len(x)):
-        v[a] = 0.5 * lines[b, LINEAR, a] + numbers[b, SCALAR_METRIC] * x[a]
+        v[a] = 0.5 * lines[f, LINEAR, a] + numbers[f, SCALAR_METRIC] * x[a]
     for q in range(n_free):
         j = free[q]
         first, second = 0.0, 0.0
@@ -301,61 +324,66 @@ def _compare_together(
             first += v[a] * columns[j, a]
         for a in range(s, len(x)):
             second += v[a] * columns[j, a]
-        spread += abs(_gain_of(rows, b, j) * first + second)
+        spread += abs(_gain_of(rows, f, j) * first + second)
     if len(slopes):
-        spread += 2 * free_move * (numbers[b, SIZE] + size)
-        spread += 2 * matrix_free * (1 + numbers[b, FREE_SIZE]) * move
-    per_size = numbers[b, FREE] + numbers[b, FREE_SIZE] * (2 * size + matrix_free)
+        spread += 2 * free_move * (numbers[f, SIZE] + size)
+        spread += 2 * matrix_free * (1 + numbers[f, FREE_SIZE]) * move
+    per_size = numbers[f, FREE] + numbers[f, FREE_SIZE] * (2 * size + matrix_free)
     spread += matrix_free * per_size
-    per_size = numbers[b, SCALAR_FREE] + numbers[b, SCALAR_FREE_SIZE] * (2 * length + scalar_free)
+    per_size = numbers[f, SCALAR_FREE] + numbers[f, SCALAR_FREE_SIZE] * (2 * length + scalar_free)
     spread += scalar_free * per_size
     # the square of what free labels add can only increase Z
-    square = matrix_free * matrix_free + numbers[b, SCALAR_METRIC] * scalar_free * scalar_free
+    square = matrix_free * matrix_free + numbers[f, SCALAR_METRIC] * scalar_free * scalar_free
     if centre + spread + square < 0:
         return BELOW
     return ABOVE if centre - spread > 0 else 0
 
 
 @inlined
-def _is_zero(x: Any, s: int, changes: Any, group: Any, slopes: Any) -> bool:
+def _is_zero(x: Any, s: int, changes: Any, group: Any, slopes: Any, totals: Any) -> bool:
     """Whether the point is zero for every θ in the box."""
     for a in range(s if len(slopes) else 0, len(x)):
         if x[a] != 0:
             return False
     if len(slopes):
-        total = np.zeros(len(changes))
+        totals[:] = 0.0
         for j in range(len(changes)):
-            total[group[j]] += changes[j]
-        return not total.any()
+            totals[group[j]] += changes[j]
+        for j in range(len(changes)):
+            if totals[j] != 0:
+                return False
     return True
 
 
 @inlined
 def _compare_each(
-    b: int, d: int, wins_ties: bool, rows: Any, numbers: Any, forms: Any, lines: Any, columns: Any,
-    x: Any, changes: Any, group: Any, moved_columns: Any, slopes: Any, rest: float, free: Any,
-    n_free: int,
+    b: int, f: int, d: int, place: Any, wins_ties: bool, rows: Any, numbers: Any,
+    forms: Any, lines: Any, columns: Any, x: Any, changes: Any, group: Any, moved_columns: Any,
+    slopes: Any, rest: float, free: Any, n_free: int, totals: Any,
 ) -> int:  # fmt: skip
     """Compare with every value of the free labels."""
     s = forms.shape[2]
-    lowest, highest, before = ABOVE, BELOW, 0
+    lowest, highest = ABOVE, BELOW
     for mask in range(1 << n_free):
         for q in range(n_free):
-            change, j = (mask >> q & 1) - (before >> q & 1), free[q]
+            # at first they are at one half
+            before, j = (mask - 1 >> q & 1) if mask else 0.5, free[q]
+            change = (mask >> q & 1) - before
             if change != 0:
-                _add_label(x, columns, j, s, _gain_of(rows, b, j), change)
+                _add_label(x, columns, j, s, _gain_of(rows, f, j), change)
                 if len(slopes):
                     changes[j] += change
-                for t in range(len(slopes)):
+                for t in range(d if len(slopes) else 0):
                     for a in range(s):
-                        moved = rows[b, GAIN_SLOPE, j] * moved_columns[t * s + a, j]
-                        slopes[t, a] += change * moved
-        before = mask
-        if numbers[b, IS_EXACT] and _is_zero(x, s, changes, group, slopes):
+                        moved = rows[f, GAIN_SLOPE, j] * moved_columns[t * s + a, j]
+                        slopes[t * s + a] += change * moved
+        if numbers[f, IS_EXACT] and _is_zero(x, s, changes, group, slopes, totals):
             # the same point, so the same Z to the last bit: the seat decides
             verdict = BELOW if wins_ties else ABOVE
         else:
-            centre, spread, _, _, _ = _difference(b, d, x, numbers, forms, lines, slopes, rest)
+            centre, spread, _, _, _ = _difference(
+                b, f, d, place, x, numbers, forms, lines, slopes, rest
+            )
             verdict = BELOW if centre + spread < 0 else ABOVE if centre - spread > 0 else 0
         lowest, highest = min(lowest, verdict), max(highest, verdict)
         if lowest < highest or lowest == 0:
@@ -364,57 +392,69 @@ def _compare_each(
 
 
 @inlined
-def _examine(  # noqa: PLR0911 (one test after the other)
-    b: int, i: int, row: int, uniforms: Any, observed: Any, wins_ties: Any, columns: Any,
-    by_column: Any, scalar_sizes: Any, matrix_columns: Any, moved_columns: Any, group: Any,
-    rows: Any, numbers: Any, forms: Any, lines: Any, sums: Any, start: Any, listed: Any,
-    listed_uniforms: Any, x: Any, v: Any, free: Any, changes: Any, weighted: Any, slopes: Any,
+def _examine(  # noqa: PLR0912 (one test after the other)
+    b: int, f: int, i: int, row: int, is_expanded: bool, place: Any, chances: Any, draws: Any,
+    packed: Any, cells: Any, space: Any,
 ) -> int:  # fmt: skip
     """Return the verdict about an alternative in a box; `row` is that in its cell, if any."""
-    limit, near, original = numbers[b, LIMIT], numbers[b, IS_NEAR] > 0, numbers[b, ORIGINAL]
-    if limit > 0 and _is_far_below(b, i, limit, uniforms, rows):
+    uniforms, observed, wins_ties = draws.uniforms, draws.observed, draws.wins_ties
+    columns, by_column, scalar_sizes = draws.columns, draws.by_column, draws.scalar_sizes
+    surprises, moved_columns, group = draws.surprises, draws.moved_columns, draws.group
+    rows, numbers, forms, lines = packed.rows, packed.numbers, packed.forms, packed.lines
+    sums, start, listed = cells.sums, cells.start, cells.free
+    x, v, changes, scratch = space.x, space.v, space.changes, space.scratch
+    slopes, free, ones = space.slopes, space.free, space.ones
+    near, limit, original = numbers[f, IS_NEAR] > 0, 0.0, 0.0
+    if is_expanded:  # else both were of no use over the larger box
+        limit, original = numbers[f, LIMIT], numbers[f, ORIGINAL]
+    if limit > 0 and _is_far_below(b, f, i, limit, uniforms, surprises, chances, rows):
         return BELOW
     if original == 0 and not near:
         return 0
-    if row == NO_CELL:
-        n_free = _sum_all(b, i, uniforms, observed, rows, changes, by_column, x, free)
-    else:
-        n_free = _sum_in_cell(b, row, sums, start, listed, listed_uniforms, rows, columns, x, free)
-    if n_free > MAX_FREE:
-        return 0
-    s, d, rest, move = forms.shape[2], forms.shape[1] - SLOPES - 1, 0.0, 0.0
-    if len(slopes):
-        if row != NO_CELL:
-            compare_labels(uniforms[i], rows[b, LOW], rows[b, HIGH], observed, changes)
-        rest, move = _sum_moving(
-            b, x, rows, changes, matrix_columns, moved_columns, weighted, slopes, free, n_free
+    d, rest, move = forms.shape[1] - SLOPES - 1, 0.0, 0.0
+    if row == NONE or len(slopes):
+        n_free, upper_free, scalar_free = _compare_halfway(
+            b, f, i, uniforms, chances, observed, rows, scalar_sizes, changes
         )
+    if row == NONE:
+        sum_columns(by_column, len(x), changes, x)
+    else:
+        n_free, upper_free, scalar_free = _sum_in_cell(
+            b, f, i, row, sums, start, listed, uniforms, chances, columns, rows, scalar_sizes,
+            x, free, ones,
+        )  # fmt: skip
+    if len(slopes):
+        rest, move = _sum_moving(f, d, x, rows, changes, by_column, moved_columns, slopes, scratch)
     if original > 0 and _is_below_by_size(
-        b, rows, numbers, forms, lines, columns, scalar_sizes, x, v, move, free, n_free
+        f, numbers, forms, lines, x, v, move, upper_free, scalar_free
     ):
         return BELOW
-    if not near:
+    if not near or n_free > MAX_FREE:
         return 0
+    if row == NONE and n_free:
+        found = 0
+        for j in range(len(changes)):
+            if abs(changes[j]) == 0.5:
+                free[found] = j
+                found += 1
     if n_free > 1:
         verdict = _compare_together(
-            b, d, rows, numbers, forms, lines, columns, scalar_sizes, x, v, slopes, rest, free,
-            n_free,
+            b, f, d, place, rows, numbers, forms, lines, columns, scalar_sizes, x, v, slopes,
+            rest, free, n_free,
         )  # fmt: skip
         if verdict != 0 or n_free > FEW_FREE:
             return verdict
-        for q in range(n_free):
-            _add_label(x, columns, free[q], s, _gain_of(rows, b, free[q]), -0.5)
     return _compare_each(
-        b, d, wins_ties[i], rows, numbers, forms, lines, columns, x, changes, group, moved_columns,
-        slopes, rest, free, n_free,
+        b, f, d, place, wins_ties[i], rows, numbers, forms, lines, columns, x, changes, group,
+        moved_columns, slopes, rest, free, n_free, scratch,
     )  # fmt: skip
 
 
 # bounds have a margin for rounding errors, and sums over labels are exact: in any order
-@compiled_with(fastmath={"reassoc", "nsz", "contract"})
+@compiled_with(fastmath={"reassoc", "nsz", "contract"}, _nrt=False)
 def judge(
-    verdicts: Any, order: Any, undecided: Any, spare: int, enough: int, draws: Any, boxes: Any,
-    cell: Any, cells: Any,
+    verdicts: Any, order: Any, undecided: Any, spare: int, enough: int, draws: Any, chances: Any,
+    packed: Any, which: Any, is_expanded: Any, place: Any, cell: Any, cells: Any, space: Any,
 ) -> int:  # fmt: skip
     """Fill in the verdicts (B, M) about each alternative in each box; return comparisons made.
 
@@ -430,24 +470,23 @@ def judge(
         and known to be outside as soon as `enough` are.
     draws : Labels
         The data.
-    boxes : PackedBoxes
-        Bounds over the boxes.
+    chances : ndarray of shape (B, 2, k)
+        Bounds of the probabilities of labels over the boxes.
+    packed, which : PackedBoxes and ndarray of shape (B,)
+        Bounds over boxes, and which of them those are in that are looked at.
+    is_expanded : ndarray of shape (B,)
+        Whether that is the box itself.
+    place : ndarray of shape (B, 2, d)
+        From the centre of that to the centre of the box, and half widths of the box.
     cell : ndarray of shape (B,)
         The cells that the boxes are in.
     cells : CellArrays
         Known sums and free labels of the cells.
+    space : Space
+        Arrays to work in.
     """
-    uniforms, observed, wins_ties = draws.uniforms, draws.observed, draws.wins_ties
-    columns, by_column, scalar_sizes = draws.columns, draws.by_column, draws.scalar_sizes
-    matrix_columns, moved_columns, group = draws.matrix_columns, draws.moved_columns, draws.group
-    rows, numbers, forms, lines = boxes.rows, boxes.numbers, boxes.forms, boxes.lines
-    cell_row, sums, start = cells.row, cells.sums, cells.start
-    listed, listed_uniforms = cells.free, cells.uniforms
-    M, n, s, d = len(order), uniforms.shape[1], forms.shape[2], forms.shape[1] - SLOPES - 1
-    x, v = np.empty(columns.shape[1]), np.empty(columns.shape[1])
-    free, pending = np.empty(MAX_FREE, dtype=np.int64), np.empty(M, dtype=np.int64)
-    changes, weighted = np.empty(n), np.empty(n)
-    slopes = np.empty((d if rows.shape[1] > GAIN else 0, s))
+    M, n, pending = len(order), draws.uniforms.shape[1], space.pending
+    start, row_of = cells.start, cells.row
     work = 0
     for b in range(len(verdicts)):
         n_below, n_other, last = 0, 0, 0
@@ -468,12 +507,10 @@ def judge(
             else:
                 i = pending[first]
                 first += 1
-            row = NO_CELL if cell[b] == NO_CELL else cell_row[cell[b], i]
-            work += OVERHEAD + (n if row == NO_CELL else start[row + 1] - start[row])
+            row = NONE if cell[b] == NONE else row_of[cell[b], i]
+            work += OVERHEAD + (n if row == NONE else start[row + 1] - start[row])
             verdict = _examine(
-                b, i, row, uniforms, observed, wins_ties, columns, by_column, scalar_sizes,
-                matrix_columns, moved_columns, group, rows, numbers, forms, lines, sums, start,
-                listed, listed_uniforms, x, v, free, changes, weighted, slopes,
+                b, which[b], i, row, is_expanded[b], place, chances, draws, packed, cells, space
             )  # fmt: skip
             verdicts[b, i] = verdict
             n_below += verdict == BELOW

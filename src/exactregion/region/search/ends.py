@@ -35,6 +35,7 @@ __all__ = [
     "FocusedSearch",
     "focused_statistic",
     "is_projected",
+    "nearly_all_ranks",
     "search_joint",
 ]
 
@@ -275,6 +276,11 @@ def focused_statistic(fitted: FittedRegion, focused: Focused, *, alone: bool) ->
     return focused if alone else Combined(focused, fitted.statistic)
 
 
+def nearly_all_ranks(m: int) -> AcceptedRanks:
+    """Return the ranks of the joint region that focused intervals are taken over."""
+    return AcceptedRanks(m, 1, m - max(1, int(NUISANCE * m)))
+
+
 class FocusedSearch:
     """The θ accepted by the statistic of one functional, and by the joint region beside it."""
 
@@ -288,10 +294,9 @@ class FocusedSearch:
     ) -> None:
         self.fitted, self.gradient, self.numbers = fitted, gradient, numbers
         statistic = focused_statistic(fitted, Focused(gradient), alone=alone)
-        m = fitted.accepted.m
-        spent = max(1, int(NUISANCE * m))
+        m, self.joint = fitted.accepted.m, nearly_all_ranks(fitted.accepted.m)
+        spent = m - self.joint.high
         self.focused = AcceptedRanks(m, 1, min(m, round(fitted.accepted.coverage * m) + spent))
-        self.joint = AcceptedRanks(m, 1, m - spent)
         self.depth, self.joint_depth = (
             Depth(self.focused, 1),
             Depth(self.joint, fitted.n_parameters),

@@ -8,7 +8,8 @@ import pytest
 import exactregion as er
 from exactregion.ranking import AcceptedRanks
 from exactregion.region.proofs import cells
-from exactregion.region.proofs.enclosure import NO_CELL, Boxes, Enclosure
+from exactregion.region.proofs.enclosure import CELL, EXPANSION, Boxes, Enclosure
+from exactregion.region.proofs.packed import NONE
 from exactregion.region.window import likely_parameters, window_at
 
 M = 99
@@ -38,10 +39,11 @@ def test_verdicts_are_the_same_within_cells_and_without(family, trials):
         alone = Boxes(boxes.centre, boxes.half, [boxes.verdicts[0].copy()])
         without = rule_of(fitted)
         without.undecided[:] = rule.undecided  # the same order
+        boxes.within[0][:, EXPANSION] = NONE  # and expansions of their own
         rule.ranks(boxes, 0, complete=True)
         without.ranks(alone, 0, complete=True)
         np.testing.assert_array_equal(boxes.verdicts[0], alone.verdicts[0])
-        numbers.append((boxes.cells[0] != NO_CELL).sum())
+        numbers.append((boxes.within[0][:, CELL] != NONE).sum())
         boxes = boxes.halves()
     assert numbers[-1] > 0
     assert rule.cells.count > 1  # cells within cells

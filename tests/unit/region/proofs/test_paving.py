@@ -15,6 +15,7 @@ from exactregion.region.proofs.splitting import (
     _Progress,
     allowed_excess,
 )
+from exactregion.region.search.ends import nearly_all_ranks
 from exactregion.statistics.focused import focused_on
 
 
@@ -173,8 +174,10 @@ def test_members_lie_within_the_domain():
     direction = rng.standard_normal((2000, 2))
     direction /= np.abs(direction).max(axis=1, keepdims=True)
     for length in (1.0, 1.5, 10.0, 1e3):
-        z = domain.centre + length * direction * domain.half
-        assert not region.contains(domain.window.theta(z)).any()
+        theta = domain.window.theta(domain.centre + length * direction * domain.half)
+        assert not region.contains(theta).any()
+        # nor of the larger set that focused intervals are taken over
+        assert not nearly_all_ranks(100).holds(region.rank(theta)).any()
 
 
 def test_a_region_that_accepts_the_last_rank_has_no_domain():
