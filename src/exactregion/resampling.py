@@ -25,6 +25,7 @@ from exactregion.errors import InvalidTypeError, InvalidValueError
 __all__ = [
     "BLOCK_ROWS",
     "MAX_RESAMPLES",
+    "Columns",
     "Draws",
     "RNGLike",
     "Resampling",
@@ -253,6 +254,46 @@ class Resampling:
                 seat=seat,
             )
             yield K
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """The thresholds of rows with so many trials (n,): P(at least c successes), c = 1..t of each.
+
+    They stand side by side, row after row.
+    """
+
+    trials: IntArray
+
+    @cached_property
+    def are_labels(self) -> bool:
+        """Whether each row has one trial, and one threshold: its probability."""
+        return bool((self.trials == 1).all())
+
+    @cached_property
+    def rows(self) -> IntArray:
+        """The row of each column."""
+        return np.repeat(np.arange(len(self.trials)), self.trials)
+
+    @cached_property
+    def ends(self) -> IntArray:
+        """Where the columns of each row begin, and their number: shape (n + 1,)."""
+        return np.concatenate([[0], np.cumsum(self.trials)])
+
+    @cached_property
+    def successes(self) -> IntArray:
+        """The successes that each column stands for."""
+        return np.arange(len(self.rows)) - self.ends[self.rows] + 1
+
+    def thresholds(self, probabilities: FloatArray) -> FloatArray:
+        """Compute all thresholds for probabilities (T, n): shape (T, columns)."""
+        if self.are_labels:
+            return np.ascontiguousarray(probabilities)
+        P, trials = probabilities[:, self.rows], self.trials[self.rows]
+        counted = trials > 1
+        c, t = self.successes[counted], trials[counted]
+        P[:, counted] = betainc(c, t - c + 1, P[:, counted])
+        return np.ascontiguousarray(P)
 
 
 def place_successes(

@@ -17,6 +17,7 @@ __all__ = [
     "add_values",
     "draw_classes",
     "draw_codes",
+    "draw_counts",
     "draw_known",
     "draw_labels",
     "flip_free",
@@ -104,6 +105,28 @@ def draw_labels(state: Any, thresholds: Any, observed: Any, seat: int, K: Any) -
         _draw(state, numbers)
         for j in range(K.shape[1]):
             K[i, j] = numbers[j] < thresholds[j]
+
+
+@compiled
+def draw_counts(
+    state: Any, columns: Any, thresholds: Any, observed: Any, seat: int, K: Any
+) -> None:
+    """Fill the successes K (q, b) of rows with several trials, as `draw_labels` does for labels.
+
+    `columns` (b + 1,) says where the thresholds of each row begin: its successes are the number of
+    thresholds above its random number.
+    """
+    numbers = np.empty(K.shape[1], dtype=np.int64)
+    for i in range(K.shape[0]):
+        if i == seat:
+            _copy(observed, K[i])
+            continue
+        _draw(state, numbers)
+        for j in range(K.shape[1]):
+            successes = 0
+            for column in range(columns[j], columns[j + 1]):
+                successes += numbers[j] < thresholds[column]
+            K[i, j] = successes
 
 
 @compiled
@@ -330,7 +353,9 @@ def number_below(p: Any, counts: Any, uniforms: Any) -> Any:
 
 
 @compiled
-def flip_free(P: Any, parent: Any, places: Any, free: Any, features: Any, steps: Any) -> None:
+def flip_free(
+    P: Any, rows: Any, parent: Any, places: Any, free: Any, features: Any, steps: Any
+) -> None:
     """Add to steps (T, m, r) what the free labels of a block change from its parent to each θ.
 
     One θ after the other, so that its steps stay in the cache. In most rows no label flips between
@@ -338,12 +363,14 @@ def flip_free(P: Any, parent: Any, places: Any, free: Any, features: Any, steps:
 
     Parameters
     ----------
-    P : ndarray of shape (T, b)
-        Probabilities.
+    P : ndarray of shape (T, c)
+        Thresholds: the probability of each row that is a label, P(at least 1, …) of counts.
+    rows : ndarray of shape (c,)
+        The row of each threshold.
     parent : ndarray of shape (T,)
         From which θ each is reached, as a row of `places`.
-    places : ndarray of shape (N, b)
-        How many free labels of each row are successes at each θ; filled in for the first T.
+    places : ndarray of shape (N, c)
+        How many free labels are below each threshold at each θ; filled in for the first T.
     free : tuple of ndarrays
         Of each row the number of free labels; of all free labels the uniforms, in ascending order
         within a row, and the data sets.
@@ -353,26 +380,28 @@ def flip_free(P: Any, parent: Any, places: Any, free: Any, features: Any, steps:
         Where it goes.
     """
     counts, uniforms, owner = free
-    b, r = features.shape
-    first, place = np.zeros(b + 1, dtype=np.int64), np.empty(b, dtype=np.int64)
-    under, over = np.empty(b), np.empty(b)  # the uniforms next to the probability
+    (b, r), columns = features.shape, len(rows)
+    first, place = np.zeros(b + 1, dtype=np.int64), np.empty(columns, dtype=np.int64)
+    under, over = np.empty(columns), np.empty(columns)  # the uniforms next to the threshold
     for j in range(b):
         first[j + 1] = first[j] + counts[j]
-    moved = np.empty(b + 1, dtype=np.int64)
+    moved = np.empty(columns + 1, dtype=np.int64)
     for t in range(P.shape[0]):
         if t == 0 or parent[t] != t - 1:
-            for j in range(b):
-                place[j] = first[j] + places[parent[t], j]
-                under[j] = uniforms[place[j] - 1] if place[j] > first[j] else -np.inf
-                over[j] = uniforms[place[j]] if place[j] < first[j + 1] else np.inf
+            for c in range(columns):
+                start, stop = first[rows[c]], first[rows[c] + 1]
+                place[c] = start + places[parent[t], c]
+                under[c] = uniforms[place[c] - 1] if place[c] > start else -np.inf
+                over[c] = uniforms[place[c]] if place[c] < stop else np.inf
         number = 0
-        for j in range(b):  # without a branch, which would often be mispredicted
-            moved[number] = j
-            number += (P[t, j] <= under[j]) | (P[t, j] > over[j])
+        for c in range(columns):  # without a branch, which would often be mispredicted
+            moved[number] = c
+            number += (P[t, c] <= under[c]) | (P[t, c] > over[c])
         for k in range(number):
-            j = moved[k]
+            c = moved[k]
+            j = rows[c]
             start, stop = first[j], first[j + 1]
-            new, p = place[j], P[t, j]
+            new, p = place[c], P[t, c]
             while new < stop and uniforms[new] < p:
                 i = owner[new]
                 for a in range(r):
@@ -383,11 +412,11 @@ def flip_free(P: Any, parent: Any, places: Any, free: Any, features: Any, steps:
                 i = owner[new]
                 for a in range(r):
                     steps[t, i, a] -= features[j, a]
-            place[j] = new
-            under[j] = uniforms[new - 1] if new > start else -np.inf
-            over[j] = uniforms[new] if new < stop else np.inf
-        for j in range(b):
-            places[t, j] = place[j] - first[j]
+            place[c] = new
+            under[c] = uniforms[new - 1] if new > start else -np.inf
+            over[c] = uniforms[new] if new < stop else np.inf
+        for c in range(columns):
+            places[t, c] = place[c] - first[rows[c]]
 
 
 @compiled

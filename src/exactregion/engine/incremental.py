@@ -218,7 +218,7 @@ class Path:
         state = self._state(loop if shared else None)
         columns = (
             _read_only(thresholds[start:stop]),
-            self.free.columns[0],
+            self.free.columns.rows,
             *self.free.arrays,
             state.place,
             state.above,
@@ -253,7 +253,7 @@ class Path:
             sums[:, resampling.seat] = resampling.sample.successes
         else:
             sums = self.free.known(features).astype(loop.precision)
-        rows = self.free.columns[0]
+        rows = self.free.columns.rows
         first, uniforms, _ = self.free.arrays
         place = first[rows]
         above = np.append(uniforms, np.inf)[place]
@@ -280,7 +280,7 @@ class _WindowState:
     def at_start(cls, free: FreeLabels, features: Sequence[FloatArray]) -> _WindowState:
         """Begin where no free label is a success."""
         points = [free.known(each).copy() for each in features]
-        place = free.arrays[0][free.columns[0]]
+        place = free.arrays[0][free.columns.rows]
         return cls(features, np.concatenate(features, axis=1), place, points)
 
     @property
@@ -314,7 +314,7 @@ class PathSet:
         some = np.ascontiguousarray(candidates.probabilities[:, ::EVERY])
         runs = (np.flatnonzero(self._flips(some[1:], some[:-1]) > self.jump) + 1).tolist()
         starts, stops = [0, *runs], [*runs, len(some)]
-        thresholds = self.free.thresholds(candidates.probabilities)
+        thresholds = self.free.columns.thresholds(candidates.probabilities)
         followed, drawn = self.cost(candidates.probabilities, at, starts)
         if followed > drawn:
             return None
@@ -331,7 +331,7 @@ class PathSet:
         """Follow candidates of a window, all terms at once."""
         from exactregion.engine import compiled  # Numba is slow to import
 
-        thresholds = self.free.thresholds(candidates.probabilities)
+        thresholds = self.free.columns.thresholds(candidates.probabilities)
         if not self.free.holds(thresholds).all():
             return None
         loops = [_Loop.of(term, self.free.resampling.m) for term in at.terms]
@@ -343,7 +343,7 @@ class PathSet:
             state = _WindowState.at_start(self.free, features)
             self.states[:] = [*self.states[-1:], state]  # a search uses two statistics in turn
         steps = np.zeros((len(candidates), *state.shape))
-        rows = self.free.columns[0]
+        rows = self.free.columns.rows
         compiled.flip_free(thresholds, rows, self.free.arrays, state.place, state.together, steps)
         first = 0
         for loop, points in zip(loops, state.points, strict=True):

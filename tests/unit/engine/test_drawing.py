@@ -8,10 +8,10 @@ from exactregion.engine import chunks, drawing
 from exactregion.resampling import Draws
 
 
-def labels_of(drawn, chunk, m):
+def labels_of(drawn, chunk, m, group=chunks.GROUP):
     """Collect the labels (m, n) that a chunk is given, block by block."""
     found = np.full((m, len(chunk.p)), -1.0)
-    buffer = np.empty(min(m, chunks.GROUP) * BLOCK_ROWS, dtype=np.float32)
+    buffer = np.empty(min(m, group) * BLOCK_ROWS, dtype=np.float32)
     for start in range(0, len(chunk.p), BLOCK_ROWS):
         rows = slice(start, min(start + BLOCK_ROWS, len(chunk.p)))
         for first, K in drawn(rows, buffer):
@@ -30,6 +30,18 @@ def a_chunk(n):
 
 def test_there_is_a_lane_for_each_block_of_a_chunk():
     assert drawing.LANES * BLOCK_ROWS == CHUNK_ROWS
+
+
+def test_few_trials_are_drawn_as_many():
+    """Comparing with each threshold finds the quantiles that sorted uniforms give."""
+    n, m, rng = BLOCK_ROWS + 50, 70, np.random.default_rng(1)
+    trials, p = rng.integers(0, 6, size=n), rng.uniform(size=n)
+    p[:4], trials[:4] = [0.0, 1.0, 1e-300, 2.0**-53], 3
+    chunk = chunks.Chunk(3, p[:, None], trials, rng.binomial(trials, p), p)
+    draws = Draws(m - 1, 12345)
+    few = labels_of(chunks._FewTrials(chunk, draws), chunk, m)
+    many = labels_of(chunks._Counts(chunk, draws), chunk, m, group=m)
+    np.testing.assert_array_equal(few, many)
 
 
 @pytest.mark.parametrize("n", [CHUNK_ROWS, 5 * BLOCK_ROWS + 100, BLOCK_ROWS, 50])
