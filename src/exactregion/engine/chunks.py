@@ -167,10 +167,8 @@ class ChunkPlan:
         return replace(self, bounds=bounds, units=units, scales=scales, theta=theta)
 
     @cached_property
-    def shared(self) -> ChunkPlan:
-        """The plan of the terms whose columns are the same for every θ of the family."""
-        if self.model is None or self.model.has_constant_gradient:
-            return self
+    def without_gradient(self) -> ChunkPlan:
+        """The plan of the other terms, whose columns are the same for every θ of any family."""
         terms = list(flat(self.terms))
         kept = [k for k, term in enumerate(terms) if term.columns is not gradient_columns]
         return replace(

@@ -1,9 +1,10 @@
-"""Sums of the gradient of the logit over many rows, for families in which it changes with θ.
+"""Sums of the gradient of the logit over many rows, where each θ has one of its own.
 
-Of a logistic family the sums over known labels are the same for all θ of a window. Where each θ has
-columns of its own they have to be summed anew, over all labels. Those at the origin of the window
-are drawn once for all θ of a pass, and multiplied by the columns of all of them in one product; to
-each θ its free labels are added that differ from those at the origin.
+Of a logistic family the sums over known labels are the same for all θ of a window. Those of another
+family have to be made anew, over all labels; so have those of any θ that is certain of an outcome,
+where the gradient is zero. Labels at the origin of the window are drawn once for all θ of a pass,
+and multiplied by the columns of all of them in one product; to each θ its free labels are added
+that differ from those at the origin.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 
 from exactregion._typing import BoolArray, FloatArray
 from exactregion.data.sample import BLOCK_ROWS, Extent
+from exactregion.engine.blocks import IMPOSSIBLE
 from exactregion.engine.chunks import LabelsOfBlock, room_for_labels
 from exactregion.engine.information import information_of_block, scale_for
 from exactregion.engine.shared import RowsAt, TermSums
@@ -29,23 +31,26 @@ AT_ONCE = 8
 
 
 class GradientSums:
-    """Points, centre and information of T θ, by a gradient of d columns that changes with θ.
+    """Points, centre and information of T θ, by d columns of the gradient of each.
 
     The grid of a column depends on its largest entry in all rows, which is known at the end of the
     pass only. It is a power of two, nearly always the same for all θ of a window: that of a
-    `guess` (T, d) is taken, and `is_wrong` says where it was not the right one.
+    `guess` (T, d) is taken, and `is_wrong` says where it was not the right one. A last column finds
+    the data sets that a θ rules out, if any θ may do so.
     """
 
-    def __init__(self, guess: FloatArray, extent: Extent, m: int) -> None:
+    def __init__(self, guess: FloatArray, extent: Extent, m: int, *, may_be_certain: bool) -> None:
         T, d = guess.shape
+        width = d + may_be_certain
         self.extent, self.m = extent, m
         self.largest = np.zeros((T, d))
         self.unit, self.scale = self._grid(guess)
         self.precision = precision_of(extent, guess)
         self.centre = np.zeros((T, d))
-        self._at_origin, self._offsets = np.zeros((m, T * d)), np.zeros((T, m, d))
+        self._at_origin, self._offsets = np.zeros((m, T * width)), np.zeros((T, m, width))
         self._information, self._in_chunk = np.zeros((2, T, d, d))
-        self._columns = np.empty((BLOCK_ROWS, T, d), dtype=self.precision)
+        self._certain = np.zeros(T, dtype=np.int64)
+        self._columns = np.empty((BLOCK_ROWS, T, width), dtype=self.precision)
         self._labels = room_for_labels(m, extent, self.precision)
 
     def _grid(self, largest: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -74,8 +79,7 @@ class GradientSums:
         thresholds = rows.columns.thresholds(rows.P)
         for start in range(0, T, AT_ONCE):
             some = slice(start, start + AT_ONCE)
-            columns = self._rounded(some, gradient(some))
-            self._add_inputs(some, columns, rows)
+            columns = self._add_inputs(some, gradient(some), rows)
             Phi[:, some] = np.moveaxis(columns, 0, 1)
             for t, of_one in enumerate(columns, start):
                 one = slice(t, t + 1)
@@ -89,24 +93,38 @@ class GradientSums:
 
     def of_term(self) -> TermSums:
         """Return the sums of the gradient, after all rows."""
-        T, m, d = self._offsets.shape
-        points = self._offsets + np.moveaxis(self._at_origin.reshape(m, T, d), 1, 0)
+        d = self.centre.shape[1]
         information = self._information + self._in_chunk
-        zero, one = np.zeros((m, d)), np.ones(d)
-        return TermSums(zero, points, 0, one, self.scale, self.centre, information)
+        zero, one = np.zeros((self.m, d)), np.ones(d)
+        return TermSums(zero, self._points, 0, one, self.scale, self.centre, information)
 
-    def _rounded(self, some: slice, gradient: FloatArray) -> FloatArray:
-        """Round the gradient of some θ, and remember its largest entries."""
+    @property
+    def is_ruled_out(self) -> BoolArray:
+        """Which data sets have an outcome that a θ rules out: shape (T, m)."""
+        counted = self._points[:, :, self.centre.shape[1] :].sum(axis=-1)
+        return np.asarray(self._certain[:, None] + counted > 0)
+
+    @property
+    def _points(self) -> FloatArray:
+        T, m, width = self._offsets.shape
+        return self._offsets + np.moveaxis(self._at_origin.reshape(m, T, width), 1, 0)
+
+    def _add_inputs(self, some: slice, gradient: FloatArray, rows: RowsAt) -> FloatArray:
+        """Add to centre and information, and return the columns (T', b, …) of some θ."""
+        P, trials = rows.P[some], rows.columns.trials
+        more = []
+        if self._offsets.shape[2] > gradient.shape[2]:
+            gradient = np.where(((P > 0) & (P < 1))[:, :, None], gradient, 0.0)
+            more.append(np.subtract(P < IMPOSSIBLE, P == 1, dtype=np.float64)[:, :, None])
+            self._certain[some] += (P == 1) @ trials
         self.largest[some] = np.maximum(self.largest[some], largest_entries(gradient))
-        return np.asarray(on_grid(gradient, self.unit[some, None]))
-
-    def _add_inputs(self, some: slice, columns: FloatArray, rows: RowsAt) -> None:
-        """Add to centre and information, for columns (T', b, d) of some θ."""
+        columns = on_grid(gradient, self.unit[some, None])
         expected = (rows.mass[some, None] @ columns)[:, 0]  # which is exact
         self.centre[some] += on_grid(expected, self.unit[some] / 2)
         by_columns = np.ascontiguousarray(np.moveaxis(columns, 1, 2))
         by_columns *= self.scale[some, :, None]
-        self._in_chunk[some] += information_of_block(by_columns, rows.P[some], rows.columns.trials)
+        self._in_chunk[some] += information_of_block(by_columns, P, trials)
+        return np.concatenate([columns, *more], axis=-1)
 
 
 def largest_entries(gradient: FloatArray) -> FloatArray:

@@ -16,6 +16,7 @@ one of them.
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial, reduce
@@ -24,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from exactregion._typing import BoolArray, FloatArray, IntArray
+from exactregion._typing import FloatArray, IntArray
 from exactregion.data.sample import BLOCK_ROWS, CHUNK_ROWS, blocks, number_of_block
 from exactregion.data.sources import release, scratch
 from exactregion.data.workers import map_in_order, number_of_workers
@@ -259,7 +260,7 @@ class ManyRows:
     def _add(self, window: Ellipsoid, plan: ChunkPlan) -> FreeLabels:
         """List the free labels of a window; the first one and the last one are kept."""
         labels = FreeLabels(window)
-        self._sum_known(labels, plan.shared)
+        self._sum_known(labels, self._shared(plan))
         self._windows[:] = [*self._windows[:1], labels]
         return labels
 
@@ -332,7 +333,8 @@ class ManyRows:
         units = np.concatenate([*plan.units, np.empty(0)])
         Phi = (self._multiples(plan, rows) * units).astype(plan.precision)
         low, high = self._limits(window, self._design(rows))
-        middle = columns.thresholds(self._probabilities(origin, rows))
+        at_middle = self._probabilities(origin, rows)
+        middle = columns.thresholds(at_middle)
         limits = columns.thresholds(np.stack([low, high]))
         if not columns.are_labels:
             limits *= np.array([[1 - COUNT_ERROR], [1 + COUNT_ERROR]])
@@ -364,7 +366,8 @@ class ManyRows:
             points += steps
             below = places[0]
         may_be_certain = bool(low.min() < IMPOSSIBLE or high.max() == 1)
-        largest = largest_entries(self._gradient(origin, rows))
+        uncertain = ((at_middle > 0) & (at_middle < 1))[:, :, None]
+        largest = largest_entries(np.where(uncertain, self._gradient(origin, rows), 0.0))
         return FreeInBlock(below, free, may_be_certain, largest)
 
     def _chunks(self) -> Iterator[tuple[int, slice]]:
@@ -386,7 +389,7 @@ class ManyRows:
         if not inside.any():
             return which
         with self._lock:
-            self._sum_known(labels, plan.shared)
+            self._sum_known(labels, self._shared(plan))
         members, in_block = which[inside], BLOCK_ROWS
         if not self.model.has_constant_gradient:
             in_block *= 4 * theta.shape[1]  # columns of a block as they are worked on
@@ -396,32 +399,44 @@ class ManyRows:
         workers = number_of_workers(self.n_jobs)
         parts = [share for part in parts for share in np.array_split(part, workers) if len(share)]
 
-        def evaluate(part: IntArray) -> IntArray:
-            found, certain = self._pass(labels, plan, theta[part], labels.largest)
-            Z[part] = found
-            return part[certain]
+        def evaluate(part: IntArray) -> None:
+            Z[part] = self._pass(labels, plan, theta[part])
 
-        certain = list(map_in_order(evaluate, parts, self.n_jobs))
-        return np.concatenate([which[~inside], *certain])
+        deque(map_in_order(evaluate, parts, self.n_jobs), maxlen=0)
+        return which[~inside]
+
+    def _shared(self, plan: ChunkPlan) -> ChunkPlan:
+        """Return the plan of the terms whose columns are the same for every θ of the family."""
+        return plan if self.model.has_constant_gradient else plan.without_gradient
 
     def _pass(
-        self, labels: FreeLabels, plan: ChunkPlan, theta: FloatArray, largest: FloatArray
-    ) -> tuple[FloatArray, BoolArray]:
-        """Compute Z (T, m) of θ in a window, and at which of them an outcome is impossible.
+        self,
+        labels: FreeLabels,
+        plan: ChunkPlan,
+        theta: FloatArray,
+        largest: FloatArray | None = None,
+    ) -> FloatArray:
+        """Compute Z (T, m) of θ in a window.
 
-        Z of the latter is of no use: where a probability is 0 or 1 the gradient is another one, and
-        outcomes may contradict it. `largest` (1 or T, d) are about the largest entries of the
-        gradient.
+        Where each has a gradient of its own, its `largest` entries (T, d) are about those at the
+        origin, or are given.
         """
-        plan_of_shared, T = plan.shared, len(theta)
+        is_shared = self.model.has_constant_gradient and largest is None
+        of_shared, T = plan if is_shared else plan.without_gradient, len(theta)
         z = labels.window.coordinates(theta)
-        tree = Tree.of(z, [visited for visited in labels.visited if visited.plan is plan_of_shared])
-        theta, largest = theta[tree.order], np.broadcast_to(largest, theta.shape)[tree.order]
+        tree = Tree.of(z, [visited for visited in labels.visited if visited.plan is of_shared])
+        theta = theta[tree.order]
         inputs, certain = self.resampling.sample.inputs, np.zeros(T, dtype=np.bool_)
-        shared = SharedSums(plan_of_shared, labels, tree, inputs)
+        shared = SharedSums(of_shared, labels, tree, inputs)
         gradients, drawn = None, None
-        if not self.model.has_constant_gradient:
-            gradients = GradientSums(largest, inputs.extent, self.resampling.m)
+        if not is_shared:
+            guess = np.broadcast_to(labels.largest if largest is None else largest, theta.shape)
+            gradients = GradientSums(
+                guess[tree.order],
+                inputs.extent,
+                self.resampling.m,
+                may_be_certain=labels.may_be_certain,
+            )
         room = np.empty((2, T * BLOCK_ROWS))
         current = -1
         with single_thread():
@@ -438,24 +453,29 @@ class ManyRows:
                 at = RowsAt(slice(start, start + b), columns, P, mass, labels.blocks[index])
                 shared.add(
                     at,
-                    self._multiples(plan_of_shared, rows),
-                    self._lengths(plan_of_shared, rows),
+                    self._multiples(of_shared, rows),
+                    self._lengths(of_shared, rows),
                     self._at_some(theta, rows),
                 )
                 if gradients is not None and drawn is not None:
                     gradients.add(at, partial(self._gradient_of_some, theta, rows), drawn)
-                if labels.may_be_certain:
+                elif labels.may_be_certain:
                     certain |= (P.min(axis=1) < IMPOSSIBLE) | (P.max(axis=1) == 1)
         tree.add_up(shared.offsets)
         if shared.is_kept:
             with self._lock:
-                labels.keep(plan_of_shared, z[tree.order], shared.places, shared.offsets)
+                labels.keep(of_shared, z[tree.order], shared.places, shared.offsets)
         Z = self._measured(plan, theta, shared, gradients)
-        if gradients is not None and (wrong := gradients.is_wrong).any():
-            again = theta[wrong], gradients.largest[wrong]
-            Z[wrong], certain[wrong] = self._pass(labels, plan, *again)
-        back = np.argsort(tree.order)
-        return Z[back], certain[back]
+        if gradients is not None:
+            Z[gradients.is_ruled_out] = np.inf
+            # sums by a wrong grid are of no use
+            again, largest = gradients.is_wrong, gradients.largest
+        else:
+            # nor are those by a gradient that is zero where an outcome is certain
+            again, largest = certain, np.broadcast_to(labels.largest, theta.shape)
+        if again.any():
+            Z[again] = self._pass(labels, plan, theta[again], largest[again])
+        return Z[np.argsort(tree.order)]
 
     def _labels_at(self, theta: FloatArray, chunk: int, precision: Any) -> LabelsOfBlock:
         """Return what draws the labels of a chunk at one θ (d,)."""

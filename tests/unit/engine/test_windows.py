@@ -154,6 +154,31 @@ def test_same_bits_of_counts(family, monkeypatch):
     np.testing.assert_array_equal(fitted.statistics(mixed), by_rows_in_memory(region, mixed))
 
 
+@pytest.mark.parametrize("family", ["logistic", "probit"])
+def test_same_bits_where_outcomes_are_certain_near_the_estimate(family, monkeypatch):
+    """Far inputs make outcomes certain at some θ of a window, or ruled out: no label is redrawn."""
+    rng = np.random.default_rng(11)
+    x = rng.normal(size=N)
+    x[:20], x[20:40] = np.linspace(30, 45, 20), np.linspace(-45, -30, 20)
+    y = rng.random(N) < 1 / (1 + np.exp(-x))
+    y[0] = True
+    region = er.ConfidenceRegion(family, **SETTINGS).fit(x, y)
+    fitted = region.fitted_
+    theta = fitted.start.theta(rng.normal(size=(24, 2)))
+    Z = by_rows_in_memory(region, theta)
+    P = fitted.candidates(theta).probabilities
+    certain = (P == 1).any(axis=1)
+    assert certain.any()
+    monkeypatch.setattr("exactregion.engine.windows.ManyRows._drawn", None)
+    np.testing.assert_array_equal(fitted.statistics(theta), Z)
+    # one failure where every θ of the window is certain of a success, or is not
+    y[np.argmax(x)] = False
+    region = er.ConfidenceRegion(family, **SETTINGS).fit(x, y)
+    theta = region.fitted_.start.theta(rng.normal(size=(24, 2)))
+    Z = by_rows_in_memory(region, theta)
+    np.testing.assert_array_equal(region.fitted_.statistics(theta), Z)
+
+
 def test_columns_that_change_with_theta_are_left_to_other_engines():
     region = er.ConfidenceRegion("logistic", statistic="omnibus", **SETTINGS).fit(X[:, 0], Y)
     assert isinstance(region.fitted_.ready(region.fitted_.statistic), PreparedStatistic)
