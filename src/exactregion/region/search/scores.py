@@ -40,8 +40,11 @@ def focused_distances(
     """Return distances of θ from the middle, in units of those at which the set is to end.
 
     It ends at a focused distance of `radius`, or at the `joint_radius` of the region in which it
-    lies. Both are polynomials that are fitted to scores at random places of that region.
+    lies. Both are polynomials that are fitted to scores at random places of that region; where rows
+    are many, scores are all but linear, and only their first terms are taken.
     """
+    if fitted.many_rows is not None:
+        return _linear_distances(fitted.start, gradient, radius, joint_radius)
     d = len(window.origin)
     powers = np.array(list(combinations_with_replacement(range(d + 1), DEGREE)))[1:].T
 
@@ -61,6 +64,22 @@ def focused_distances(
         signed, squared = (terms(window.coordinates(theta)) @ fit + scores[0]).T
         joint = np.sqrt(np.maximum(squared, 0.0)) / joint_radius
         return np.asarray(np.maximum(np.abs(signed) / radius, joint))
+
+    return distances
+
+
+def _linear_distances(
+    start: Window,
+    gradient: Callable[[FloatArray], FloatArray],
+    radius: float,
+    joint_radius: float,
+) -> Membership:
+    """Return distances from the maximum of the likelihood, where scores are zero."""
+
+    def distances(theta: FloatArray) -> FloatArray:
+        z, a = start.coordinates(theta), gradient(theta) @ start.axes
+        signed = (z * a).sum(axis=1) / np.maximum(lengths_of(a), 1e-300)
+        return np.asarray(np.maximum(np.abs(signed) / radius, lengths_of(z) / joint_radius))
 
     return distances
 
