@@ -21,6 +21,7 @@ __all__ = [
     "draw_known",
     "draw_labels",
     "flip_free",
+    "list_free",
     "number_below",
     "room_for",
     "sorted_by_row",
@@ -339,16 +340,90 @@ def sorted_by_row(b: int, row: Any, uniform: Any, owner: Any) -> Any:
 
 
 @compiled
-def number_below(p: Any, counts: Any, uniforms: Any) -> Any:
-    """Count the free labels of each row of a block that are successes at p (b,)."""
-    below = np.empty_like(counts)
-    start = 0
-    for j in range(len(counts)):
-        stop = start + counts[j]
+def list_free(
+    states: Any,
+    low: Any,
+    width: Any,
+    m: int,
+    seat: int,
+    free_row: Any,
+    free_uniform: Any,
+    free_owner: Any,
+    numbers: Any,
+) -> bool:
+    """List the labels of `LANES` blocks, drawn as by `draw_codes`, that a window leaves free.
+
+    Parameters
+    ----------
+    states, seat
+        As for `draw_codes`.
+    low, width : ndarrays of shape (16 b,)
+        A label is free where its random number is at least `low`, and by less than `width` larger,
+        which is unsigned: row after row, each for all lanes.
+    m : int
+        Number of data sets.
+    free_row, free_uniform, free_owner : ndarrays of shape (16, capacity)
+        Where the free labels of each lane go.
+    numbers : ndarray of shape (16,)
+        How many there are; it is 0 at first. Returns whether there was room for all.
+    """
+    one, three, eleven = np.uint64(1), np.uint64(3), np.uint64(11)
+    left, right = np.uint64(24), np.uint64(40)
+    drawn, free = np.empty(64, dtype=np.int64), np.zeros(16, dtype=np.uint8)
+    for i in range(m):
+        if i == seat:
+            continue
+        for j in range(len(low) // 64):
+            any_free = np.uint8(0)
+            for lane in range(16):
+                a, b = states[lane], states[16 + lane]
+                c, count = states[32 + lane], states[48 + lane]
+                code = np.uint8(0)
+                for k in range(4):
+                    x = a + b + count
+                    count += one
+                    a = b ^ (b >> eleven)
+                    b = c + (c << three)
+                    c = ((c << left) | (c >> right)) + x
+                    number = np.int64(x >> eleven)
+                    drawn[16 * k + lane] = number
+                    at = 64 * j + 16 * k + lane
+                    is_free = np.uint64(number - low[at]) < width[at]
+                    code |= np.uint8(is_free) << np.uint8(k)
+                states[lane], states[16 + lane] = a, b
+                states[32 + lane], states[48 + lane] = c, count
+                free[lane] = code
+                any_free |= code
+            if any_free == 0:
+                continue
+            for lane in range(16):
+                code = free[lane]
+                if code == 0:
+                    continue
+                for k in range(4):
+                    if (code >> np.uint8(k)) & np.uint8(1):
+                        place = numbers[lane]
+                        if place == free_row.shape[1]:
+                            return False
+                        free_row[lane, place], free_owner[lane, place] = 4 * j + k, i
+                        free_uniform[lane, place] = drawn[16 * k + lane] * 2.0**-53
+                        numbers[lane] = place + 1
+    return True
+
+
+@compiled
+def number_below(thresholds: Any, rows: Any, counts: Any, uniforms: Any) -> Any:
+    """Count the free labels below each threshold (c,) of the rows of a block."""
+    below = np.empty(len(rows), dtype=counts.dtype)
+    start, stop, row = 0, 0, -1
+    for c in range(len(rows)):
+        while row < rows[c]:
+            row += 1
+            start, stop = stop, stop + counts[row]
         place = start
-        while place < stop and uniforms[place] < p[j]:
+        while place < stop and uniforms[place] < thresholds[c]:
             place += 1
-        below[j], start = place - start, stop
+        below[c] = place - start
     return below
 
 

@@ -21,7 +21,7 @@ from exactregion.engine.information import information_of_block, scale_for
 from exactregion.engine.shared import RowsAt, TermSums
 from exactregion.features.grid import add_products, grid_unit, on_grid, precision_of
 
-__all__ = ["FROM_ORIGIN", "GradientSums", "largest_entries"]
+__all__ = ["GradientSums", "largest_entries"]
 
 FROM_ORIGIN = np.ones(1, dtype=np.int64)
 """The place of the origin, where it is the parent of a single θ."""

@@ -1,11 +1,11 @@
 """Z for θ of a window where rows are many: passes over chunks, no array as long as the data.
 
-The first pass over the rows draws all labels once. It sums features over those that are known, the
-same for all θ of the window, and lists the free ones, about 9·m·√n within a few standard errors
-(see `free`). From then on a batch of θ takes one more pass, without any drawing: free labels give
-the points, and the rows give what inputs alone decide, centre, information and variance. Features
-are kept in a temporary file, in two bytes each, if there is room for them. What is summed has the
-order and the bits of the other engines, so that ranks are the same.
+First all labels are drawn twice: those at the middle of the window are summed, and the free ones,
+about 9·m·√n within a few standard errors, are listed (see `free`). From then on a batch of θ takes
+one more pass, without any drawing: free labels say by how much points differ from those at the
+middle, and the rows give what inputs alone decide, centre, information and variance. Features are
+kept in a temporary file, in two bytes each, if there is room for them. What is summed has the order
+and the bits of the other engines, so that ranks are the same.
 
 Where the gradient of the logit changes with θ, its sums are made anew for each θ (see `gradients`),
 from labels at the middle of the window that are drawn once more per pass. A row of several trials
@@ -26,28 +26,28 @@ from typing import Any
 import numpy as np
 
 from exactregion._typing import FloatArray, IntArray
-from exactregion.data.sample import BLOCK_ROWS, CHUNK_ROWS, blocks, number_of_block
+from exactregion.data.sample import BLOCK_ROWS, CHUNK_ROWS, blocks
 from exactregion.data.sources import release, scratch
 from exactregion.data.workers import map_in_order, number_of_workers
 from exactregion.engine.blocks import IMPOSSIBLE, check_numbers
 from exactregion.engine.chunks import (
-    GROUP,
     Chunk,
     ChunkPlan,
     LabelsOfBlock,
     labels_of,
+    room_for_labels,
     sums_of_chunk,
 )
 from exactregion.engine.free_labels import (
     Ellipsoid,
-    Free,
     FreeInBlock,
     FreeLabels,
     Tree,
     same_columns,
 )
-from exactregion.engine.gradients import FROM_ORIGIN, GradientSums, largest_entries
+from exactregion.engine.gradients import GradientSums, largest_entries
 from exactregion.engine.incremental import MOST_SUCCESSES
+from exactregion.engine.listing import FreeBetween, list_free
 from exactregion.engine.shared import MOST_MULTIPLE, RowsAt, SharedSums, has_short_multiples
 from exactregion.engine.terms import combined, flat, metric_of
 from exactregion.features.grid import add_products, on_grid, squared_lengths
@@ -72,10 +72,6 @@ KEPT_BYTES = 2**30
 """Features of several inputs take 6 µs per row to compute, a pass over the rest less than one: they
 are kept in a temporary file of up to a gigabyte, as multiples of their unit in two bytes. Those of
 one input are kept too: reading them takes a fifth of the time of computing them."""
-
-COUNT_ERROR = 1e-11
-"""By how much thresholds of counts are moved outwards: ten times the error of SciPy's incomplete
-beta function, which need not increase to the last digit."""
 
 WORTH_A_WINDOW = 3
 """A window costs about as much as drawing all labels of this many θ."""
@@ -189,8 +185,7 @@ class ManyRows:
         for chunk, start in enumerate(range(0, len(inputs), CHUNK_ROWS)):
             for rows in blocks(min(CHUNK_ROWS, len(inputs) - start)):
                 yield chunk, slice(start + rows.start, start + rows.stop)
-            for array in (inputs.X, self.resampling.sample.successes, *self._kept_arrays):
-                release(array)
+            self._release()
 
     def _multiples(self, plan: ChunkPlan, rows: slice) -> Any:
         """Compute the columns of all terms in multiples of their units: shape (b, r)."""
@@ -259,7 +254,7 @@ class ManyRows:
 
     def _add(self, window: Ellipsoid, plan: ChunkPlan) -> FreeLabels:
         """List the free labels of a window; the first one and the last one are kept."""
-        labels = FreeLabels(window)
+        labels = self._list_free(window)
         self._sum_known(labels, self._shared(plan))
         self._windows[:] = [*self._windows[:1], labels]
         return labels
@@ -284,91 +279,69 @@ class ManyRows:
         return window.limits(design, model.inverse_link)
 
     def _sum_known(self, labels: FreeLabels, plan: ChunkPlan) -> None:
-        """Sum the features of a plan at the origin, and list free labels if they are not yet."""
-        if labels.blocks and all(points is not None for points in labels.points(plan)):
+        """Sum the features of a plan over the labels at the origin, unless that was done before."""
+        if all(points is not None for points in labels.points(plan)):
             return
         self._keep(plan)
-        total, listed = np.zeros((self.resampling.m, plan.width)), list(labels.blocks)
+        shape, units = (self.resampling.m, plan.width), np.concatenate(plan.units)
+        extent = self.resampling.sample.inputs.extent
 
-        def of_chunk(numbered: tuple[int, slice]) -> tuple[FloatArray, list[Any]]:
+        def of_chunk(numbered: tuple[int, slice]) -> FloatArray:
             chunk, rows = numbered
-            points, found = np.zeros_like(total), []
+            points, room = np.zeros(shape), room_for_labels(shape[0], extent, plan.precision)
+            drawn = self._labels_at(labels.window.origin, chunk, plan.precision)
             for within in blocks(rows.stop - rows.start):
-                number = number_of_block(chunk, within)
                 block = slice(rows.start + within.start, rows.start + within.stop)
-                free = listed[number].free if listed else None
-                known = self._known_in(labels.window, plan, number, block, points, free=free)
-                found.append(known)
-            for array in (self.resampling.sample.inputs.X, *self._kept_arrays):
-                release(array)
-            return points, found
+                Phi = (self._multiples(plan, block) * units).astype(plan.precision)
+                for first, K in drawn(within, room):
+                    add_products(points[first : first + len(K)], K, Phi)
+            self._release()
+            return points
 
+        total = np.zeros(shape)
         with single_thread():
-            for points, found in map_in_order(of_chunk, self._chunks(), self.n_jobs):
+            for points in map_in_order(of_chunk, self._chunks(), self.n_jobs):
                 total += points
-                if not listed:
-                    labels.blocks.extend(found)
         for term, columns in zip(flat(plan.terms), plan.columns_of_terms, strict=True):
             labels.known.append((term.columns, np.ascontiguousarray(total[:, columns])))
 
-    def _known_in(
-        self,
-        window: Ellipsoid,
-        plan: ChunkPlan,
-        number: int,
-        rows: slice,
-        points: FloatArray,
-        *,
-        free: Free | None,
-    ) -> FreeInBlock:
-        """Add what the labels of a block are at the origin to points (m, r), and list free ones.
+    def _list_free(self, window: Ellipsoid) -> FreeLabels:
+        """List the labels that differ between θ of a window."""
+        origin, draws = window.origin[None], self.resampling.draws
+        trials = self.resampling.sample.inputs.trials
 
-        Labels are those that other engines draw: all take the bits of a block's generator in the
-        same order. Free labels are listed unless they are given.
-        """
-        from exactregion.engine import drawing  # Numba is slow to import
+        def of_chunk(numbered: tuple[int, slice]) -> list[FreeInBlock]:
+            chunk, rows = numbered
+            limits, at_origin, others = [], [], []
+            for within in blocks(rows.stop - rows.start):
+                block = slice(rows.start + within.start, rows.start + within.stop)
+                low, high = self._limits(window, self._design(block))
+                columns, p = Columns(np.asarray(trials[block])), self._probabilities(origin, block)
+                limits.append(FreeBetween.of(columns, low, high))
+                at_origin.append(columns.thresholds(p)[0])
+                uncertain = ((p > 0) & (p < 1))[:, :, None]
+                gradient = np.where(uncertain, self._gradient(origin, block), 0.0)
+                may_be_certain = bool(low.min() < IMPOSSIBLE or high.max() == 1)
+                others.append((may_be_certain, largest_entries(gradient)))
+            self._release()
+            listed = list_free(limits, draws, chunk)
+            parts = zip(listed, limits, at_origin, others, strict=True)
+            return [
+                FreeInBlock(between.number_below(q, free), free, *other)
+                for free, between, q, other in parts
+            ]
 
-        resampling, m = self.resampling, self.resampling.m
-        columns, origin = Columns(resampling.sample.inputs.trials[rows]), window.origin[None]
-        units = np.concatenate([*plan.units, np.empty(0)])
-        Phi = (self._multiples(plan, rows) * units).astype(plan.precision)
-        low, high = self._limits(window, self._design(rows))
-        at_middle = self._probabilities(origin, rows)
-        middle = columns.thresholds(at_middle)
-        limits = columns.thresholds(np.stack([low, high]))
-        if not columns.are_labels:
-            limits *= np.array([[1 - COUNT_ERROR], [1 + COUNT_ERROR]])
-        least, at_origin, most = map(drawing.thresholds_of, (limits[0], middle[0], limits[1]))
-        state = drawing.state_of(resampling.draws.of_block(number))
-        observed = resampling.sample.successes[rows].astype(plan.precision)
-        b = len(observed)
-        K, room = np.empty((GROUP, b), dtype=plan.precision), drawing.room_for(GROUP * b)
-        listed = []
-        for first in range(0, m, GROUP):
-            drawn = K[: m - first]
-            size = drawing.draw_known(
-                state, columns.ends, least, at_origin, most, observed, first, resampling.seat,
-                drawn, *room,
-            )  # fmt: skip
-            if free is None:
-                listed.append([array[:size].copy() for array in room])
-            add_products(points[first : first + GROUP], drawn, Phi)
-        if free is None:
-            parts = [np.concatenate(part) for part in zip(*listed, strict=True)]
-            first_of, uniforms, owner = drawing.sorted_by_row(b, *parts)
-            owner_type = np.uint16 if m <= 2**16 else np.int32
-            free = np.diff(first_of).astype(owner_type), uniforms, owner.astype(owner_type)
-        if columns.are_labels:
-            below = drawing.number_below(middle[0], free[0], free[1])
-        else:  # what free labels add to counts at the origin was left out
-            places, steps = np.zeros((2, len(columns.rows)), free[0].dtype), np.zeros_like(points)
-            drawing.flip_free(middle, columns.rows, FROM_ORIGIN, places, free, Phi, steps[None])
-            points += steps
-            below = places[0]
-        may_be_certain = bool(low.min() < IMPOSSIBLE or high.max() == 1)
-        uncertain = ((at_middle > 0) & (at_middle < 1))[:, :, None]
-        largest = largest_entries(np.where(uncertain, self._gradient(origin, rows), 0.0))
-        return FreeInBlock(below, free, may_be_certain, largest)
+        found = FreeLabels(window)
+        with single_thread():
+            for listed in map_in_order(of_chunk, self._chunks(), self.n_jobs):
+                found.blocks.extend(listed)
+        return found
+
+    def _release(self) -> None:
+        """Release the pages of inputs, outcomes and features that were read."""
+        inputs, successes = self.resampling.sample.inputs, self.resampling.sample.successes
+        for array in (inputs.X, inputs.trials, successes, *self._kept_arrays):
+            release(array)
 
     def _chunks(self) -> Iterator[tuple[int, slice]]:
         """Go through the chunks of rows, with their numbers."""

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from exactregion.data.sample import BLOCK_ROWS, CHUNK_ROWS
-from exactregion.engine import chunks, drawing
-from exactregion.resampling import Draws
+from exactregion.engine import chunks, drawing, listing
+from exactregion.resampling import Columns, Draws
 
 
 def labels_of(drawn, chunk, m, group=chunks.GROUP):
@@ -58,3 +58,22 @@ def test_blocks_are_drawn_side_by_side_as_alone(n, m):
         U = draws.of_block(number).random((m - 1, len(chunk.p[block])))
         others = np.delete(alone, draws.seat, axis=0)[:, block]
         np.testing.assert_array_equal(others, chunk.p[block] * chunk.trials[block] > U)
+
+
+@pytest.mark.parametrize("number", [16, 5])
+def test_free_labels_are_listed_side_by_side_as_alone(number):
+    rng, draws = np.random.default_rng(2), Draws(69, 12345)
+    low = rng.uniform(size=(number, BLOCK_ROWS))
+    low[0, :2] = 0.0, 1.0
+    high = np.minimum(low + rng.uniform(0, 0.05, size=low.shape), 1.0)
+    columns = Columns(np.ones(BLOCK_ROWS, dtype=np.int64))
+    blocks = [listing.FreeBetween.of(columns, *limits) for limits in zip(low, high, strict=True)]
+    listed = listing.list_free(blocks, draws, chunk=2)
+    together = listing._side_by_side(blocks, draws, 2 * drawing.LANES)
+    for index, (one, other) in enumerate(zip(listed, together, strict=True)):
+        alone = listing._alone(blocks[index], draws, 2 * drawing.LANES + index)
+        for found, expected in zip((*one, *other), (*alone, *alone), strict=True):
+            np.testing.assert_array_equal(found, expected)
+        U = draws.of_block(2 * drawing.LANES + index).random((69, BLOCK_ROWS))
+        free = (U >= low[index]) & (U < high[index])
+        np.testing.assert_array_equal(alone[0], free.sum(axis=0))
