@@ -75,5 +75,5 @@ def test_free_labels_are_listed_side_by_side_as_alone(number):
         for found, expected in zip((*one, *other), (*alone, *alone), strict=True):
             np.testing.assert_array_equal(found, expected)
         U = draws.of_block(2 * drawing.LANES + index).random((69, BLOCK_ROWS))
-        free = (U >= low[index]) & (U < high[index])
+        free = (low[index] <= U) & (high[index] > U)
         np.testing.assert_array_equal(alone[0], free.sum(axis=0))
