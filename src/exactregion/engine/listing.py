@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from exactregion._typing import FloatArray, IntArray
-from exactregion.data.sample import BLOCK_ROWS, CHUNK_ROWS
+from exactregion.data.sample import BLOCK_ROWS, number_of_block
 from exactregion.engine.chunks import FEWEST_CODED, GROUP
 from exactregion.engine.free_labels import Free
 from exactregion.resampling import Columns, Draws
@@ -63,7 +63,7 @@ class FreeBetween:
 
 def list_free(blocks: Sequence[FreeBetween], draws: Draws, chunk: int) -> list[Free]:
     """List the free labels of all blocks of a chunk, whole blocks of labels side by side."""
-    first = chunk * (CHUNK_ROWS // BLOCK_ROWS)
+    first = number_of_block(chunk, slice(0, BLOCK_ROWS))
     number = sum(len(each.columns.trials) == BLOCK_ROWS for each in blocks)
     together: list[Free] = []
     if number >= FEWEST_CODED and all(each.columns.are_labels for each in blocks[:number]):
