@@ -58,7 +58,7 @@ LEAST_EFFORT = Effort(rounds=2, points=4, compared=100, probes=24, margin=0.05)
 are then short of members by at most 1 % of the length, those of bands and focused sets by 4 %."""
 
 WITHOUT_RAYS = 7, 0.085
-"""Points and margin where distances are known from scores and two rays are followed, instead of
+"""Points and margin where rows are many and two rays are followed, instead of those of
 `LEAST_EFFORT`: ends are as far out on average as with 14 rays and 4 points, for two thirds of the
 ranks. With 4 points they were nearer by 0.5 % of the length."""
 
@@ -431,7 +431,7 @@ class _Search:
         elif fitted.ranks_take_long:
             rounds = min(LEAST_EFFORT.rounds, len(self.window.origin) - 1)
             effort = replace(LEAST_EFFORT, rounds=max(rounds, 1), margin=effort.margin)
-            if self.shares is not None:
+            if self.shares is not None and fitted.many_rows is not None:
                 points, margin = WITHOUT_RAYS
                 effort = replace(effort, points=points, margin=margin)
         more = float(np.clip(MANY / m, 1, MOST))
