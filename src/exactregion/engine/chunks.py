@@ -39,7 +39,7 @@ from exactregion.features.grid import (
 from exactregion.features.landmarks import InputSummary, Landmarks
 from exactregion.features.threads import single_thread
 from exactregion.models.base import Model
-from exactregion.resampling import Draws, place_successes
+from exactregion.resampling import Columns, Draws, place_successes
 from exactregion.statistics.base import (
     Candidates,
     Statistic,
@@ -50,7 +50,16 @@ from exactregion.statistics.base import (
 from exactregion.statistics.measures import Largest, OfLabels, Whitened
 from exactregion.statistics.score import gradient_columns
 
-__all__ = ["BINS", "Chunk", "ChunkPlan", "ChunkSums", "LabelsOfBlock", "sums_of_chunk"]
+__all__ = [
+    "BINS",
+    "Chunk",
+    "ChunkPlan",
+    "ChunkSums",
+    "LabelsOfBlock",
+    "labels_of",
+    "room_for_labels",
+    "sums_of_chunk",
+]
 
 GROUP = 64
 """Data sets whose labels are made at once: 64 × 4096 labels in single precision are 1 MiB, which
@@ -59,6 +68,10 @@ stays in the cache until the product has read them."""
 MOST_CODED, FEWEST_CODED = 4096, 4
 """Data sets whose labels are drawn for all blocks of a chunk side by side: 16 kB each, 64 MiB at
 most; and blocks for which that pays, since all lanes are drawn whether they have rows or not."""
+
+FEW_TRIALS = 64
+"""Trials in a row up to which its count is found by comparing with all thresholds: a search among
+sorted uniforms takes as long."""
 
 BINS = 1000
 """Bins of probabilities in which outcomes are counted, for pictures of data that are not kept:
@@ -154,6 +167,24 @@ class ChunkPlan:
         return replace(self, bounds=bounds, units=units, scales=scales, theta=theta)
 
     @cached_property
+    def without_gradient(self) -> ChunkPlan:
+        """The plan of the other terms, whose columns are the same for every θ of any family."""
+        terms = list(flat(self.terms))
+        kept = [k for k, term in enumerate(terms) if term.columns is not gradient_columns]
+        return replace(
+            self,
+            terms=[terms[k] for k in kept],
+            bounds=[self.bounds[k] for k in kept],
+            units=[self.units[k] for k in kept],
+            scales=[self.scales[k] for k in kept],
+        )
+
+    @property
+    def width(self) -> int:
+        """Number of columns of all terms."""
+        return sum(len(unit) for unit in self.units)
+
+    @cached_property
     def ends(self) -> list[int]:
         """Where the columns of each term end, side by side."""
         return [int(end) for end in np.cumsum([len(unit) for unit in self.units])]
@@ -167,7 +198,7 @@ class ChunkPlan:
     @property
     def precision(self) -> type[np.floating[Any]]:
         """The precision in which columns are kept."""
-        return precision_of(self.extent, np.concatenate(self.bounds))
+        return precision_of(self.extent, np.concatenate([*self.bounds, np.ones(1)]))
 
     def columns(self, chunk: Chunk) -> list[FloatArray | Landmarks]:
         """Compute the columns of each term in a chunk, not yet on the grid: shape (b, r) each.
@@ -293,11 +324,11 @@ def sums_of_chunk(
     """Sum over one chunk, block after block; `labels` are drawn here unless they are given."""
     from exactregion.engine import compiled  # Numba is slow to import
 
-    width = plan.ends[-1]
+    width = plan.width
     points, centre = np.zeros((plan.draws.m, width + 1)), np.zeros(width)
     rounded = [np.zeros(1)] * len(plan.units)
     buffers = _Buffers.for_plan(plan)
-    labels = labels or _labels_of(chunk, plan)
+    labels = labels or labels_of(chunk, plan.draws, plan.extent, plan.precision)
     unit = np.concatenate([*plan.units, [1.0]])
     precision = 2.0 ** probability_bits(plan.extent)
     with single_thread():
@@ -368,20 +399,26 @@ class _Buffers:
     @classmethod
     def for_plan(cls, plan: ChunkPlan) -> _Buffers:
         """Allocate room for all data sets where rows are counts: these are made row by row."""
-        m, precision = plan.draws.m, plan.precision
-        Phi = np.empty((BLOCK_ROWS, plan.ends[-1] + 1), dtype=precision)
-        # two groups of data sets that are not full take longer than a larger one
-        number = m if plan.extent.row_trials > 1 or m <= 2 * GROUP else GROUP
-        return cls(Phi, np.empty(number * BLOCK_ROWS, dtype=precision))
+        Phi = np.empty((BLOCK_ROWS, plan.width + 1), dtype=plan.precision)
+        return cls(Phi, room_for_labels(plan.draws.m, plan.extent, plan.precision))
 
 
-def _labels_of(chunk: Chunk, plan: ChunkPlan) -> LabelsOfBlock:
-    """Return what draws the outcomes of the blocks of a chunk."""
-    if plan.extent.row_trials > 1:
-        return _Counts(chunk, plan.draws)
-    if plan.precision == np.float32 and plan.draws.m <= MOST_CODED:
-        return _CodedLabels(chunk, plan.draws)
-    return _Labels(chunk, plan.draws)
+def room_for_labels(m: int, extent: Extent, precision: Any) -> FloatArray:
+    """Return room for the outcomes of a group of data sets in a block of rows."""
+    # two groups of data sets that are not full take longer than a larger one
+    number = m if extent.row_trials > FEW_TRIALS or m <= 2 * GROUP else GROUP
+    return np.empty(number * BLOCK_ROWS, dtype=precision)
+
+
+def labels_of(chunk: Chunk, draws: Draws, extent: Extent, precision: Any) -> LabelsOfBlock:
+    """Return what draws the outcomes of the blocks of a chunk, in this precision."""
+    if extent.row_trials > FEW_TRIALS:
+        return _Counts(chunk, draws)
+    if extent.row_trials > 1:
+        return _FewTrials(chunk, draws)
+    if precision == np.float32 and draws.m <= MOST_CODED:
+        return _CodedLabels(chunk, draws)
+    return _Labels(chunk, draws)
 
 
 @dataclass(frozen=True, eq=False)
@@ -444,6 +481,23 @@ class _Labels:
 
         found: IntArray = thresholds_of(self.chunk.p * self.chunk.trials)
         return found
+
+
+@dataclass(frozen=True, eq=False)
+class _FewTrials(_Labels):
+    """Draws the successes of rows with few trials, one group of data sets after the other."""
+
+    def __call__(self, rows: slice, buffer: FloatArray) -> Iterator[tuple[int, FloatArray]]:
+        """Yield the successes of one group of data sets after the other, and number its first."""
+        from exactregion.engine import drawing  # Numba is slow to import
+
+        columns = Columns(self.chunk.trials[rows])
+        thresholds = drawing.thresholds_of(columns.thresholds(self.chunk.p[None, rows])[0])
+        observed = self.chunk.successes[rows].astype(buffer.dtype)
+        state = self._state(rows)
+        for first, K, seat in self._groups(len(observed), buffer):
+            drawing.draw_counts(state, columns.ends, thresholds, observed, seat, K)
+            yield first, K
 
 
 @dataclass(frozen=True, eq=False)

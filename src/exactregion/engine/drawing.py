@@ -17,9 +17,11 @@ __all__ = [
     "add_values",
     "draw_classes",
     "draw_codes",
+    "draw_counts",
     "draw_known",
     "draw_labels",
     "flip_free",
+    "list_free",
     "number_below",
     "room_for",
     "sorted_by_row",
@@ -104,6 +106,28 @@ def draw_labels(state: Any, thresholds: Any, observed: Any, seat: int, K: Any) -
         _draw(state, numbers)
         for j in range(K.shape[1]):
             K[i, j] = numbers[j] < thresholds[j]
+
+
+@compiled
+def draw_counts(
+    state: Any, columns: Any, thresholds: Any, observed: Any, seat: int, K: Any
+) -> None:
+    """Fill the successes K (q, b) of rows with several trials, as `draw_labels` does for labels.
+
+    `columns` (b + 1,) says where the thresholds of each row begin: its successes are the number of
+    thresholds above its random number.
+    """
+    numbers = np.empty(K.shape[1], dtype=np.int64)
+    for i in range(K.shape[0]):
+        if i == seat:
+            _copy(observed, K[i])
+            continue
+        _draw(state, numbers)
+        for j in range(K.shape[1]):
+            successes = 0
+            for column in range(columns[j], columns[j + 1]):
+                successes += numbers[j] < thresholds[column]
+            K[i, j] = successes
 
 
 @compiled
@@ -316,21 +340,97 @@ def sorted_by_row(b: int, row: Any, uniform: Any, owner: Any) -> Any:
 
 
 @compiled
-def number_below(p: Any, counts: Any, uniforms: Any) -> Any:
-    """Count the free labels of each row of a block that are successes at p (b,)."""
-    below = np.empty_like(counts)
-    start = 0
-    for j in range(len(counts)):
-        stop = start + counts[j]
+def list_free(
+    states: Any,
+    low: Any,
+    width: Any,
+    m: int,
+    seat: int,
+    free_row: Any,
+    free_uniform: Any,
+    free_owner: Any,
+    numbers: Any,
+) -> bool:
+    """List the labels of `LANES` blocks, drawn as by `draw_codes`, that a window leaves free.
+
+    Parameters
+    ----------
+    states, seat
+        As for `draw_codes`.
+    low, width : ndarrays of shape (16 b,)
+        A label is free where its random number is at least `low`, and by less than `width` larger,
+        which is unsigned: row after row, each for all lanes.
+    m : int
+        Number of data sets.
+    free_row, free_uniform, free_owner : ndarrays of shape (16, capacity)
+        Where the free labels of each lane go.
+    numbers : ndarray of shape (16,)
+        How many there are; it is 0 at first. Returns whether there was room for all.
+    """
+    one, three, eleven = np.uint64(1), np.uint64(3), np.uint64(11)
+    left, right = np.uint64(24), np.uint64(40)
+    drawn, free = np.empty(64, dtype=np.int64), np.zeros(16, dtype=np.uint8)
+    for i in range(m):
+        if i == seat:
+            continue
+        for j in range(len(low) // 64):
+            any_free = np.uint8(0)
+            for lane in range(16):
+                a, b = states[lane], states[16 + lane]
+                c, count = states[32 + lane], states[48 + lane]
+                code = np.uint8(0)
+                for k in range(4):
+                    x = a + b + count
+                    count += one
+                    a = b ^ (b >> eleven)
+                    b = c + (c << three)
+                    c = ((c << left) | (c >> right)) + x
+                    number = np.int64(x >> eleven)
+                    drawn[16 * k + lane] = number
+                    at = 64 * j + 16 * k + lane
+                    is_free = np.uint64(number - low[at]) < width[at]
+                    code |= np.uint8(is_free) << np.uint8(k)
+                states[lane], states[16 + lane] = a, b
+                states[32 + lane], states[48 + lane] = c, count
+                free[lane] = code
+                any_free |= code
+            if any_free == 0:
+                continue
+            for lane in range(16):
+                code = free[lane]
+                if code == 0:
+                    continue
+                for k in range(4):
+                    if (code >> np.uint8(k)) & np.uint8(1):
+                        place = numbers[lane]
+                        if place == free_row.shape[1]:
+                            return False
+                        free_row[lane, place], free_owner[lane, place] = 4 * j + k, i
+                        free_uniform[lane, place] = drawn[16 * k + lane] * 2.0**-53
+                        numbers[lane] = place + 1
+    return True
+
+
+@compiled
+def number_below(thresholds: Any, rows: Any, counts: Any, uniforms: Any) -> Any:
+    """Count the free labels below each threshold (c,) of the rows of a block."""
+    below = np.empty(len(rows), dtype=counts.dtype)
+    start, stop, row = 0, 0, -1
+    for c in range(len(rows)):
+        while row < rows[c]:
+            row += 1
+            start, stop = stop, stop + counts[row]
         place = start
-        while place < stop and uniforms[place] < p[j]:
+        while place < stop and uniforms[place] < thresholds[c]:
             place += 1
-        below[j], start = place - start, stop
+        below[c] = place - start
     return below
 
 
 @compiled
-def flip_free(P: Any, parent: Any, places: Any, free: Any, features: Any, steps: Any) -> None:
+def flip_free(
+    P: Any, rows: Any, parent: Any, places: Any, free: Any, features: Any, steps: Any
+) -> None:
     """Add to steps (T, m, r) what the free labels of a block change from its parent to each θ.
 
     One θ after the other, so that its steps stay in the cache. In most rows no label flips between
@@ -338,12 +438,14 @@ def flip_free(P: Any, parent: Any, places: Any, free: Any, features: Any, steps:
 
     Parameters
     ----------
-    P : ndarray of shape (T, b)
-        Probabilities.
+    P : ndarray of shape (T, c)
+        Thresholds: the probability of each row that is a label, P(at least 1, …) of counts.
+    rows : ndarray of shape (c,)
+        The row of each threshold.
     parent : ndarray of shape (T,)
         From which θ each is reached, as a row of `places`.
-    places : ndarray of shape (N, b)
-        How many free labels of each row are successes at each θ; filled in for the first T.
+    places : ndarray of shape (N, c)
+        How many free labels are below each threshold at each θ; filled in for the first T.
     free : tuple of ndarrays
         Of each row the number of free labels; of all free labels the uniforms, in ascending order
         within a row, and the data sets.
@@ -353,26 +455,28 @@ def flip_free(P: Any, parent: Any, places: Any, free: Any, features: Any, steps:
         Where it goes.
     """
     counts, uniforms, owner = free
-    b, r = features.shape
-    first, place = np.zeros(b + 1, dtype=np.int64), np.empty(b, dtype=np.int64)
-    under, over = np.empty(b), np.empty(b)  # the uniforms next to the probability
+    (b, r), columns = features.shape, len(rows)
+    first, place = np.zeros(b + 1, dtype=np.int64), np.empty(columns, dtype=np.int64)
+    under, over = np.empty(columns), np.empty(columns)  # the uniforms next to the threshold
     for j in range(b):
         first[j + 1] = first[j] + counts[j]
-    moved = np.empty(b + 1, dtype=np.int64)
+    moved = np.empty(columns + 1, dtype=np.int64)
     for t in range(P.shape[0]):
         if t == 0 or parent[t] != t - 1:
-            for j in range(b):
-                place[j] = first[j] + places[parent[t], j]
-                under[j] = uniforms[place[j] - 1] if place[j] > first[j] else -np.inf
-                over[j] = uniforms[place[j]] if place[j] < first[j + 1] else np.inf
+            for c in range(columns):
+                start, stop = first[rows[c]], first[rows[c] + 1]
+                place[c] = start + places[parent[t], c]
+                under[c] = uniforms[place[c] - 1] if place[c] > start else -np.inf
+                over[c] = uniforms[place[c]] if place[c] < stop else np.inf
         number = 0
-        for j in range(b):  # without a branch, which would often be mispredicted
-            moved[number] = j
-            number += (P[t, j] <= under[j]) | (P[t, j] > over[j])
+        for c in range(columns):  # without a branch, which would often be mispredicted
+            moved[number] = c
+            number += (P[t, c] <= under[c]) | (P[t, c] > over[c])
         for k in range(number):
-            j = moved[k]
+            c = moved[k]
+            j = rows[c]
             start, stop = first[j], first[j + 1]
-            new, p = place[j], P[t, j]
+            new, p = place[c], P[t, c]
             while new < stop and uniforms[new] < p:
                 i = owner[new]
                 for a in range(r):
@@ -383,11 +487,11 @@ def flip_free(P: Any, parent: Any, places: Any, free: Any, features: Any, steps:
                 i = owner[new]
                 for a in range(r):
                     steps[t, i, a] -= features[j, a]
-            place[j] = new
-            under[j] = uniforms[new - 1] if new > start else -np.inf
-            over[j] = uniforms[new] if new < stop else np.inf
-        for j in range(b):
-            places[t, j] = place[j] - first[j]
+            place[c] = new
+            under[c] = uniforms[new - 1] if new > start else -np.inf
+            over[c] = uniforms[new] if new < stop else np.inf
+        for c in range(columns):
+            places[t, c] = place[c] - first[rows[c]]
 
 
 @compiled

@@ -15,14 +15,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.special import betainc
 
-from exactregion._typing import BoolArray, FloatArray, IntArray
+from exactregion._typing import BoolArray, FloatArray
 from exactregion.data.sample import BLOCK_ROWS, blocks
 from exactregion.engine.chunks import GROUP
 from exactregion.features.grid import add_products
 from exactregion.features.threads import single_thread
-from exactregion.resampling import Resampling
+from exactregion.resampling import Columns, Resampling
 
 __all__ = ["FreeLabels", "same_features"]
 
@@ -47,29 +46,14 @@ class FreeLabels:
     _listed: list[tuple[Any, FloatArray, Any]] = field(default_factory=list, repr=False)
 
     @cached_property
-    def columns(self) -> tuple[IntArray, IntArray]:
-        """The data row of each threshold, and the successes that it stands for."""
-        trials = self.resampling.sample.inputs.trials
-        rows = np.repeat(np.arange(len(trials)), trials)
-        first = np.cumsum(trials) - trials
-        return rows, np.arange(len(rows)) - first[rows] + 1
-
-    def thresholds(self, probabilities: FloatArray) -> FloatArray:
-        """P(at least so many successes) for each column: shape (T, columns)."""
-        trials = self.resampling.sample.inputs.trials
-        if (trials == 1).all():
-            return np.ascontiguousarray(probabilities)
-        rows, successes = self.columns
-        P, trials = probabilities[:, rows], trials[rows]
-        counted = trials > 1
-        c, t = successes[counted], trials[counted]
-        P[:, counted] = betainc(c, t - c + 1, P[:, counted])
-        return np.ascontiguousarray(P)
+    def columns(self) -> Columns:
+        """The thresholds of all rows."""
+        return Columns(self.resampling.sample.inputs.trials)
 
     @cached_property
     def limits(self) -> FloatArray | None:
         """Smallest and largest threshold of each column: shape (2, columns)."""
-        return None if self.bounds is None else self.thresholds(np.stack(self.bounds))
+        return None if self.bounds is None else self.columns.thresholds(np.stack(self.bounds))
 
     def holds(self, thresholds: FloatArray) -> BoolArray:
         """Return which candidates have all their thresholds (T, columns) within the limits."""
@@ -143,7 +127,7 @@ class FreeLabels:
         assert limits is not None
         trials, successes = resampling.sample.inputs.trials, resampling.sample.successes
         low, high = (drawing.thresholds_of(each) for each in limits)
-        ends = np.concatenate([[0], np.cumsum(trials)])
+        ends = self.columns.ends
         precision = np.result_type(*features)
         points = np.zeros((resampling.m, width))
         K = np.empty(GROUP * BLOCK_ROWS, dtype=precision)

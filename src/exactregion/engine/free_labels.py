@@ -6,19 +6,19 @@ nearest one that is known: of the same pass, of an earlier one, or the origin of
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-from scipy.special import expit
 
 from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.engine.chunks import ChunkPlan
 from exactregion.engine.terms import flat
 from exactregion.features.landmarks import Landmarks
 
-__all__ = ["Ellipsoid", "FreeLabels", "Tree", "same_columns"]
+__all__ = ["Ellipsoid", "Free", "FreeInBlock", "FreeLabels", "Tree", "same_columns"]
 
 VISITED_BYTES = 2**26
 """Memory for θ of earlier passes, 64 MiB: most θ of a search are near one that it had before."""
@@ -48,14 +48,17 @@ class Ellipsoid:
         """Return which θ (T, d) are inside."""
         return np.asarray(np.linalg.norm(self.coordinates(theta), axis=1) <= self.reach)
 
-    def limits(self, design: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Bound expit(D θ) over all θ inside, for rows D (b, d)."""
+    def limits(
+        self, design: FloatArray, inverse_link: Callable[[FloatArray], FloatArray]
+    ) -> tuple[FloatArray, FloatArray]:
+        """Bound an increasing function of D θ over all θ inside, for rows D (b, d)."""
         middle, spread = design @ self.origin, np.linalg.norm(design @ self.axes, axis=1)
         # hypot does not square: in extreme units of the inputs, squares of the axes overflow
         largest = np.abs(self.origin) + self.reach * np.hypot.reduce(self.axes, axis=1)
         half = self.reach * spread + MARGIN * (1 + np.abs(design) @ largest)
         tiny = ULPS * np.finfo(np.float64).eps
-        return expit(middle - half) * (1 - tiny), np.minimum(expit(middle + half) * (1 + tiny), 1.0)
+        low, high = inverse_link(middle - half), inverse_link(middle + half)
+        return low * (1 - tiny), np.minimum(high * (1 + tiny), 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,29 +75,53 @@ class Visited:
     offsets: Any
 
 
-@dataclass(eq=False)
-class FreeLabels:
-    """The free labels of a window by block of rows, and points at its origin by kind of columns.
+Free: TypeAlias = tuple[Any, FloatArray, Any]
+"""Free labels of a block of rows: how many each row has, their uniforms in ascending order within a
+row, and the data set of each."""
 
-    Of each block: how many free labels each row has, how many of them are successes at the origin,
-    their uniforms in ascending order, and the data set of each.
+
+@dataclass(frozen=True, eq=False)
+class FreeInBlock:
+    """Free labels of a block of rows.
+
+    And how many are `below` each threshold at the origin of the window, whether any of its θ may be
+    certain of an outcome, and the largest entries of the gradient of the logit at the origin.
     """
 
+    below: Any
+    free: Free
+    may_be_certain: bool
+    largest: FloatArray
+
+
+@dataclass(eq=False)
+class FreeLabels:
+    """The free labels of a window by block of rows, and points at its origin by kind of columns."""
+
     window: Ellipsoid
-    blocks: list[tuple[Any, Any, FloatArray, Any]] = field(default_factory=list)
+    blocks: list[FreeInBlock] = field(default_factory=list)
     known: list[tuple[Any, FloatArray]] = field(default_factory=list)
-    may_be_certain: bool = False  # whether any θ of the window may be certain of an outcome
     visited: list[Visited] = field(default_factory=list)
 
     @cached_property
     def most(self) -> int:
         """The largest number of free labels of any data set."""
         numbers = np.zeros(1, dtype=np.int64)
-        for *_, owner in self.blocks:
+        for _, _, owner in (block.free for block in self.blocks):
             added = np.bincount(owner, minlength=len(numbers))
             added[: len(numbers)] += numbers
             numbers = added
         return int(numbers.max())
+
+    @cached_property
+    def may_be_certain(self) -> bool:
+        """Whether any θ of the window may be certain of an outcome."""
+        return any(block.may_be_certain for block in self.blocks)
+
+    @cached_property
+    def largest(self) -> FloatArray:
+        """The largest entries of the gradient of the logit at the origin: shape (1, d)."""
+        return np.asarray(np.max([block.largest for block in self.blocks], axis=0))
 
     @staticmethod
     def has_room_for(size: int) -> bool:

@@ -196,7 +196,7 @@ class _Points:
     @classmethod
     def of(cls, free: FreeLabels, features: Any, precision: Any) -> _Points:
         """Make room for the points of features, or for labels, at the end of each path."""
-        rows, resampling, columns = features, free.resampling, len(free.columns[0])
+        rows, resampling, columns = features, free.resampling, len(free.columns.rows)
         start: Any
         if features is None:
             start = np.zeros((len(resampling.sample), resampling.m), dtype=np.uint8)
@@ -231,7 +231,7 @@ class _Points:
         from exactregion.engine import compiled  # Numba is slow to import
 
         ends = *ways, self.start, *self.ends
-        columns = thresholds, free.columns[0], *free.arrays
+        columns = thresholds, free.columns.rows, *free.arrays
         if isinstance(self.rows, np.ndarray):
             measured = loop.between(0, len(thresholds))
             compiled.follow_all(columns, _read_only(self.rows), ends, measured)
@@ -273,7 +273,7 @@ class _WindowState:
     def at_start(cls, free: FreeLabels, features: Sequence[FloatArray]) -> _WindowState:
         """Begin where no free label is a success."""
         points = [free.known(each).copy() for each in features]
-        place = free.arrays[0][free.columns[0]]
+        place = free.arrays[0][free.columns.rows]
         return cls(features, np.concatenate(features, axis=1), place, points)
 
     @property
@@ -318,7 +318,7 @@ class PathSet:
         followed, drawn = self.cost(flips * moved, candidates, at)
         if followed > drawn:
             return None
-        thresholds = _read_only(self.free.thresholds(candidates.probabilities))
+        thresholds = _read_only(self.free.columns.thresholds(candidates.probabilities))
         for kind, loop in zip(kinds, loops, strict=True):
             kind.follow(self.free, thresholds, loop, ways)
         self._places[:], self.number = places, number
@@ -342,7 +342,7 @@ class PathSet:
         """Follow candidates of a window, all terms at once."""
         from exactregion.engine import compiled  # Numba is slow to import
 
-        thresholds = self.free.thresholds(candidates.probabilities)
+        thresholds = self.free.columns.thresholds(candidates.probabilities)
         if not self.free.holds(thresholds).all():
             return None
         loops = [_Loop.of(term, self.free.resampling.m) for term in at.terms]
@@ -354,7 +354,7 @@ class PathSet:
             state = _WindowState.at_start(self.free, features)
             self.states[:] = [*self.states[-1:], state]  # a search uses two statistics in turn
         steps = np.zeros((len(candidates), *state.shape))
-        rows = self.free.columns[0]
+        rows = self.free.columns.rows
         compiled.flip_free(thresholds, rows, self.free.arrays, state.place, state.together, steps)
         first = 0
         for loop, points in zip(loops, state.points, strict=True):

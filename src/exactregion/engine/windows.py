@@ -1,51 +1,65 @@
 """Z for θ of a window where rows are many: passes over chunks, no array as long as the data.
 
-The first pass over the rows draws all labels once. It sums features over those that are known, the
-same for all θ of the window, and lists the free ones, about 9·m·√n within a few standard errors
-(see `free`). From then on a batch of θ takes one more pass, without any drawing: free labels give
-the points, and the rows give what inputs alone decide, centre, information and variance. Features
-are kept in a temporary file, in two bytes each, if there is room for them. What is summed has the
-order and the bits of the other engines, so that ranks are the same.
+First all labels are drawn twice: those at the middle of the window are summed, and the free ones,
+about 9·m·√n within a few standard errors, are listed (see `free`). From then on a batch of θ takes
+one more pass, without any drawing: free labels say by how much points differ from those at the
+middle, and the rows give what inputs alone decide, centre, information and variance. Features are
+kept in a temporary file, in two bytes each, if there is room for them. What is summed has the order
+and the bits of the other engines, so that ranks are the same.
+
+Where the gradient of the logit changes with θ, its sums are made anew for each θ (see `gradients`),
+from labels at the middle of the window that are drawn once more per pass. A row of several trials
+has a threshold for each of its successes, and its label is free where it is between the limits of
+one of them.
 """
 
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from operator import add
 from typing import Any
 
 import numpy as np
 
-from exactregion._typing import BoolArray, FloatArray, IntArray
-from exactregion.data.sample import BLOCK_ROWS, CHUNK_ROWS, blocks, number_of_block
+from exactregion._typing import FloatArray, IntArray
+from exactregion.data.sample import BLOCK_ROWS, CHUNK_ROWS, blocks
 from exactregion.data.sources import release, scratch
 from exactregion.data.workers import map_in_order, number_of_workers
 from exactregion.engine.blocks import IMPOSSIBLE, check_numbers
-from exactregion.engine.chunks import GROUP, Chunk, ChunkPlan, sums_of_chunk
+from exactregion.engine.chunks import (
+    Chunk,
+    ChunkPlan,
+    LabelsOfBlock,
+    labels_of,
+    room_for_labels,
+    sums_of_chunk,
+)
 from exactregion.engine.free_labels import (
     Ellipsoid,
+    FreeInBlock,
     FreeLabels,
     Tree,
     same_columns,
 )
+from exactregion.engine.gradients import GradientSums, largest_entries
+from exactregion.engine.incremental import MOST_SUCCESSES
+from exactregion.engine.listing import FreeBetween, list_free
+from exactregion.engine.shared import MOST_MULTIPLE, RowsAt, SharedSums, has_short_multiples
 from exactregion.engine.terms import combined, flat, metric_of
-from exactregion.features.grid import add_products, on_grid, probability_bits, squared_lengths
+from exactregion.features.grid import add_products, on_grid, squared_lengths
 from exactregion.features.landmarks import InputSummary, Landmarks, sample_rows
 from exactregion.features.threads import single_thread
 from exactregion.models.base import Model
-from exactregion.resampling import Resampling
+from exactregion.resampling import Columns, Resampling
 from exactregion.statistics.base import Statistic
 from exactregion.statistics.measures import FromMean, Whitened
 from exactregion.statistics.score import gradient_columns
 
 __all__ = ["ManyRows"]
-
-AT_ONCE = 32
-"""Products of θ and columns in a block of rows that are worked on at once: 1 MB stays in the
-cache."""
 
 STEP_BYTES = 2**26
 """Memory for the points of the θ of one pass, 64 MiB: more θ take several passes."""
@@ -54,92 +68,20 @@ MOST_FREE = 2**26
 """Free labels of a further window, 10 bytes each: 700 MB at most. θ farther apart than that are
 evaluated one by one."""
 
-KEPT_BYTES, MOST_MULTIPLE = 2**30, np.iinfo(np.int16).max
+KEPT_BYTES = 2**30
 """Features of several inputs take 6 µs per row to compute, a pass over the rest less than one: they
 are kept in a temporary file of up to a gigabyte, as multiples of their unit in two bytes. Those of
 one input are kept too: reading them takes a fifth of the time of computing them."""
-
-CONVERTED_ROWS = 512
-"""Rows whose features are converted to floating-point numbers at once: 1 MB of 256 features stays
-in the cache until the product has read it."""
 
 WORTH_A_WINDOW = 3
 """A window costs about as much as drawing all labels of this many θ."""
 
 
 @dataclass(frozen=True, eq=False)
-class _Factors:
-    """What is multiplied by t p (1 - p) and summed over rows: information and variance of terms.
-
-    `pairs` are the columns of a whitened term that are multiplied, empty where its squared lengths
-    are summed; None where nothing is.
-    """
-
-    plan: ChunkPlan
-    pairs: list[list[tuple[int, int]] | None]
-
-    @classmethod
-    def of(cls, plan: ChunkPlan) -> _Factors:
-        """List the products of all terms."""
-        pairs: list[list[tuple[int, int]] | None] = []
-        for term, unit in zip(flat(plan.terms), plan.units, strict=True):
-            if isinstance(term.measure, Whitened):
-                pairs.append([(a, b) for a in range(len(unit)) for b in range(a + 1)])
-            else:
-                pairs.append([] if plan.statistic.uses_expectations else None)
-        return cls(plan, pairs)
-
-    @property
-    def number(self) -> int:
-        """Number of sums per θ."""
-        return sum(0 if pairs is None else max(1, len(pairs)) for pairs in self.pairs)
-
-    def of_rows(
-        self, multiples: Any, lengths: list[FloatArray | None]
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return both factors (K, b) in a block, for the columns (b, …) of all terms, in units.
-
-        Squared lengths of the columns of a term are computed unless they are given.
-        """
-        b = len(multiples)
-        left, right = [], []
-        plan = self.plan
-        terms = zip(
-            plan.columns_of_terms, plan.units, plan.scales, self.pairs, lengths, strict=True
-        )
-        for columns, unit, scale, pairs, known in terms:
-            if pairs:
-                scaled = (multiples[:, columns] * unit * scale).T
-                left += [scaled[a] for a, _ in pairs]
-                right += [scaled[b] for _, b in pairs]
-            elif pairs is not None:
-                left.append(
-                    squared_lengths(multiples[:, columns] * unit) if known is None else known
-                )
-                right.append(np.ones(b))
-        return np.array(left).reshape(-1, b), np.array(right).reshape(-1, b)
-
-    def by_term(self, sums: FloatArray) -> list[Any]:
-        """Return the information (T, r, r) or the variance (T,) of each term."""
-        found: list[Any] = []
-        first = 0
-        for pairs, unit in zip(self.pairs, self.plan.units, strict=True):
-            if pairs:
-                information = np.empty((len(sums), len(unit), len(unit)))
-                for k, (a, b) in enumerate(pairs):
-                    information[:, a, b] = information[:, b, a] = sums[:, first + k]
-                found.append(information)
-            else:
-                found.append(None if pairs is None else sums[:, first])
-            first += 0 if pairs is None else max(1, len(pairs))
-        return found
-
-
-@dataclass(frozen=True, eq=False)
 class ManyRows:
-    """A family on more than one chunk of single trials, and ranks of any θ.
+    """A family on more than one chunk of rows, and ranks of any θ.
 
-    Use it where `is_possible`: the gradient of the logit is the same for every θ, and finite.
+    Use it where `is_possible`: probabilities are a known function of a linear predictor.
     """
 
     model: Model
@@ -160,9 +102,7 @@ class ManyRows:
         inputs = resampling.sample.inputs
         if isinstance(inputs.X, tuple) or inputs.levels > 1 or not inputs.extent.is_large:
             return False
-        if inputs.extent.row_trials > 1:
-            return False
-        if not model.has_constant_gradient:
+        if not model.has_known_link or inputs.extent.row_trials > MOST_SUCCESSES:
             return False
         return all(
             model.linear_design(inputs.X[start : start + CHUNK_ROWS]) is not None
@@ -172,7 +112,7 @@ class ManyRows:
     def plan_for(self, statistic: Statistic) -> ChunkPlan | None:
         """Return what a statistic sums; None where its columns change with θ in other ways."""
         inputs, draws = self.resampling.sample.inputs, self.resampling.draws
-        largest = self._largest_gradient
+        largest = self._largest_entries
         some = np.zeros((1, len(largest)))
         summary = InputSummary.in_memory(inputs)
         plan = ChunkPlan.of(statistic, summary, draws, self.model, some, largest=largest)
@@ -209,8 +149,8 @@ class ManyRows:
     # --- what depends on inputs alone ---
 
     @cached_property
-    def _largest_gradient(self) -> FloatArray:
-        """The largest size of each column of the gradient: shape (d,)."""
+    def _largest_entries(self) -> FloatArray:
+        """The largest size of each column of the design: shape (d,)."""
         parts = [np.abs(self._design(rows)).max(axis=0) for _, rows in self._blocks()]
         return np.asarray(np.max(parts, axis=0))
 
@@ -220,8 +160,24 @@ class ManyRows:
         return np.asarray(X[rows])
 
     def _design(self, rows: slice) -> FloatArray:
-        """Return the rows of the linear predictor, which are the gradient of the logit."""
+        """Return the rows of the linear predictor."""
         return np.asarray(self.model.linear_design(self._inputs(rows)))
+
+    def _gradient(self, theta: FloatArray, rows: slice) -> FloatArray:
+        """Return the gradient of the logit at θ (T, d): shape (T, b, d), or (1, b, d) for all."""
+        if self.model.has_constant_gradient:
+            return self._design(rows)[None]
+        gradient = self.model.logit_gradient(theta, self._inputs(rows))
+        return np.where(np.isfinite(gradient), gradient, 0.0)
+
+    def _at_some(self, theta: FloatArray, rows: slice) -> Callable[[slice], FloatArray]:
+        """Return what evaluates the family at some of θ."""
+        on_rows: Any = self.model.on_rows(self._inputs(rows))
+        return lambda some: on_rows(theta[some])
+
+    def _gradient_of_some(self, theta: FloatArray, rows: slice, some: slice) -> FloatArray:
+        """Return the gradient at some of θ."""
+        return self._gradient(theta[some], rows)
 
     def _blocks(self) -> Iterator[tuple[int, slice]]:
         """Go through all blocks of rows, with the number of their chunk."""
@@ -229,13 +185,12 @@ class ManyRows:
         for chunk, start in enumerate(range(0, len(inputs), CHUNK_ROWS)):
             for rows in blocks(min(CHUNK_ROWS, len(inputs) - start)):
                 yield chunk, slice(start + rows.start, start + rows.stop)
-            for array in (inputs.X, self.resampling.sample.successes, *self._kept_arrays):
-                release(array)
+            self._release()
 
     def _multiples(self, plan: ChunkPlan, rows: slice) -> Any:
         """Compute the columns of all terms in multiples of their units: shape (b, r)."""
-        dtype = np.int16 if _has_short_multiples(plan) else np.float64
-        found = np.empty((rows.stop - rows.start, plan.ends[-1]), dtype)
+        dtype = np.int16 if has_short_multiples(plan) else np.float64
+        found = np.empty((rows.stop - rows.start, plan.width), dtype)
         terms = zip(flat(plan.terms), plan.columns_of_terms, plan.units, strict=True)
         for term, columns, unit in terms:
             kept = self._kept_for(term.columns)
@@ -299,8 +254,8 @@ class ManyRows:
 
     def _add(self, window: Ellipsoid, plan: ChunkPlan) -> FreeLabels:
         """List the free labels of a window; the first one and the last one are kept."""
-        labels = FreeLabels(window)
-        self._sum_known(labels, plan)
+        labels = self._list_free(window)
+        self._sum_known(labels, self._shared(plan))
         self._windows[:] = [*self._windows[:1], labels]
         return labels
 
@@ -313,72 +268,80 @@ class ManyRows:
         inputs = self.resampling.sample.inputs
         some = np.sort(sample_rows(len(inputs)))
         with np.errstate(over="ignore"):
-            low, high = around.limits(np.asarray(self.model.linear_design(inputs.X[some])))
-        free = self.resampling.m * len(inputs) * float((high - low).mean())
+            low, high = self._limits(around, np.asarray(self.model.linear_design(inputs.X[some])))
+        free = self.resampling.m * float((inputs.trials[some] * (high - low)).mean())
+        free *= len(inputs)
         return around if free <= MOST_FREE else None
 
+    def _limits(self, window: Ellipsoid, design: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Bound the probabilities of rows (b, d) of the linear predictor over a window."""
+        model: Any = self.model
+        return window.limits(design, model.inverse_link)
+
     def _sum_known(self, labels: FreeLabels, plan: ChunkPlan) -> None:
-        """Sum the features of a plan at the origin, and list free labels if they are not yet.
-
-        Labels are those that other engines draw: all take the bits of a block's generator in the
-        same order.
-        """
-        from exactregion.engine import drawing  # Numba is slow to import
-
+        """Sum the features of a plan over the labels at the origin, unless that was done before."""
         if all(points is not None for points in labels.points(plan)):
             return
         self._keep(plan)
-        resampling, m = self.resampling, self.resampling.m
-        trials, successes = resampling.sample.inputs.trials, resampling.sample.successes
-        points, units = np.zeros((m, plan.ends[-1])), np.concatenate(plan.units)
-        listed = bool(labels.blocks)
-        owner_type = np.uint16 if m <= 2**16 else np.int32
+        shape, units = (self.resampling.m, plan.width), np.concatenate(plan.units)
+        extent = self.resampling.sample.inputs.extent
 
-        def of_chunk(numbered: tuple[int, slice]) -> tuple[FloatArray, list[Any], bool]:
-            chunk, all_rows = numbered
-            sums, found_blocks, certain = np.zeros_like(points), [], False
-            K = np.empty(GROUP * BLOCK_ROWS, dtype=plan.precision)
-            found = drawing.room_for(GROUP * BLOCK_ROWS)
-            for within in blocks(all_rows.stop - all_rows.start):
-                rows = slice(all_rows.start + within.start, all_rows.start + within.stop)
-                b = rows.stop - rows.start
-                Phi = (self._multiples(plan, rows) * units).astype(plan.precision)
-                low, high = labels.window.limits(self._design(rows))
-                certain |= bool(low.min() < IMPOSSIBLE or high.max() == 1)
-                middle = self._probabilities(labels.window.origin[None], rows)[0]
-                least, at_origin, most = (
-                    drawing.thresholds_of(p * trials[rows]) for p in (low, middle, high)
-                )
-                state = drawing.state_of(resampling.draws.of_block(number_of_block(chunk, within)))
-                observed, in_block = successes[rows].astype(plan.precision), []
-                for first in range(0, m, GROUP):
-                    q = min(GROUP, m - first)
-                    drawn = K[: q * b].reshape(q, b)
-                    number = drawing.draw_known(
-                        state, np.arange(b + 1), least, at_origin, most, observed, first,
-                        resampling.seat, drawn, *found,
-                    )  # fmt: skip
-                    if not listed:
-                        in_block.append([array[:number].copy() for array in found])
-                    add_products(sums[first : first + q], drawn, Phi)
-                if not listed:
-                    parts = [np.concatenate(part) for part in zip(*in_block, strict=True)]
-                    first_of, uniforms, owner = drawing.sorted_by_row(b, *parts)
-                    counts = np.diff(first_of).astype(owner_type)
-                    below = drawing.number_below(middle, counts, uniforms)
-                    found_blocks.append((counts, below, uniforms, owner.astype(owner_type)))
-            for array in (resampling.sample.inputs.X, *self._kept_arrays):
-                release(array)
-            return sums, found_blocks, certain
+        def of_chunk(numbered: tuple[int, slice]) -> FloatArray:
+            chunk, rows = numbered
+            points, room = np.zeros(shape), room_for_labels(shape[0], extent, plan.precision)
+            drawn = self._labels_at(labels.window.origin, chunk, plan.precision)
+            for within in blocks(rows.stop - rows.start):
+                block = slice(rows.start + within.start, rows.start + within.stop)
+                Phi = (self._multiples(plan, block) * units).astype(plan.precision)
+                for first, K in drawn(within, room):
+                    add_products(points[first : first + len(K)], K, Phi)
+            self._release()
+            return points
 
+        total = np.zeros(shape)
         with single_thread():
-            for sums, found_blocks, certain in map_in_order(of_chunk, self._chunks(), self.n_jobs):
-                points += sums
-                labels.blocks.extend(found_blocks)
-                labels.may_be_certain |= certain
+            for points in map_in_order(of_chunk, self._chunks(), self.n_jobs):
+                total += points
         for term, columns in zip(flat(plan.terms), plan.columns_of_terms, strict=True):
-            of_term = points[:, columns]
-            labels.known.append((term.columns, np.ascontiguousarray(of_term)))
+            labels.known.append((term.columns, np.ascontiguousarray(total[:, columns])))
+
+    def _list_free(self, window: Ellipsoid) -> FreeLabels:
+        """List the labels that differ between θ of a window."""
+        origin, draws = window.origin[None], self.resampling.draws
+        trials = self.resampling.sample.inputs.trials
+
+        def of_chunk(numbered: tuple[int, slice]) -> list[FreeInBlock]:
+            chunk, rows = numbered
+            limits, at_origin, others = [], [], []
+            for within in blocks(rows.stop - rows.start):
+                block = slice(rows.start + within.start, rows.start + within.stop)
+                low, high = self._limits(window, self._design(block))
+                columns, p = Columns(np.asarray(trials[block])), self._probabilities(origin, block)
+                limits.append(FreeBetween.of(columns, low, high))
+                at_origin.append(columns.thresholds(p)[0])
+                uncertain = ((p > 0) & (p < 1))[:, :, None]
+                gradient = np.where(uncertain, self._gradient(origin, block), 0.0)
+                may_be_certain = bool(low.min() < IMPOSSIBLE or high.max() == 1)
+                others.append((may_be_certain, largest_entries(gradient)))
+            self._release()
+            listed = list_free(limits, draws, chunk)
+            parts = zip(listed, limits, at_origin, others, strict=True)
+            return [
+                FreeInBlock(between.number_below(q, free), free, *other)
+                for free, between, q, other in parts
+            ]
+
+        found = FreeLabels(window)
+        with single_thread():
+            for listed in map_in_order(of_chunk, self._chunks(), self.n_jobs):
+                found.blocks.extend(listed)
+        return found
+
+    def _release(self) -> None:
+        """Release the pages of inputs, outcomes and features that were read."""
+        inputs, successes = self.resampling.sample.inputs, self.resampling.sample.successes
+        for array in (inputs.X, inputs.trials, successes, *self._kept_arrays):
+            release(array)
 
     def _chunks(self) -> Iterator[tuple[int, slice]]:
         """Go through the chunks of rows, with their numbers."""
@@ -399,108 +362,131 @@ class ManyRows:
         if not inside.any():
             return which
         with self._lock:
-            self._sum_known(labels, plan)
-        members = which[inside]
-        size = max(1, STEP_BYTES // (8 * max(self.resampling.m * plan.ends[-1], BLOCK_ROWS)))
+            self._sum_known(labels, self._shared(plan))
+        members, in_block = which[inside], BLOCK_ROWS
+        if not self.model.has_constant_gradient:
+            in_block *= 4 * theta.shape[1]  # columns of a block as they are worked on
+        size = max(1, STEP_BYTES // (8 * max(self.resampling.m * plan.width, in_block)))
         parts = [members[start : start + size] for start in range(0, len(members), size)]
         # a share of one pass per worker
         workers = number_of_workers(self.n_jobs)
         parts = [share for part in parts for share in np.array_split(part, workers) if len(share)]
 
-        def evaluate(part: IntArray) -> IntArray:
-            found, certain = self._pass(labels, plan, theta[part])
-            Z[part] = found
-            return part[certain]
+        def evaluate(part: IntArray) -> None:
+            Z[part] = self._pass(labels, plan, theta[part])
 
-        certain = list(map_in_order(evaluate, parts, self.n_jobs))
-        return np.concatenate([which[~inside], *certain])
+        deque(map_in_order(evaluate, parts, self.n_jobs), maxlen=0)
+        return which[~inside]
+
+    def _shared(self, plan: ChunkPlan) -> ChunkPlan:
+        """Return the plan of the terms whose columns are the same for every θ of the family."""
+        return plan if self.model.has_constant_gradient else plan.without_gradient
 
     def _pass(
-        self, labels: FreeLabels, plan: ChunkPlan, theta: FloatArray
-    ) -> tuple[FloatArray, BoolArray]:
-        """Compute Z (T, m) of θ in a window, and at which of them an outcome is impossible.
-
-        Z of the latter is of no use: where a probability is 0 or 1 the gradient is another one, and
-        outcomes may contradict it.
-        """
-        from exactregion.engine import drawing  # Numba is slow to import
-
-        T, m, width = len(theta), self.resampling.m, plan.ends[-1]
-        z = labels.window.coordinates(theta)
-        tree = Tree.of(z, [visited for visited in labels.visited if visited.plan is plan])
-        theta = theta[tree.order]
-        inputs, factors = self.resampling.sample.inputs, _Factors.of(plan)
-        certain = np.zeros(T, dtype=np.bool_)
-        # whole numbers of half the size take half the time
-        in_whole = _has_short_multiples(plan) and labels.most * MOST_MULTIPLE < 2**31
-        offsets = np.zeros((T, m, width), dtype=np.int32 if in_whole else np.float64)
-        counts = labels.blocks[0][0]
-        is_kept = labels.has_room_for(offsets.nbytes + T * len(inputs) * counts.itemsize)
-        visited = np.empty((T, len(inputs) if is_kept else 0), counts.dtype)
-        centre = np.zeros((T, width))
-        precision = 2.0 ** probability_bits(inputs.extent)
-        rounded: Any = 0.0
-        in_chunk: Any = 0.0
-        current = 0
-        size = max(1, min(8, AT_ONCE // max(1, factors.number)))
-        batches = [slice(start, min(start + size, T)) for start in range(0, T, size)]
-        room_P, room_mass = np.empty((2, T * BLOCK_ROWS))
-        with single_thread():
-            for index, (chunk, rows) in enumerate(self._blocks()):
-                if chunk != current:
-                    rounded, in_chunk, current = rounded + in_chunk, 0.0, chunk
-                b = rows.stop - rows.start
-                P, mass = (room[: T * b].reshape(T, b) for room in (room_P, room_mass))
-                trials = np.asarray(inputs.trials[rows], dtype=np.float64)
-                multiples = self._multiples(plan, rows)
-                left, right = factors.of_rows(multiples, self._lengths(plan, rows))
-                evaluate: Any = self.model.on_rows(self._inputs(rows))
-                sums = np.empty((T, factors.number))
-                for batch in batches:
-                    here = P[batch] = evaluate(theta[batch])
-                    if labels.may_be_certain:
-                        certain[batch] |= (here.min(axis=1) < IMPOSSIBLE) | (here.max(axis=1) == 1)
-                    products = np.empty((len(here), factors.number, b))
-                    drawing.weigh(here, trials, precision, left, right, mass[batch], products)
-                    sums[batch] = products.sum(axis=-1)
-                centre += _expected(mass, multiples)
-                counts, at_origin, *others = labels.blocks[index]
-                places = tree.places(rows, at_origin)
-                drawing.flip_free(P, tree.parent, places, (counts, *others), multiples, offsets)
-                if is_kept:
-                    visited[:, rows] = places[:T]
-                in_chunk = in_chunk + sums
-        tree.add_up(offsets)
-        if is_kept:
-            with self._lock:
-                labels.keep(plan, z[tree.order], visited, offsets)
-        sums_of_rows = offsets, centre, factors.by_term(rounded + in_chunk)
-        back = np.argsort(tree.order)
-        return self._measured(labels, plan, theta, sums_of_rows)[back], certain[back]
-
-    def _measured(
         self,
         labels: FreeLabels,
         plan: ChunkPlan,
         theta: FloatArray,
-        sums: tuple[Any, FloatArray, list[Any]],
+        largest: FloatArray | None = None,
     ) -> FloatArray:
-        """Turn sums over all rows into Z (T, m): offsets, centres, information or variance."""
+        """Compute Z (T, m) of θ in a window.
+
+        Where each has a gradient of its own, its `largest` entries (T, d) are about those at the
+        origin, or are given.
+        """
+        is_shared = self.model.has_constant_gradient and largest is None
+        of_shared, T = plan if is_shared else plan.without_gradient, len(theta)
+        z = labels.window.coordinates(theta)
+        tree = Tree.of(z, [visited for visited in labels.visited if visited.plan is of_shared])
+        theta = theta[tree.order]
+        inputs, certain = self.resampling.sample.inputs, np.zeros(T, dtype=np.bool_)
+        shared = SharedSums(of_shared, labels, tree, inputs)
+        gradients, drawn = None, None
+        if not is_shared:
+            guess = np.broadcast_to(labels.largest if largest is None else largest, theta.shape)
+            gradients = GradientSums(
+                guess[tree.order],
+                inputs.extent,
+                self.resampling.m,
+                may_be_certain=labels.may_be_certain,
+            )
+        room = np.empty((2, T * BLOCK_ROWS))
+        current = -1
+        with single_thread():
+            for index, (chunk, rows) in enumerate(self._blocks()):
+                if chunk != current:
+                    current = chunk
+                    shared.end_chunk()
+                    if gradients is not None:
+                        gradients.end_chunk()
+                        drawn = self._labels_at(labels.window.origin, chunk, gradients.precision)
+                b, start = rows.stop - rows.start, rows.start - chunk * CHUNK_ROWS
+                P, mass = room[:, : T * b].reshape(2, T, b)
+                columns = Columns(np.asarray(inputs.trials[rows]))
+                at = RowsAt(slice(start, start + b), columns, P, mass, labels.blocks[index])
+                shared.add(
+                    at,
+                    self._multiples(of_shared, rows),
+                    self._lengths(of_shared, rows),
+                    self._at_some(theta, rows),
+                )
+                if gradients is not None and drawn is not None:
+                    gradients.add(at, partial(self._gradient_of_some, theta, rows), drawn)
+                elif labels.may_be_certain:
+                    certain |= (P.min(axis=1) < IMPOSSIBLE) | (P.max(axis=1) == 1)
+        tree.add_up(shared.offsets)
+        if shared.is_kept:
+            with self._lock:
+                labels.keep(of_shared, z[tree.order], shared.places, shared.offsets)
+        Z = self._measured(plan, theta, shared, gradients)
+        if gradients is not None:
+            Z[gradients.is_ruled_out] = np.inf
+            # sums by a wrong grid are of no use
+            again, largest = gradients.is_wrong, gradients.largest
+        else:
+            # nor are those by a gradient that is zero where an outcome is certain
+            again, largest = certain, np.broadcast_to(labels.largest, theta.shape)
+        if again.any():
+            Z[again] = self._pass(labels, plan, theta[again], largest[again])
+        return Z[np.argsort(tree.order)]
+
+    def _labels_at(self, theta: FloatArray, chunk: int, precision: Any) -> LabelsOfBlock:
+        """Return what draws the labels of a chunk at one θ (d,)."""
+        sample = self.resampling.sample
+        start = chunk * CHUNK_ROWS
+        rows = slice(start, min(start + CHUNK_ROWS, len(sample)))
+        at_theta = Chunk(
+            chunk,
+            None,
+            np.asarray(sample.inputs.trials[rows]),
+            np.asarray(sample.successes[rows]),
+            self._probabilities(theta[None], rows)[0],
+        )
+        return labels_of(at_theta, self.resampling.draws, sample.inputs.extent, precision)
+
+    def _measured(
+        self,
+        plan: ChunkPlan,
+        theta: FloatArray,
+        shared: SharedSums,
+        gradients: GradientSums | None,
+    ) -> FloatArray:
+        """Turn sums over all rows into Z (T, m)."""
         from exactregion.engine import compiled  # Numba is slow to import
 
-        offsets, centre, rounded = sums
         m, T = self.resampling.m, len(theta)
         measured, expected = [], []
-        terms = zip(
-            flat(plan.terms), plan.columns_of_terms, plan.units, plan.scales, labels.points(plan),
-            strict=True,
-        )  # fmt: skip
-        for which, (term, columns, unit, scale, known) in enumerate(terms):
+        of_gradient = None if gradients is None else gradients.of_term()
+        of_shared = iter(shared.of_terms())
+        for term in flat(plan.terms):
+            is_shared = of_gradient is None or term.columns is not gradient_columns
+            sums = next(of_shared) if is_shared else of_gradient
+            assert sums is not None
             measure: Any = term.measure
             W, how, factor = np.zeros((T, 0, 0)), compiled.CENTRE, 1.0
             if isinstance(measure, Whitened):
-                how, W = compiled.METRIC, metric_of(measure, rounded[which], scale, theta)
-                d = np.full(T, float(columns.stop - columns.start))
+                how, W = compiled.METRIC, metric_of(measure, sums.rounded, sums.scale, theta)
+                d = np.full(T, float(len(sums.unit)))
                 expectation = None if measure.project else d
             else:
                 factor = measure.scale
@@ -508,16 +494,16 @@ class ManyRows:
                     how, factor = compiled.MEAN, measure.scale / m**2
                 expectation = None
                 if plan.statistic.uses_expectations:
-                    expectation = measure.expectation(rounded[which], m)
+                    expectation = measure.expectation(sums.rounded, m)
             expected.append(expectation if plan.statistic.uses_expectations else None)
             out = np.empty((T, m))
             with np.errstate(over="ignore"):
                 compiled.measure_offsets(
-                    known,
-                    offsets,
-                    columns.start,
-                    unit,
-                    (how, centre[:, columns] * unit, np.ascontiguousarray(W), factor, out),
+                    sums.known,
+                    sums.offsets,
+                    sums.first,
+                    sums.unit,
+                    (how, sums.centre, np.ascontiguousarray(W), factor, out),
                 )
             measured.append(out)
         (Z,) = combined(plan.statistic, plan.terms, measured, expected, with_parts=False)
@@ -535,7 +521,7 @@ class ManyRows:
         largest = np.zeros(len(theta))
         for _, rows in self._blocks():
             p = self._probabilities(theta[None], rows)[0]
-            uncertain = self._design(rows)[(p > 0) & (p < 1)]
+            uncertain = self._gradient(theta[None], rows)[0, (p > 0) & (p < 1)]
             largest = np.maximum(largest, np.abs(uncertain).max(axis=0, initial=0.0))
         here = plan.at(theta[None], largest)
 
@@ -553,24 +539,6 @@ class ManyRows:
 
         total = reduce(add, map_in_order(sums, self._chunks(), self.n_jobs))
         return here.statistics(total)[0]
-
-
-def _has_short_multiples(plan: ChunkPlan) -> bool:
-    """Return whether all columns, in multiples of their units, fit into two bytes."""
-    pairs = zip(plan.bounds, plan.units, strict=True)
-    return all((bound / unit).max() <= MOST_MULTIPLE for bound, unit in pairs)
-
-
-def _expected(mass: FloatArray, multiples: Any) -> FloatArray:
-    """Sum features (b, r), multiples of units, over expected successes (T, b), to half units."""
-    sums = np.zeros((len(mass), multiples.shape[1]))
-    room = np.empty((CONVERTED_ROWS, multiples.shape[1]))
-    for start in range(0, len(multiples), CONVERTED_ROWS):
-        part = multiples[start : start + CONVERTED_ROWS]
-        features = room[: len(part)]
-        features[:] = part
-        sums += mass[:, start : start + CONVERTED_ROWS] @ features  # which is exact
-    return np.asarray(np.rint(2 * sums) / 2)
 
 
 def _matrix(X: FloatArray) -> FloatArray:

@@ -143,6 +143,14 @@ class Model(ABC):
         """Whether the gradient of the logit is the same for every θ, and is computed only once."""
         return False
 
+    @property
+    def has_known_link(self) -> bool:
+        """Whether P is `inverse_link` of D θ, with D the `linear_design`, to its last few digits.
+
+        Regions of many rows go through them in chunks then, since P can be bounded over many θ.
+        """
+        return False
+
     def linear_design(self, X: Any) -> FloatArray | None:
         """Return D (n, d) if P is a strictly increasing function of D θ in each row, else None."""
         return None

@@ -78,6 +78,11 @@ class LinearModel(ColumnModel):
         """The intercept, if any, and the columns of X."""
         return (("intercept",) if self.intercept else ()) + self.columns
 
+    @property
+    def has_known_link(self) -> bool:
+        """Whether the link is one of this module; a subclass of yours may have any."""
+        return type(self) in (Logistic, Probit, CLogLog)
+
     def evaluate(self, theta: FloatArray, X: Any) -> FloatArray:
         """Compute F of the linear predictor."""
         return self.inverse_link(self.linear_predictor(theta, as_matrix(X, self.feature_names)))
@@ -296,6 +301,11 @@ class Recalibration(Model):
         """Whether the gradient is (1, s, …) for every θ; a subclass may have another link."""
         return type(self) is Recalibration
 
+    @property
+    def has_known_link(self) -> bool:
+        """Whether the link is that of this class; a subclass may have another one."""
+        return type(self) is Recalibration
+
     def check_inputs(self, X: Any) -> None:
         """Check that inputs are probabilities."""
         self._logits(X)
@@ -315,6 +325,10 @@ class Recalibration(Model):
         """Compute (1, s, …)."""
         gradient = self._powers(X)
         return np.broadcast_to(gradient, (len(theta), *gradient.shape))
+
+    def inverse_link(self, eta: FloatArray) -> FloatArray:
+        """Compute the logistic function."""
+        return np.asarray(expit(eta))
 
     def link(self, P: FloatArray) -> FloatArray:
         """Compute the logit."""

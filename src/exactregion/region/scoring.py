@@ -24,9 +24,9 @@ MAX_STEPS = 25
 
 
 def goes_by_chunks(model: Model, sample: Sample) -> bool:
-    """Return whether rows are many, and the gradient of the logit is the same for every θ."""
+    """Return whether rows are many, and the family is one that goes through them in chunks."""
     inputs = sample.inputs
-    return inputs.extent.is_large and inputs.levels == 1 and model.has_constant_gradient
+    return inputs.extent.is_large and inputs.levels == 1 and model.has_known_link
 
 
 def few_rows(sample: Sample) -> Sample:

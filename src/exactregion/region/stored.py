@@ -1,7 +1,8 @@
 """A sample of more than one chunk of rows, read once and kept in a temporary file.
 
 Rows come in chunks from arrays, memory maps, files or a cluster. Each chunk is checked, put into
-canonical order and written down: 8 bytes per input, 8 for the number of the row, one for its label.
+canonical order and written down: 8 bytes per input, 8 for the number of the row, one for its label
+or 16 for its successes and failures.
 The sample is the one that `Sample.from_data` makes, with arrays that are mapped into memory.
 """
 
@@ -177,7 +178,10 @@ class _Store:
         X, found, order = self.X[:n], self.found[:n], self.order[:n]
         classes = reader.classes(pos_label)
         if classes is None:
-            successes, trials = reader.outcomes(found, pos_label)
+            successes, trials = found[:, 0], scratch((n,), np.int64)
+            for start in range(0, n, CHUNK_ROWS):
+                here = slice(start, start + CHUNK_ROWS)
+                trials[here] = found[here].sum(axis=1)
             total = int(trials.sum())
             check_total(total, reader.name)
             if total == 0:

@@ -105,11 +105,85 @@ def test_several_inputs_and_workers(statistic, monkeypatch):
         assert isinstance(kept, np.memmap)
 
 
+@pytest.mark.parametrize("statistic", ["combined", "score"])
+@pytest.mark.parametrize("family", ["probit", "cloglog"])
+def test_same_bits_where_the_gradient_changes_with_theta(family, statistic):
+    region = er.ConfidenceRegion(family, statistic=statistic, n_jobs=2, **SETTINGS).fit(X, Y)
+    fitted, rng = region.fitted_, np.random.default_rng(8)
+    near = fitted.start.theta(2 * rng.normal(size=(11, 3)))
+    np.testing.assert_array_equal(fitted.statistics(near), by_rows_in_memory(region, near))
+    assert len(fitted.many_rows._windows) == 1
+    far = np.array([[0.0, 0.0, 0.0], [50.0, 1.0, 0.0], [0.0, -9.0, 1.0]])
+    mixed = np.vstack([near[:2], far])
+    np.testing.assert_array_equal(fitted.statistics(mixed), by_rows_in_memory(region, mixed))
+
+
+def test_same_bits_where_a_grid_was_not_the_right_one():
+    """The grid of a gradient is known after a pass: those that were wrong are summed again."""
+    region = er.ConfidenceRegion("probit", **SETTINGS).fit(X, Y)
+    fitted = region.fitted_
+    theta = fitted.start.theta(np.random.default_rng(9).normal(size=(6, 3)))
+    fitted.rank_function()(theta[:1])
+    (labels,) = fitted.many_rows._windows
+    for factor in (1e-3, 4.0, 1.0):
+        labels.largest *= factor
+        np.testing.assert_array_equal(fitted.statistics(theta), by_rows_in_memory(region, theta))
+    focused = Focused(lambda theta: np.eye(theta.shape[1])[1] + 0.1 * theta)
+    ready = fitted.ready(focused)
+    assert isinstance(ready, ChunkPlan)
+    expected = by_rows_in_memory(region, theta, focused)
+    np.testing.assert_array_equal(fitted.statistics(theta, ready), expected)
+
+
+@pytest.mark.parametrize("family", ["logistic", "probit"])
+def test_same_bits_of_counts(family, monkeypatch):
+    monkeypatch.setattr(sources, "MOST_IN_MEMORY", 1000)
+    rng = np.random.default_rng(10)
+    trials = rng.integers(0, 5, size=N)
+    successes = rng.binomial(trials, P)
+    counts = np.column_stack([successes, trials - successes])
+    region = er.ConfidenceRegion(family, n_jobs=2, **SETTINGS).fit(X, counts)
+    assert isinstance(region.fitted_.sample.inputs.trials, np.memmap)
+    fitted = region.fitted_
+    assert fitted.many_rows is not None
+    near = fitted.start.theta(2 * rng.normal(size=(5, 3)))
+    np.testing.assert_array_equal(fitted.statistics(near), by_rows_in_memory(region, near))
+    again = fitted.start.theta(2 * rng.normal(size=(3, 3)))
+    far = np.array([[0.0, 0.0, 0.0], [50.0, 1.0, 0.0]])
+    mixed = np.vstack([again, far])
+    np.testing.assert_array_equal(fitted.statistics(mixed), by_rows_in_memory(region, mixed))
+
+
+@pytest.mark.parametrize("family", ["logistic", "probit"])
+def test_same_bits_where_outcomes_are_certain_near_the_estimate(family, monkeypatch):
+    """Far inputs make outcomes certain at some θ of a window, or ruled out: no label is redrawn."""
+    rng = np.random.default_rng(11)
+    x = rng.normal(size=N)
+    x[:20], x[20:40] = np.linspace(30, 45, 20), np.linspace(-45, -30, 20)
+    y = rng.random(N) < 1 / (1 + np.exp(-x))
+    y[0] = True
+    region = er.ConfidenceRegion(family, **SETTINGS).fit(x, y)
+    fitted = region.fitted_
+    theta = fitted.start.theta(rng.normal(size=(24, 2)))
+    Z = by_rows_in_memory(region, theta)
+    P = fitted.candidates(theta).probabilities
+    certain = (P == 1).any(axis=1)
+    assert certain.any()
+    monkeypatch.setattr("exactregion.engine.windows.ManyRows._drawn", None)
+    np.testing.assert_array_equal(fitted.statistics(theta), Z)
+    # one failure where every θ of the window is certain of a success, or is not
+    y[np.argmax(x)] = False
+    region = er.ConfidenceRegion(family, **SETTINGS).fit(x, y)
+    theta = region.fitted_.start.theta(rng.normal(size=(24, 2)))
+    Z = by_rows_in_memory(region, theta)
+    np.testing.assert_array_equal(region.fitted_.statistics(theta), Z)
+
+
 def test_columns_that_change_with_theta_are_left_to_other_engines():
     region = er.ConfidenceRegion("logistic", statistic="omnibus", **SETTINGS).fit(X[:, 0], Y)
     assert isinstance(region.fitted_.ready(region.fitted_.statistic), PreparedStatistic)
-    probit = er.ConfidenceRegion("probit", **SETTINGS).fit(X[:, 0], Y)
-    assert probit.fitted_.many_rows is None
+    psychometric = er.ConfidenceRegion("psychometric", **SETTINGS).fit(X[:, 0], Y)
+    assert psychometric.fitted_.many_rows is None
 
 
 def test_files_maps_and_clusters_have_the_ranks_of_arrays(recalibrated, tmp_path, monkeypatch):

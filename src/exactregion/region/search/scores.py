@@ -40,8 +40,11 @@ def focused_distances(
     """Return distances from the middle at coordinates z, in units of those where the set is to end.
 
     It ends at a focused distance of `radius`, or at the `joint_radius` of the region in which it
-    lies. Both are polynomials that are fitted to scores at random places of that region.
+    lies. Both are polynomials that are fitted to scores at random places of that region; where rows
+    are many, scores are all but linear, and only their first terms are taken.
     """
+    if fitted.many_rows is not None:
+        return _linear_distances(fitted.start, window, gradient, radius, joint_radius)
     d = len(window.origin)
     powers = np.array(list(combinations_with_replacement(range(d + 1), DEGREE)))[1:].T
 
@@ -63,6 +66,25 @@ def focused_distances(
     def distances(z: FloatArray) -> FloatArray:
         signed, squared = (terms(z) @ fit + scores[0]).T
         joint = np.sqrt(np.maximum(squared, 0.0)) / joint_radius
+        return np.asarray(np.maximum(np.abs(signed) / radius, joint))
+
+    return distances
+
+
+def _linear_distances(
+    start: Window,
+    window: Window,
+    gradient: Callable[[FloatArray], FloatArray],
+    radius: float,
+    joint_radius: float,
+) -> Callable[[FloatArray], FloatArray]:
+    """Return distances from the maximum of the likelihood, where scores are zero."""
+
+    def distances(z: FloatArray) -> FloatArray:
+        theta = window.theta(z)
+        steps, a = start.coordinates(theta), gradient(theta) @ start.axes
+        signed = (steps * a).sum(axis=1) / np.maximum(lengths_of(a), 1e-300)
+        joint: FloatArray = lengths_of(steps) / joint_radius
         return np.asarray(np.maximum(np.abs(signed) / radius, joint))
 
     return distances

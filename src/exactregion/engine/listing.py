@@ -1,0 +1,126 @@
+"""Lists of the free labels of a chunk: those whose uniforms lie between limits of a window.
+
+Uniforms are those that other engines draw: all take the bits of a block's generator in the same
+order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from exactregion._typing import FloatArray, IntArray
+from exactregion.data.sample import BLOCK_ROWS, number_of_block
+from exactregion.engine.chunks import FEWEST_CODED, GROUP
+from exactregion.engine.free_labels import Free
+from exactregion.resampling import Columns, Draws
+
+__all__ = ["FreeBetween", "list_free"]
+
+COUNT_ERROR = 1e-11
+"""By how much thresholds of counts are moved outwards: ten times the error of SciPy's incomplete
+beta function, which need not increase to the last digit."""
+
+MOST_FREE = 2**18
+"""Free labels of a block that are listed side by side with those of others: 64 MB for all lanes."""
+
+SPARE = 10.0
+"""Standard deviations by which there is more room for free labels than are expected."""
+
+
+@dataclass(frozen=True, eq=False)
+class FreeBetween:
+    """Between which random numbers the labels of a block are free, for each threshold (c,)."""
+
+    columns: Columns
+    low: IntArray
+    high: IntArray
+
+    @classmethod
+    def of(cls, columns: Columns, low: FloatArray, high: FloatArray) -> FreeBetween:
+        """Take smallest and largest probabilities (b,)."""
+        from exactregion.engine.drawing import thresholds_of  # Numba is slow to import
+
+        limits = columns.thresholds(np.stack([low, high]))
+        if not columns.are_labels:
+            limits *= np.array([[1 - COUNT_ERROR], [1 + COUNT_ERROR]])
+        return cls(columns, thresholds_of(limits[0]), thresholds_of(limits[1]))
+
+    @property
+    def share(self) -> float:
+        """Expected number of free labels per data set."""
+        return float((self.high - self.low).sum(dtype=np.float64)) * 2.0**-53
+
+    def number_below(self, thresholds: FloatArray, free: Free) -> Any:
+        """Count the free labels below each threshold (c,)."""
+        from exactregion.engine import drawing  # Numba is slow to import
+
+        return drawing.number_below(thresholds, self.columns.rows, free[0], free[1])
+
+
+def list_free(blocks: Sequence[FreeBetween], draws: Draws, chunk: int) -> list[Free]:
+    """List the free labels of all blocks of a chunk, whole blocks of labels side by side."""
+    first = number_of_block(chunk, slice(0, BLOCK_ROWS))
+    number = sum(len(each.columns.trials) == BLOCK_ROWS for each in blocks)
+    together: list[Free] = []
+    if number >= FEWEST_CODED and all(each.columns.are_labels for each in blocks[:number]):
+        together = _side_by_side(blocks[:number], draws, first) or []
+    rest = range(len(together), len(blocks))
+    return together + [_alone(blocks[index], draws, first + index) for index in rest]
+
+
+def _side_by_side(blocks: Sequence[FreeBetween], draws: Draws, first: int) -> list[Free] | None:
+    """List those of whole blocks of labels; None where they are many, or more than expected."""
+    from exactregion.engine import drawing  # Numba is slow to import
+
+    expected = draws.m * max(block.share for block in blocks)
+    if expected > MOST_FREE:
+        return None
+    lanes = drawing.LANES
+    low = np.zeros((lanes, BLOCK_ROWS), dtype=np.int64)
+    width, states = np.zeros_like(low), np.zeros((lanes, 4), dtype=np.uint64)
+    for lane, block in enumerate(blocks):
+        low[lane], width[lane] = block.low, block.high - block.low
+        states[lane] = drawing.state_of(draws.of_block(first + lane))
+    capacity = int(expected + SPARE * np.sqrt(expected)) + 100
+    found = drawing.room_for(lanes * capacity)
+    row, uniform, owner = (array.reshape(lanes, capacity) for array in found)
+    numbers = np.zeros(lanes, dtype=np.int64)
+    is_enough = drawing.list_free(
+        states.T.ravel(), low.T.ravel(), width.T.ravel().view(np.uint64), draws.m, draws.seat,
+        row, uniform, owner, numbers,
+    )  # fmt: skip
+    if not is_enough:
+        return None
+    return [
+        _sorted((row[lane, :size], uniform[lane, :size], owner[lane, :size]), BLOCK_ROWS, draws.m)
+        for lane, size in enumerate(numbers[: len(blocks)])
+    ]
+
+
+def _alone(block: FreeBetween, draws: Draws, number: int) -> Free:
+    """List those of one block."""
+    from exactregion.engine import drawing  # Numba is slow to import
+
+    columns, b = block.columns, len(block.columns.trials)
+    K, room = np.empty((GROUP, b), dtype=np.float32), drawing.room_for(GROUP * b)
+    state, observed, listed = drawing.state_of(draws.of_block(number)), np.zeros(b, np.float32), []
+    for first in range(0, draws.m, GROUP):
+        size = drawing.draw_known(
+            state, columns.ends, block.low, block.low, block.high, observed, first, draws.seat,
+            K[: draws.m - first], *room,
+        )  # fmt: skip
+        listed.append([array[:size].copy() for array in room])
+    return _sorted([np.concatenate(part) for part in zip(*listed, strict=True)], b, draws.m)
+
+
+def _sorted(parts: Sequence[Any], b: int, m: int) -> Free:
+    """Sort rows, uniforms and data sets of the free labels of b rows."""
+    from exactregion.engine import drawing  # Numba is slow to import
+
+    first_of, uniforms, owner = drawing.sorted_by_row(b, *parts)
+    owner_type = np.uint16 if m <= 2**16 else np.int32
+    return np.diff(first_of).astype(owner_type), uniforms, owner.astype(owner_type)
