@@ -10,7 +10,7 @@ import re
 import sys
 import tempfile
 import unicodedata
-from importlib.resources import files
+from importlib.metadata import distribution
 from pathlib import Path
 
 import showing  # noqa: F401  the examples import these two, and this folder is on the path only now
@@ -84,7 +84,8 @@ def write_font(path):
         return chr(code) in characters or name.startswith(("MATHEMATICAL ITALIC", "PLANCK"))
 
     options = subset.Options(flavor="woff", layout_features=["ssty"], hinting=False)
-    whole = files("ziamath") / "fonts" / "STIXTwoMath-Regular.ttf"
+    # found without importing the package, which takes a while and warns
+    whole = distribution("ziamath").locate_file("ziamath/fonts/STIXTwoMath-Regular.ttf")
     font = subset.load_font(str(whole), options)
     subsetter = subset.Subsetter(options)
     subsetter.populate(unicodes=filter(is_needed, font.getBestCmap()))

@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 import time
-from importlib.resources import files
+from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
@@ -122,7 +122,7 @@ def test_formulas_have_a_font_for_mathematics(site):
         TTFont(path)
         for path in (
             site / "stylesheets" / "math.woff",
-            files("ziamath") / "fonts" / "STIXTwoMath-Regular.ttf",
+            distribution("ziamath").locate_file("ziamath/fonts/STIXTwoMath-Regular.ttf"),
         )
     )
     assert "MATH" in font
