@@ -39,6 +39,17 @@ def calibration(n, n_resamples):
     return lambda: er.calibration_test(y, p, n_resamples=n_resamples, rng=0)
 
 
+def groups(n, n_resamples):
+    y, p = predictions(n)
+    by = np.arange(n) % 10
+    return lambda: er.calibration_test(y, p, by=by, n_resamples=n_resamples, rng=0)
+
+
+def belt(n, n_resamples):
+    y, p = predictions(n)
+    return lambda: er.calibration_belt(y, p, n_resamples=n_resamples, rng=0)
+
+
 def region(d, n_resamples, n=300):
     """Fit a logistic family with d slopes, and return it with a function that makes θ near it."""
     rng = np.random.default_rng(0)
@@ -63,12 +74,11 @@ def segments(number):
     return lambda: er.segment_test(y, p, columns, n_resamples=199, min_rows=1, depth=1, rng=0)
 
 
+ROWS = [10**2, 10**3, 10**4, 10**5, 10**6, 10**7]
 AXES = {
-    "rows": (
-        "calibration_test, m = 100",
-        [10**2, 10**3, 10**4, 10**5, 10**6, 10**7],
-        lambda n: calibration(n, 99),
-    ),
+    "rows": ("calibration_test, m = 100", ROWS, lambda n: calibration(n, 99)),
+    "rows in ten groups": ("calibration_test(by=…), m = 100", ROWS, lambda n: groups(n, 99)),
+    "rows of a belt": ("calibration_belt, m = 1,000", ROWS, lambda n: belt(n, 999)),
     "data sets": (
         "calibration_test, 20,000 rows",
         [50, 200, 1000, 3000, 10_000],
@@ -110,7 +120,7 @@ def measure(axis, largest):
     _, sizes, make = AXES[axis]
     make(sizes[1])()  # loads what all sizes need
     for size in sizes:
-        if axis == "rows" and size > largest:
+        if sizes is ROWS and size > largest:
             break
         runs = [seconds_of(make(size))]
         if runs[0] < SHORT:
@@ -132,7 +142,7 @@ def picture(found):
     figure, axes = plt.subplots(
         2,
         len(found),
-        figsize=(2.9 * len(found), 5.4),
+        figsize=(2.5 * len(found), 5.4),
         layout="constrained",
         sharex="col",
         sharey="row",
