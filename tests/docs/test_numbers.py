@@ -30,16 +30,17 @@ def text_of(page):
     return " ".join((ROOT / page).read_text(encoding="utf-8").split())
 
 
-README = text_of("README.md")
+README, EVIDENCE = text_of("README.md"), text_of("docs/evidence.md")
+IN_SHORT = EVIDENCE[EVIDENCE.index("## In short") : EVIDENCE.index("## Coverage of joint regions")]
 
 
 def expression_of(pattern):
     return re.escape(pattern).replace(r"\#", NUMBER)
 
 
-def quoted(pattern, page="README.md"):
-    """Return the numbers in the place of each # of a sentence of a page."""
-    found = re.search(expression_of(pattern), text_of(page))
+def quoted(pattern, page=None):
+    """Return the numbers in the place of each # of a sentence of a page, or of what is in short."""
+    found = re.search(expression_of(pattern), IN_SHORT if page is None else text_of(page))
     assert found, f"{page} does not say: {pattern}"
     return [float(text.replace(",", "")) for text in found.groups()]
 
@@ -123,7 +124,7 @@ def test_coverage_of_what_is_read():
         ours.repetitions.max(),
         *percent(ours.rate.min(), ours.rate.max()),
     ]
-    assert "none has exact limits below the level" in README
+    assert "none has exact limits below the level" in IN_SHORT
     assert (ours.high >= 0.95).all()
     assert quoted("in # such cases the ends were looked for") == [ours.checked.sum()]
     assert ours.missed.max() == 0  # as the README says too
@@ -529,12 +530,14 @@ def test_speed():
     ):
         exact = [what] if what in ratios else [name for name in ratios if name.startswith(what)]
         (ratio,) = (ratios[name] for name in exact)
-        assert quoted(sentence) == [round(ratio, digits)], what
+        assert quoted(sentence, "README.md") == [round(ratio, digits)], what
     text = (ROOT / "benchmarks" / "results" / "rows.json").read_text(encoding="utf-8")
     of_million = {row["of"]: row["in_tests"] for row in json.loads(text) if row["rows"] == 10**6}
-    assert quoted("A belt of 10⁶ rows takes # times as long as") == [round(of_million["belt"], 1)]
-    assert quoted("intervals of three slopes # times") == [round(of_million["slopes"])]
-    (millions,) = quoted("and # million times less than its own formula")
+    belt = quoted("A belt of 10⁶ rows takes # times as long as", "README.md")
+    assert belt == [round(of_million["belt"], 1)]
+    slopes = quoted("intervals of three slopes # times", "README.md")
+    assert slopes == [round(of_million["slopes"])]
+    (millions,) = quoted("and # million times less than its own formula", "README.md")
     assert millions == round(ratios["literal II / II"] / 1e6, 1)
 
 
@@ -560,11 +563,10 @@ DESCRIBED = (
     "`make audit`: 20,000 each",
     "(1,000 rows,",
 )
-"""Parts of sentences of the evidence in the README whose numbers are settings, not results."""
+"""Parts of sentences of the evidence in short whose numbers are settings, not results."""
 
 
-def test_no_number_of_the_evidence_in_the_readme_is_unchecked():
-    evidence = README[README.index("## Evidence") : README.index("## Speed and large data")]
+def test_no_number_of_the_evidence_in_short_is_unchecked():
     texts = {
         node.value
         for node in ast.walk(ast.parse(Path(__file__).read_text(encoding="utf-8")))
@@ -573,11 +575,18 @@ def test_no_number_of_the_evidence_in_the_readme_is_unchecked():
     covered = [
         found.span()
         for pattern in (*texts, *DESCRIBED)
-        for found in re.finditer(expression_of(pattern), evidence)
+        for found in re.finditer(expression_of(pattern), IN_SHORT)
     ]
     free = [
-        evidence[max(0, found.start() - 40) : found.end() + 20]
-        for found in re.finditer(NUMBER, evidence)
+        IN_SHORT[max(0, found.start() - 40) : found.end() + 20]
+        for found in re.finditer(NUMBER, IN_SHORT)
         if not any(low <= found.start() < high for low, high in covered)
     ]
     assert free == []
+
+
+def test_the_readme_quotes_the_evidence_in_short():
+    quoted_there = README[README.index("## Evidence") : README.index("## Speed and large data")]
+    sentences = re.split(r"(?<=[.:]) |- \*\*", quoted_there[quoted_there.index("- **") :])
+    assert len(sentences) > 10
+    assert [one for one in sentences if one.strip() not in IN_SHORT] == []

@@ -330,5 +330,6 @@ def beyond_members(value: FloatArray, margin: FloatArray, farther: FloatArray) -
 
     In values an odds ratio might get below 0, in θ a ratio next to its pole go far: the less.
     """
-    added = value + margin
+    with np.errstate(over="ignore"):
+        added = value + margin
     return np.maximum(value, np.where(farther > value, np.minimum(added, farther), added))
