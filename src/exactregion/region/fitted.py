@@ -81,6 +81,9 @@ KEPT_RESULTS = 16
 many different inputs in turn."""
 
 
+AT_ONCE = 4_000_000
+"""Probabilities held in memory at once where θ are looked at without a rank."""
+
 MOST_LABELS = 2**24
 """Most labels of several classes, C - 1 per outcome and data set: their uniforms are kept, 128 MB,
 since those of one outcome are shared."""
@@ -211,9 +214,12 @@ class FittedRegion:
 
     def is_defined(self, theta: FloatArray) -> BoolArray:
         """Return at which θ (T, d) the family gives probabilities: far out it may overflow."""
-        with np.errstate(all="ignore"):
-            P = np.asarray(evaluated(self.model, theta, self.sample.inputs.user_rows))
-            return np.asarray(((P >= 0) & (P <= 1)).all(axis=1))
+        rows, found = self.sample.inputs.user_rows, []
+        for some in np.array_split(theta, 1 + len(theta) * len(self.sample) // AT_ONCE):
+            with np.errstate(all="ignore"):
+                P = np.asarray(evaluated(self.model, some, rows))
+            found.append(((P >= 0) & (P <= 1)).all(axis=1))
+        return np.concatenate(found)
 
     @cached_property
     def prepared(self) -> PreparedStatistic:

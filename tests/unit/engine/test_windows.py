@@ -11,6 +11,8 @@ import exactregion as er
 from exactregion.data import sources
 from exactregion.engine import PreparedStatistic
 from exactregion.engine.chunks import ChunkPlan
+from exactregion.region.search.candidates import known_members
+from exactregion.region.search.outline import outline_of
 from exactregion.statistics.focused import Focused
 
 N, M = 66_000, 12
@@ -54,6 +56,12 @@ def test_same_bits_within_windows_and_outside(recalibrated):
     extreme = np.array([[0.0, 0.0], [50.0, 1.0], [0.0, -2000.0], [0.3, 1e-9]])
     mixed = np.vstack([near[:2], extreme])
     np.testing.assert_array_equal(fitted.statistics(mixed), by_rows_in_memory(recalibrated, mixed))
+
+
+def test_no_members_are_looked_for_elsewhere(recalibrated):
+    # each θ that is tried takes as much memory as the data
+    fitted = recalibrated.fitted_
+    np.testing.assert_array_equal(known_members(fitted, 0), outline_of(fitted).starts())
 
 
 def test_a_further_window_for_theta_elsewhere(recalibrated):

@@ -82,6 +82,8 @@ def known_members(fitted: FittedRegion, turn: int) -> FloatArray:
 
     def find() -> FloatArray:
         outline, number = outline_of(fitted), KNOWN * fitted.n_parameters
+        if fitted.many_rows is not None:  # a set about an ellipsoid has no members elsewhere
+            return outline.starts()
         first = _drawn_probes(fitted, 2 * number, turn)[:number]
         members = outline.window.theta(outline.starts())
         if turn and _is_curved(fitted):

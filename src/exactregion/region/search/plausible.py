@@ -19,7 +19,7 @@ from exactregion.models.base import evaluated
 from exactregion.models.cover import far_apart, on_scale_of_errors, rows_for, standard_steps
 from exactregion.models.linear import LinearModel
 from exactregion.models.psychometric import Psychometric
-from exactregion.region.fitted import FittedRegion
+from exactregion.region.fitted import AT_ONCE, FittedRegion
 from exactregion.region.rays import radius_of
 from exactregion.region.search.extremes import random_factors
 from exactregion.region.search.outline import outline_of
@@ -53,9 +53,6 @@ OWN_STEPS = (-2.0, 2.0)
 
 Plausible = Callable[[FloatArray], BoolArray]
 """θ (T, d) to which of them are worth a rank."""
-
-AT_ONCE = 4_000_000
-"""Probabilities held in memory at once."""
 
 
 def plausible_to(fitted: FittedRegion) -> Plausible:
