@@ -92,7 +92,7 @@ def _statistics(
     for first in range(0, m, size):
         shape = (len(P), min(size, m - first))
         points = [np.zeros((each.width, *shape)) for each in features]
-        with single_thread():  # on a busy machine, two took ten times as long for small products
+        with single_thread():  # two threads took up to ten times as long on a busy machine
             for rows, parts in labels:
                 K = next(parts)
                 for each, sums in zip(features, points, strict=True):

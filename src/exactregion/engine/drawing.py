@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from exactregion.features.compilation import compiled
+from exactregion.features.compilation import compiled, inlined
 
 __all__ = [
     "LANES",
@@ -53,6 +53,14 @@ def state_of(generator: np.random.Generator) -> Any:
     return generator.bit_generator.state["state"]["state"].copy()
 
 
+@inlined
+def _next(a: Any, b: Any, c: Any, count: Any) -> Any:
+    """Return the next number of SFC64, and its state after that."""
+    x = a + b + count
+    rotated = (c << np.uint64(24)) | (c >> np.uint64(40))
+    return x, b ^ (b >> np.uint64(11)), c + (c << np.uint64(3)), rotated + x, count + np.uint64(1)
+
+
 @compiled
 def _draw(state: Any, numbers: Any) -> None:
     """Fill in the 53 leading bits of random numbers, and advance the state of SFC64.
@@ -62,15 +70,9 @@ def _draw(state: Any, numbers: Any) -> None:
     draw is four times as fast.
     """
     a, b, c, count = state[0], state[1], state[2], state[3]
-    one, three, eleven = np.uint64(1), np.uint64(3), np.uint64(11)
-    left, right = np.uint64(24), np.uint64(40)
     for j in range(len(numbers)):
-        x = a + b + count
-        count += one
-        a = b ^ (b >> eleven)
-        b = c + (c << three)
-        c = ((c << left) | (c >> right)) + x
-        numbers[j] = np.int64(x >> eleven)
+        x, a, b, c, count = _next(a, b, c, count)
+        numbers[j] = np.int64(x >> np.uint64(11))
     state[0], state[1], state[2], state[3] = a, b, c, count
 
 
@@ -148,8 +150,7 @@ def draw_codes(states: Any, thresholds: Any, seat: int, codes: Any) -> None:
     codes : ndarray of shape (16, m, b / 4), of bytes
         Where the labels go: bit k is that of the k-th of four rows.
     """
-    one, three, eleven = np.uint64(1), np.uint64(3), np.uint64(11)
-    left, right = np.uint64(24), np.uint64(40)
+    eleven = np.uint64(11)
     fours = codes.shape[2]
     drawn = np.empty(16 * fours, dtype=np.uint8)
     for i in range(codes.shape[1]):
@@ -161,11 +162,7 @@ def draw_codes(states: Any, thresholds: Any, seat: int, codes: Any) -> None:
                 c, count = states[32 + lane], states[48 + lane]
                 code = np.uint8(0)
                 for k in range(4):
-                    x = a + b + count
-                    count += one
-                    a = b ^ (b >> eleven)
-                    b = c + (c << three)
-                    c = ((c << left) | (c >> right)) + x
+                    x, a, b, c, count = _next(a, b, c, count)
                     below = np.int64(x >> eleven) < thresholds[64 * j + 16 * k + lane]
                     code |= np.uint8(below) << np.uint8(k)
                 states[lane], states[16 + lane] = a, b
@@ -367,8 +364,7 @@ def list_free(
     numbers : ndarray of shape (16,)
         How many there are; it is 0 at first. Returns whether there was room for all.
     """
-    one, three, eleven = np.uint64(1), np.uint64(3), np.uint64(11)
-    left, right = np.uint64(24), np.uint64(40)
+    eleven = np.uint64(11)
     drawn, free = np.empty(64, dtype=np.int64), np.zeros(16, dtype=np.uint8)
     for i in range(m):
         if i == seat:
@@ -380,11 +376,7 @@ def list_free(
                 c, count = states[32 + lane], states[48 + lane]
                 code = np.uint8(0)
                 for k in range(4):
-                    x = a + b + count
-                    count += one
-                    a = b ^ (b >> eleven)
-                    b = c + (c << three)
-                    c = ((c << left) | (c >> right)) + x
+                    x, a, b, c, count = _next(a, b, c, count)
                     number = np.int64(x >> eleven)
                     drawn[16 * k + lane] = number
                     at = 64 * j + 16 * k + lane

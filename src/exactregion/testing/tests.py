@@ -122,10 +122,10 @@ def model_test(
     -----
     Memory maps, Parquet files and Dask arrays and frames are worked on in chunks: memory does not
     grow with the number of rows, and the result is the same as in memory, whatever the chunks. A
-    candidate that has to be evaluated is evaluated chunk by chunk then. With more than 65,536
-    rows the kernel statistics look at the inputs through at most 256 features, which leave out a
-    hundredth of the trace of the kernel, or more where that many do not reach it: this changes
-    power a little, and exactness not at all.
+    candidate that has to be evaluated is evaluated chunk by chunk then. With more than 4,096
+    rows, in memory or not, the kernel statistics look at the inputs through at most 256 features,
+    which leave out a hundredth of the trace of the kernel, or more where that many do not reach
+    it: this changes power a little, and exactness not at all.
 
     Ties are broken by the random seat of the original, which is what makes the p-value exact where
     Z has few values. Where all data sets are alike (probabilities of 0 and 1 that all came true),
