@@ -121,7 +121,7 @@ class GradientSums:
         columns = on_grid(gradient, self.unit[some, None])
         expected = (rows.mass[some, None] @ columns)[:, 0]  # which is exact
         self.centre[some] += on_grid(expected, self.unit[some] / 2)
-        by_columns = np.ascontiguousarray(np.moveaxis(columns, 1, 2))
+        by_columns = np.array(np.moveaxis(columns, 1, 2), order="C")  # a copy, which is scaled
         by_columns *= self.scale[some, :, None]
         self._in_chunk[some] += information_of_block(by_columns, P, trials)
         return np.concatenate([columns, *more], axis=-1)
