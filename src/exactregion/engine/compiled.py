@@ -24,6 +24,7 @@ __all__ = [
     "MEAN",
     "METRIC",
     "add_runs",
+    "add_weighted",
     "centres",
     "choose_paths",
     "flip_free",
@@ -133,6 +134,16 @@ def weighted_products(P: Any, trials: Any, values: Any, scale: Any, out: Any) ->
                 for j in range(b):
                     out[t, pair, j] = weighted[j] * (values[j, c] * scale[c])
                 pair += 1
+
+
+@compiled
+def add_weighted(first: Any, weights: Any, values: Any, out: Any) -> None:
+    """Add values (b, r) of each row j, times its weights (b, k), to rows first[j], … of `out`."""
+    for j in range(len(first)):
+        for k in range(weights.shape[1]):
+            weight = weights[j, k]
+            for a in range(values.shape[1]):
+                out[first[j] + k, a] += weight * values[j, a]
 
 
 @compiled

@@ -404,14 +404,20 @@ def list_free(
 
 
 @compiled
+def _ends_of(counts: Any) -> Any:
+    """Return where the free labels of each row begin, and their number."""
+    first = np.zeros(len(counts) + 1, dtype=np.int64)
+    for j in range(len(counts)):
+        first[j + 1] = first[j] + counts[j]
+    return first
+
+
+@compiled
 def number_below(thresholds: Any, rows: Any, counts: Any, uniforms: Any) -> Any:
     """Count the free labels below each threshold (c,) of the rows of a block."""
-    below = np.empty(len(rows), dtype=counts.dtype)
-    start, stop, row = 0, 0, -1
+    first, below = _ends_of(counts), np.empty(len(rows), dtype=counts.dtype)
     for c in range(len(rows)):
-        while row < rows[c]:
-            row += 1
-            start, stop = stop, stop + counts[row]
+        start, stop = first[rows[c]], first[rows[c] + 1]
         place = start
         while place < stop and uniforms[place] < thresholds[c]:
             place += 1
@@ -421,17 +427,29 @@ def number_below(thresholds: Any, rows: Any, counts: Any, uniforms: Any) -> Any:
 
 @compiled
 def flip_free(
-    P: Any, rows: Any, parent: Any, places: Any, free: Any, features: Any, steps: Any
-) -> None:
+    values: Any,
+    score: Any,
+    rows: Any,
+    parent: Any,
+    places: Any,
+    free: Any,
+    guard: Any,
+    features: Any,
+    steps: Any,
+) -> Any:
     """Add to steps (T, m, r) what the free labels of a block change from its parent to each θ.
 
     One θ after the other, so that its steps stay in the cache. In most rows no label flips between
-    neighbours: those where one does are listed first.
+    neighbours: those where one may are listed first. Where thresholds and uniforms are known but
+    for an error, labels that are too close to tell count as failures, and their thresholds are
+    returned, as t · c + column.
 
     Parameters
     ----------
-    P : ndarray of shape (T, c)
+    values : ndarray of shape (T, c)
         Thresholds: the probability of each row that is a label, P(at least 1, …) of counts.
+    score : ndarray of shape (c,) or (0,)
+        If there are any, thresholds are polynomials of them, and values (T, e) the coefficients.
     rows : ndarray of shape (c,)
         The row of each threshold.
     parent : ndarray of shape (T,)
@@ -441,40 +459,50 @@ def flip_free(
     free : tuple of ndarrays
         Of each row the number of free labels; of all free labels the uniforms, in ascending order
         within a row, and the data sets.
+    guard : ndarray of shape (c,)
+        The error of a threshold and a uniform together, of each column.
     features : ndarray of shape (b, r)
         What a success adds.
     steps : ndarray of shape (T, m, r)
         Where it goes.
     """
     counts, uniforms, owner = free
-    (b, r), columns = features.shape, len(rows)
-    first, place = np.zeros(b + 1, dtype=np.int64), np.empty(columns, dtype=np.int64)
+    r, columns, first = features.shape[1], len(rows), _ends_of(counts)
+    place, value = np.empty(columns, dtype=np.int64), np.empty(columns)
     under, over = np.empty(columns), np.empty(columns)  # the uniforms next to the threshold
-    for j in range(b):
-        first[j + 1] = first[j] + counts[j]
     moved = np.empty(columns + 1, dtype=np.int64)
-    for t in range(P.shape[0]):
+    too_close = []
+    for t in range(len(steps)):
         if t == 0 or parent[t] != t - 1:
             for c in range(columns):
                 start, stop = first[rows[c]], first[rows[c] + 1]
                 place[c] = start + places[parent[t], c]
                 under[c] = uniforms[place[c] - 1] if place[c] > start else -np.inf
                 over[c] = uniforms[place[c]] if place[c] < stop else np.inf
+        if len(score):
+            for c in range(columns):
+                value[c] = values[t, -1]
+            for power in range(values.shape[1] - 2, -1, -1):
+                for c in range(columns):
+                    value[c] = value[c] * score[c] + values[t, power]
+        else:
+            for c in range(columns):
+                value[c] = values[t, c]
         number = 0
         for c in range(columns):  # without a branch, which would often be mispredicted
             moved[number] = c
-            number += (P[t, c] <= under[c]) | (P[t, c] > over[c])
+            number += (value[c] - guard[c] <= under[c]) | (value[c] + guard[c] > over[c])
         for k in range(number):
             c = moved[k]
             j = rows[c]
             start, stop = first[j], first[j + 1]
-            new, p = place[c], P[t, c]
-            while new < stop and uniforms[new] < p:
+            new, below = place[c], value[c] - guard[c]
+            while new < stop and uniforms[new] < below:
                 i = owner[new]
                 for a in range(r):
                     steps[t, i, a] += features[j, a]
                 new += 1
-            while new > start and uniforms[new - 1] >= p:
+            while new > start and uniforms[new - 1] >= below:
                 new -= 1
                 i = owner[new]
                 for a in range(r):
@@ -482,13 +510,26 @@ def flip_free(
             place[c] = new
             under[c] = uniforms[new - 1] if new > start else -np.inf
             over[c] = uniforms[new] if new < stop else np.inf
+            if over[c] < value[c] + guard[c]:
+                too_close.append(t * columns + c)
         for c in range(columns):
             places[t, c] = place[c] - first[rows[c]]
+    found = np.empty(len(too_close), dtype=np.int64)
+    for k in range(len(found)):
+        found[k] = too_close[k]
+    return found
 
 
 @compiled
 def weigh(
-    P: Any, trials: Any, precision: float, left: Any, right: Any, mass: Any, products: Any
+    P: Any,
+    trials: Any,
+    precision: float,
+    values: Any,
+    left: Any,
+    right: Any,
+    mass: Any,
+    products: Any,
 ) -> None:
     """Fill in what is summed over a block of rows at T candidates, apart from labels.
 
@@ -500,8 +541,10 @@ def weigh(
         Trials as floating-point numbers.
     precision : float
         Expected successes are rounded to 1 / precision, as by `grid.expected_successes`.
-    left, right : ndarrays of shape (K, b)
-        Factors of what is weighted.
+    values : ndarray of shape (…, b)
+        What is weighted.
+    left, right : ndarrays of shape (K,)
+        Which two of them are multiplied.
     mass : ndarray of shape (T, b)
         Where the expected successes t p go.
     products : ndarray of shape (T, K, b)
@@ -514,6 +557,7 @@ def weigh(
             expected = trials[j] * P[t, j]
             weight[j] = expected * (1 - P[t, j])
             mass[t, j] = np.rint(expected * precision) * inverse
-        for k in range(left.shape[0]):
+        for k in range(len(left)):
+            one, other = left[k], right[k]
             for j in range(P.shape[1]):
-                products[t, k, j] = (weight[j] * left[k, j]) * right[k, j]
+                products[t, k, j] = (weight[j] * values[one, j]) * values[other, j]

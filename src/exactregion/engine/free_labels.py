@@ -40,6 +40,13 @@ class Ellipsoid:
     axes: FloatArray
     reach: float
 
+    @property
+    def largest(self) -> FloatArray:
+        """The largest size of each parameter inside, or more."""
+        # hypot does not square: in extreme units of the inputs, squares of the axes overflow
+        reach: FloatArray = self.reach * np.hypot.reduce(self.axes, axis=1)
+        return np.abs(self.origin) + reach
+
     def coordinates(self, theta: FloatArray) -> FloatArray:
         """Return z of θ (T, d)."""
         return np.asarray(np.linalg.solve(self.axes, (theta - self.origin).T).T)
@@ -53,9 +60,7 @@ class Ellipsoid:
     ) -> tuple[FloatArray, FloatArray]:
         """Bound an increasing function of D θ over all θ inside, for rows D (b, d)."""
         middle, spread = design @ self.origin, np.linalg.norm(design @ self.axes, axis=1)
-        # hypot does not square: in extreme units of the inputs, squares of the axes overflow
-        largest = np.abs(self.origin) + self.reach * np.hypot.reduce(self.axes, axis=1)
-        half = self.reach * spread + MARGIN * (1 + np.abs(design) @ largest)
+        half = self.reach * spread + MARGIN * (1 + np.abs(design) @ self.largest)
         tiny = ULPS * np.finfo(np.float64).eps
         low, high = inverse_link(middle - half), inverse_link(middle + half)
         return low * (1 - tiny), np.minimum(high * (1 + tiny), 1.0)
@@ -82,16 +87,32 @@ row, and the data set of each."""
 
 @dataclass(frozen=True, eq=False)
 class FreeInBlock:
-    """Free labels of a block of rows.
+    """Free labels of a block of rows, and what is known of its thresholds.
 
-    And how many are `below` each threshold at the origin of the window, whether any of its θ may be
-    certain of an outcome, and the largest entries of the gradient of the logit at the origin.
+    Attributes
+    ----------
+    columns : index
+        The thresholds of rows with free labels, or all of them.
+    below : ndarray
+        How many labels are below each of these at the origin of the window.
+    free : tuple of ndarrays
+        Free labels.
+    may_be_certain : bool
+        Whether any θ of the window may be certain of an outcome.
+    largest : ndarray of shape (1, d)
+        The largest entries of the gradient of the logit at the origin.
+    logits, guard : ndarrays, optional
+        Where labels are found by the logits of θ: those of uniforms, in single precision, and how
+        far such logits may be from what they stand for, by threshold.
     """
 
+    columns: Any
     below: Any
     free: Free
     may_be_certain: bool
     largest: FloatArray
+    logits: Any = None
+    guard: Any = None
 
 
 @dataclass(eq=False)
@@ -112,6 +133,11 @@ class FreeLabels:
             added[: len(numbers)] += numbers
             numbers = added
         return int(numbers.max())
+
+    @cached_property
+    def columns(self) -> int:
+        """Number of thresholds that may pass a free label."""
+        return sum(len(block.below) for block in self.blocks)
 
     @cached_property
     def may_be_certain(self) -> bool:

@@ -17,8 +17,9 @@ from exactregion._typing import BoolArray, FloatArray
 from exactregion.data.sample import BLOCK_ROWS, Extent
 from exactregion.engine.blocks import IMPOSSIBLE
 from exactregion.engine.chunks import LabelsOfBlock, room_for_labels
+from exactregion.engine.flips import TermSums
 from exactregion.engine.information import information_of_block, scale_for
-from exactregion.engine.shared import RowsAt, TermSums
+from exactregion.engine.shared import RowsAt
 from exactregion.features.grid import add_products, grid_unit, on_grid, precision_of
 
 __all__ = ["GradientSums", "largest_entries"]
@@ -76,7 +77,9 @@ class GradientSums:
 
         T, b = rows.P.shape
         Phi, listed = self._columns[:b], rows.listed
-        thresholds = rows.columns.thresholds(rows.P)
+        thresholds = rows.columns.thresholds(rows.P)[:, listed.columns]
+        of_columns = rows.columns.rows[listed.columns]
+        exact = np.zeros(thresholds.shape[1], dtype=np.float32)
         for start in range(0, T, AT_ONCE):
             some = slice(start, start + AT_ONCE)
             columns = self._add_inputs(some, gradient(some), rows)
@@ -85,8 +88,8 @@ class GradientSums:
                 one = slice(t, t + 1)
                 places = np.stack([listed.below] * 2)
                 drawing.flip_free(
-                    thresholds[one], rows.columns.rows, FROM_ORIGIN, places, listed.free, of_one,
-                    self._offsets[one],
+                    thresholds[one], np.zeros(0), of_columns, FROM_ORIGIN, places,
+                    listed.free, exact, of_one, self._offsets[one],
                 )  # fmt: skip
         for first, K in labels(rows.within, self._labels):
             add_products(self._at_origin[first : first + len(K)], K, Phi.reshape(b, -1))

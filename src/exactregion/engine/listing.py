@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import logit
 
 from exactregion._typing import FloatArray, IntArray
 from exactregion.data.sample import BLOCK_ROWS, number_of_block
 from exactregion.engine.chunks import FEWEST_CODED, GROUP
-from exactregion.engine.free_labels import Free
+from exactregion.engine.free_labels import Free, FreeInBlock
 from exactregion.resampling import Columns, Draws
 
 __all__ = ["FreeBetween", "list_free"]
@@ -26,6 +27,9 @@ beta function, which need not increase to the last digit."""
 
 MOST_FREE = 2**18
 """Free labels of a block that are listed side by side with those of others: 64 MB for all lanes."""
+
+MOST_WITH_LABELS = 0.8
+"""If a larger share of the thresholds is of rows with free labels, all are gone through."""
 
 SPARE = 10.0
 """Standard deviations by which there is more room for free labels than are expected."""
@@ -54,11 +58,25 @@ class FreeBetween:
         """Expected number of free labels per data set."""
         return float((self.high - self.low).sum(dtype=np.float64)) * 2.0**-53
 
-    def number_below(self, thresholds: FloatArray, free: Free) -> Any:
-        """Count the free labels below each threshold (c,)."""
+    def found(
+        self, free: Free, at_origin: FloatArray, guard: Any = None, **known: Any
+    ) -> FreeInBlock:
+        """Return free labels and what is known of the block, by its thresholds (c,) at the origin.
+
+        With a guard (c,), labels may be found by logits.
+        """
         from exactregion.engine import drawing  # Numba is slow to import
 
-        return drawing.number_below(thresholds, self.columns.rows, free[0], free[1])
+        counts, uniforms, _ = free
+        rows = self.columns.rows
+        which: Any = slice(None)
+        has_labels = counts[rows] > 0
+        if has_labels.mean() < MOST_WITH_LABELS:
+            which = np.flatnonzero(has_labels).astype(np.int32)
+        below = drawing.number_below(at_origin[which], rows[which], counts, uniforms)
+        if guard is not None:
+            known |= {"logits": logit(uniforms).astype(np.float32), "guard": guard[which]}
+        return FreeInBlock(which, below, free, **known)
 
 
 def list_free(blocks: Sequence[FreeBetween], draws: Draws, chunk: int) -> list[Free]:

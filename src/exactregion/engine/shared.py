@@ -8,27 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from exactregion._typing import FloatArray
+from exactregion._typing import FloatArray, IntArray
 from exactregion.data.sample import Inputs
 from exactregion.engine.chunks import ChunkPlan
-from exactregion.engine.free_labels import FreeInBlock, FreeLabels, Tree
+from exactregion.engine.flips import Flips, TermSums
+from exactregion.engine.free_labels import FreeInBlock
 from exactregion.engine.terms import flat
 from exactregion.features.grid import probability_bits, squared_lengths
 from exactregion.resampling import Columns
 from exactregion.statistics.measures import Whitened
 
-__all__ = ["MOST_MULTIPLE", "RowsAt", "SharedSums", "TermSums", "has_short_multiples"]
+__all__ = ["Products", "RowsAt", "SharedSums"]
 
 AT_ONCE, MOST_AT_ONCE = 32, 8
 """Products of θ and columns in a block of rows that are worked on at once, 1 MB that stays in the
 cache; and θ, where there are few products."""
-
-MOST_MULTIPLE = np.iinfo(np.int16).max
-"""Largest multiple of its unit that a column may be to take two bytes."""
 
 CONVERTED_ROWS = 512
 """Rows whose features are converted to floating-point numbers at once: 1 MB of 256 features stays
@@ -58,44 +57,16 @@ class RowsAt:
     listed: FreeInBlock
 
 
-@dataclass(frozen=True, eq=False)
-class TermSums:
-    """All sums of the r columns of a term at T θ.
-
-    Points are those `known` (m, r) plus offsets (T, m, …), multiples of units (r,) in columns
-    `first`, …; `scale` is what columns were multiplied by in the information, and `rounded` is
-    this information (T, r, r), or the variance (T,).
-    """
-
-    known: FloatArray
-    offsets: Any
-    first: int
-    unit: FloatArray
-    scale: FloatArray
-    centre: FloatArray
-    rounded: Any
-
-
 class SharedSums:
     """Sums of the terms of a plan, whose columns come as multiples of their units."""
 
-    def __init__(self, plan: ChunkPlan, labels: FreeLabels, tree: Tree, inputs: Inputs) -> None:
-        T, width = len(tree.order), plan.width
-        self.plan, self.labels, self.tree = plan, labels, tree
-        # whole numbers of half the size take half the time
-        most = labels.most * inputs.extent.row_trials * MOST_MULTIPLE
-        in_whole = has_short_multiples(plan) and most < 2**31
-        shape = (T, plan.draws.m, width)
-        self.offsets = np.zeros(shape, dtype=np.int32 if in_whole else np.float64)
-        dtype = labels.blocks[0].below.dtype
-        size = self.offsets.nbytes + T * inputs.total * dtype.itemsize
-        self.is_kept = width > 0 and labels.has_room_for(size)
-        self.places = np.empty((T, inputs.total if self.is_kept else 0), dtype)
-        self.column = 0
+    def __init__(self, plan: ChunkPlan, flips: Flips, inputs: Inputs) -> None:
+        T, width = len(flips.offsets), plan.width
+        self.plan, self.flips = plan, flips
         self.precision = 2.0 ** probability_bits(inputs.extent)
         self.centre = np.zeros((T, width))
-        self.factors = _Factors.of(plan)
-        self._rounded, self._in_chunk = np.zeros((2, T, self.factors.number))
+        self.products = Products.of(plan)
+        self._rounded, self._in_chunk = np.zeros((2, T, len(self.products.factors[0])))
 
     def end_chunk(self) -> None:
         """Sum what is rounded within chunks first, as other engines do."""
@@ -113,55 +84,32 @@ class SharedSums:
         from exactregion.engine import drawing  # Numba is slow to import
 
         P, mass, columns = rows.P, rows.mass, rows.columns
-        trials, number = columns.trials.astype(np.float64), self.factors.number
-        left, right = self.factors.of_rows(multiples, lengths)
+        trials = columns.trials.astype(np.float64)
+        values, factors = self.products.values(multiples, lengths), self.products.factors
+        number = len(factors[0])
         size = max(1, min(MOST_AT_ONCE, AT_ONCE // max(1, number)))
+        room = np.empty((size, number, len(trials)))
+        for start in range(0, len(P), MOST_AT_ONCE):
+            evaluated = slice(start, start + MOST_AT_ONCE)
+            P[evaluated] = evaluate(evaluated)
         for start in range(0, len(P), size):
             some = slice(start, start + size)
-            here = P[some] = evaluate(some)
-            products = np.empty((len(here), number, len(trials)))
-            drawing.weigh(here, trials, self.precision, left, right, mass[some], products)
+            products = room[: len(P[some])]
+            drawing.weigh(P[some], trials, self.precision, values, *factors, mass[some], products)
             self._in_chunk[some] += products.sum(axis=-1)
         if not self.plan.width:
             return
         self.centre += _expected(mass, multiples)
-        of_rows = slice(self.column, self.column + len(columns.rows))
-        places = self.tree.places(of_rows, rows.listed.below)
-        drawing.flip_free(
-            columns.thresholds(P), columns.rows, self.tree.parent, places, rows.listed.free,
-            multiples, self.offsets,
-        )  # fmt: skip
-        if self.is_kept:
-            self.places[:, of_rows] = places[: len(P)]
-        self.column = of_rows.stop
+        self.flips.add(columns.rows, rows.listed, columns.thresholds(P), multiples)
 
     def of_terms(self) -> list[TermSums]:
         """Return the sums of each term, after all rows."""
-        plan = self.plan
-        parts = zip(
-            plan.columns_of_terms,
-            plan.units,
-            plan.scales,
-            self.labels.points(plan),
-            self.factors.by_term(self._rounded + self._in_chunk),
-            strict=True,
-        )
-        found = []
-        for columns, unit, scale, known, rounded in parts:
-            assert known is not None
-            centre = self.centre[:, columns] * unit
-            found.append(TermSums(known, self.offsets, columns.start, unit, scale, centre, rounded))
-        return found
-
-
-def has_short_multiples(plan: ChunkPlan) -> bool:
-    """Return whether all columns, in multiples of their units, fit into two bytes."""
-    pairs = zip(plan.bounds, plan.units, strict=True)
-    return all((bound / unit).max() <= MOST_MULTIPLE for bound, unit in pairs)
+        rounded = self.products.by_term(self._rounded + self._in_chunk)
+        return self.flips.of_terms(self.centre, rounded)
 
 
 @dataclass(frozen=True, eq=False)
-class _Factors:
+class Products:
     """What is multiplied by t p (1 - p) and summed over rows: information and variance of terms.
 
     `pairs` are the columns of a whitened term that are multiplied, empty where its squared lengths
@@ -172,7 +120,7 @@ class _Factors:
     pairs: list[list[tuple[int, int]] | None]
 
     @classmethod
-    def of(cls, plan: ChunkPlan) -> _Factors:
+    def of(cls, plan: ChunkPlan) -> Products:
         """List the products of all terms."""
         pairs: list[list[tuple[int, int]] | None] = []
         for term, unit in zip(flat(plan.terms), plan.units, strict=True):
@@ -182,35 +130,35 @@ class _Factors:
                 pairs.append([] if plan.statistic.uses_expectations else None)
         return cls(plan, pairs)
 
-    @property
-    def number(self) -> int:
-        """Number of sums per θ."""
-        return sum(0 if pairs is None else max(1, len(pairs)) for pairs in self.pairs)
+    @cached_property
+    def factors(self) -> tuple[IntArray, IntArray]:
+        """The rows of `values` that are multiplied, two for each of the K sums."""
+        left, right, first = [], [], 0
+        for pairs, unit in zip(self.pairs, self.plan.units, strict=True):
+            if pairs is not None:
+                left += [first + a for a, _ in pairs] or [first]
+                right += [first + b for _, b in pairs] or [-1]
+                first += len(unit) if pairs else 1
+        return np.array(left, dtype=np.int64), np.array(right, dtype=np.int64)
 
-    def of_rows(
-        self, multiples: Any, lengths: list[FloatArray | None]
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return both factors (K, b) in a block, for the columns (b, …) of all terms, in units.
+    def values(self, multiples: Any, lengths: list[FloatArray | None]) -> FloatArray:
+        """Return the columns and squared lengths (…, b) of a block that are multiplied, then ones.
 
-        Squared lengths of the columns of a term are computed unless they are given.
+        Columns (b, …) of all terms come in units; squared lengths of those of a term are computed
+        unless they are given.
         """
-        b = len(multiples)
-        left, right = [], []
         plan = self.plan
         terms = zip(
             plan.columns_of_terms, plan.units, plan.scales, self.pairs, lengths, strict=True
         )
+        found = []
         for columns, unit, scale, pairs, known in terms:
             if pairs:
-                scaled = (multiples[:, columns] * unit * scale).T
-                left += [scaled[a] for a, _ in pairs]
-                right += [scaled[b] for _, b in pairs]
+                found.append((multiples[:, columns] * unit * scale).T)
             elif pairs is not None:
-                left.append(
-                    squared_lengths(multiples[:, columns] * unit) if known is None else known
-                )
-                right.append(np.ones(b))
-        return np.array(left).reshape(-1, b), np.array(right).reshape(-1, b)
+                size = squared_lengths(multiples[:, columns] * unit) if known is None else known
+                found.append(size[None])
+        return np.concatenate([*found, np.ones((1, len(multiples)))])
 
     def by_term(self, sums: FloatArray) -> list[Any]:
         """Return the information (T, r, r) or the variance (T,) of each term."""

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial, reduce
 from operator import add
@@ -27,30 +27,33 @@ import numpy as np
 
 from exactregion._typing import FloatArray, IntArray
 from exactregion.data.sample import BLOCK_ROWS, CHUNK_ROWS, blocks
-from exactregion.data.sources import release, scratch
+from exactregion.data.sources import release
 from exactregion.data.workers import map_in_order, number_of_workers
 from exactregion.engine.blocks import IMPOSSIBLE, check_numbers
 from exactregion.engine.chunks import (
     Chunk,
     ChunkPlan,
+    ChunkSums,
     LabelsOfBlock,
     labels_of,
     room_for_labels,
     sums_of_chunk,
 )
+from exactregion.engine.flips import Flips, TermSums
 from exactregion.engine.free_labels import (
     Ellipsoid,
     FreeInBlock,
     FreeLabels,
     Tree,
-    same_columns,
 )
 from exactregion.engine.gradients import GradientSums, largest_entries
 from exactregion.engine.incremental import MOST_SUCCESSES
 from exactregion.engine.listing import FreeBetween, list_free
-from exactregion.engine.shared import MOST_MULTIPLE, RowsAt, SharedSums, has_short_multiples
+from exactregion.engine.nodes import guard_of, score_of
+from exactregion.engine.rows import Rows, as_table
+from exactregion.engine.shared import Products, RowsAt, SharedSums
 from exactregion.engine.terms import combined, flat, metric_of
-from exactregion.features.grid import add_products, on_grid, squared_lengths
+from exactregion.features.grid import add_products
 from exactregion.features.landmarks import InputSummary, Landmarks, sample_rows
 from exactregion.features.threads import single_thread
 from exactregion.models.base import Model
@@ -68,11 +71,6 @@ MOST_FREE = 2**26
 """Free labels of a further window, 10 bytes each: 700 MB at most. θ farther apart than that are
 evaluated one by one."""
 
-KEPT_BYTES = 2**30
-"""Features of several inputs take 6 µs per row to compute, a pass over the rest less than one: they
-are kept in a temporary file of up to a gigabyte, as multiples of their unit in two bytes. Those of
-one input are kept too: reading them takes a fifth of the time of computing them."""
-
 WORTH_A_WINDOW = 3
 """A window costs about as much as drawing all labels of this many θ."""
 
@@ -89,7 +87,6 @@ class ManyRows:
     window: Callable[[], Ellipsoid]  # where searches look
     n_jobs: int | None = None
     _windows: list[FreeLabels] = field(default_factory=list, init=False, repr=False)
-    _kept: list[tuple[Any, Any, Any]] = field(default_factory=list, init=False, repr=False)
     _lock: Any = field(default_factory=threading.Lock, init=False, repr=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -109,10 +106,15 @@ class ManyRows:
             for start in range(0, len(inputs), CHUNK_ROWS)
         )
 
+    @cached_property
+    def rows(self) -> Rows:
+        """The rows of the sample, by block."""
+        return Rows(self.model, self.resampling.sample)
+
     def plan_for(self, statistic: Statistic) -> ChunkPlan | None:
         """Return what a statistic sums; None where its columns change with θ in other ways."""
         inputs, draws = self.resampling.sample.inputs, self.resampling.draws
-        largest = self._largest_entries
+        largest = self.rows.largest_entries
         some = np.zeros((1, len(largest)))
         summary = InputSummary.in_memory(inputs)
         plan = ChunkPlan.of(statistic, summary, draws, self.model, some, largest=largest)
@@ -146,110 +148,6 @@ class ManyRows:
         if not self._windows:
             self._add(self.window(), plan)
 
-    # --- what depends on inputs alone ---
-
-    @cached_property
-    def _largest_entries(self) -> FloatArray:
-        """The largest size of each column of the design: shape (d,)."""
-        parts = [np.abs(self._design(rows)).max(axis=0) for _, rows in self._blocks()]
-        return np.asarray(np.max(parts, axis=0))
-
-    def _inputs(self, rows: slice) -> FloatArray:
-        """Return the inputs of some rows, without what a memory map adds to an array."""
-        X: Any = self.resampling.sample.inputs.X
-        return np.asarray(X[rows])
-
-    def _design(self, rows: slice) -> FloatArray:
-        """Return the rows of the linear predictor."""
-        return np.asarray(self.model.linear_design(self._inputs(rows)))
-
-    def _gradient(self, theta: FloatArray, rows: slice) -> FloatArray:
-        """Return the gradient of the logit at θ (T, d): shape (T, b, d), or (1, b, d) for all."""
-        if self.model.has_constant_gradient:
-            return self._design(rows)[None]
-        gradient = self.model.logit_gradient(theta, self._inputs(rows))
-        return np.where(np.isfinite(gradient), gradient, 0.0)
-
-    def _at_some(self, theta: FloatArray, rows: slice) -> Callable[[slice], FloatArray]:
-        """Return what evaluates the family at some of θ."""
-        on_rows: Any = self.model.on_rows(self._inputs(rows))
-        return lambda some: on_rows(theta[some])
-
-    def _gradient_of_some(self, theta: FloatArray, rows: slice, some: slice) -> FloatArray:
-        """Return the gradient at some of θ."""
-        return self._gradient(theta[some], rows)
-
-    def _blocks(self) -> Iterator[tuple[int, slice]]:
-        """Go through all blocks of rows, with the number of their chunk."""
-        inputs = self.resampling.sample.inputs
-        for chunk, start in enumerate(range(0, len(inputs), CHUNK_ROWS)):
-            for rows in blocks(min(CHUNK_ROWS, len(inputs) - start)):
-                yield chunk, slice(start + rows.start, start + rows.stop)
-            self._release()
-
-    def _multiples(self, plan: ChunkPlan, rows: slice) -> Any:
-        """Compute the columns of all terms in multiples of their units: shape (b, r)."""
-        dtype = np.int16 if has_short_multiples(plan) else np.float64
-        found = np.empty((rows.stop - rows.start, plan.width), dtype)
-        terms = zip(flat(plan.terms), plan.columns_of_terms, plan.units, strict=True)
-        for term, columns, unit in terms:
-            kept = self._kept_for(term.columns)
-            found[:, columns] = (
-                self._values(term.columns, unit, rows) / unit if kept is None else kept[0][rows]
-            )
-        return found
-
-    def _values(self, columns: Any, unit: FloatArray, rows: slice) -> FloatArray:
-        """Compute the columns of a term in some rows, on the grid: shape (b, r)."""
-        if isinstance(columns, Landmarks):
-            return columns.on_grid(_matrix(self._inputs(rows)), unit, np.float64)
-        found: FloatArray = on_grid(self._design(rows), unit)
-        return found
-
-    def _kept_for(self, columns: Any) -> tuple[Any, Any] | None:
-        """Return features that were kept, in multiples of their unit, and their squared lengths."""
-        found = (arrays for known, *arrays in self._kept if same_columns(known, columns))
-        kept, lengths = next(found, (None, None))
-        return None if kept is None else (kept, lengths)
-
-    def _lengths(self, plan: ChunkPlan, rows: slice) -> list[FloatArray | None]:
-        """Return the squared lengths (b,) of the columns of each term, if they were kept."""
-        kept = [self._kept_for(term.columns) for term in flat(plan.terms)]
-        return [None if each is None else each[1][rows] for each in kept]
-
-    @property
-    def _kept_arrays(self) -> list[Any]:
-        return [array for _, *arrays in self._kept for array in arrays]
-
-    def _keep(self, plan: ChunkPlan) -> None:
-        """Compute features once and keep them, if there is room for them."""
-        n = len(self.resampling.sample)
-        for term, unit, bound in zip(flat(plan.terms), plan.units, plan.bounds, strict=True):
-            columns: Any = term.columns
-            if self._kept_for(columns) is not None:
-                continue
-            if (bound / unit).max() > MOST_MULTIPLE or 2 * n * len(unit) > KEPT_BYTES:
-                continue
-            kept: Any = scratch((n, len(unit)), np.int16)
-            lengths: Any = scratch((n,), np.float64)
-            # in extreme units squares of a gradient overflow, which are of no use
-            with single_thread(), np.errstate(over="ignore"):
-                for _, rows in self._blocks():
-                    values = self._values(columns, unit, rows)
-                    kept[rows], lengths[rows] = values / unit, squared_lengths(values)
-                    if rows.start % CHUNK_ROWS == 0:
-                        release(kept)
-                        release(lengths)
-            # the gradient, and the last features of a kernel
-            others = [one for one in self._kept if type(one[0]) is not type(columns)]
-            self._kept[:] = [*others, (columns, kept, lengths)]
-
-    def _probabilities(self, theta: FloatArray, rows: slice) -> FloatArray:
-        """Evaluate the family at θ (T, d) on some rows."""
-        on_rows: Any = self.model.on_rows(self._inputs(rows))
-        found: FloatArray = on_rows(theta)
-        return found
-
     # --- windows ---
 
     def _add(self, window: Ellipsoid, plan: ChunkPlan) -> FreeLabels:
@@ -282,7 +180,7 @@ class ManyRows:
         """Sum the features of a plan over the labels at the origin, unless that was done before."""
         if all(points is not None for points in labels.points(plan)):
             return
-        self._keep(plan)
+        self.rows.keep(plan)
         shape, units = (self.resampling.m, plan.width), np.concatenate(plan.units)
         extent = self.resampling.sample.inputs.extent
 
@@ -292,15 +190,15 @@ class ManyRows:
             drawn = self._labels_at(labels.window.origin, chunk, plan.precision)
             for within in blocks(rows.stop - rows.start):
                 block = slice(rows.start + within.start, rows.start + within.stop)
-                Phi = (self._multiples(plan, block) * units).astype(plan.precision)
+                Phi = (self.rows.multiples(plan, block) * units).astype(plan.precision)
                 for first, K in drawn(within, room):
                     add_products(points[first : first + len(K)], K, Phi)
-            self._release()
+            self.rows.release()
             return points
 
         total = np.zeros(shape)
         with single_thread():
-            for points in map_in_order(of_chunk, self._chunks(), self.n_jobs):
+            for points in map_in_order(of_chunk, self.rows.chunks(), self.n_jobs):
                 total += points
         for term, columns in zip(flat(plan.terms), plan.columns_of_terms, strict=True):
             labels.known.append((term.columns, np.ascontiguousarray(total[:, columns])))
@@ -310,44 +208,34 @@ class ManyRows:
         origin, draws = window.origin[None], self.resampling.draws
         trials = self.resampling.sample.inputs.trials
 
+        def described(rows: slice) -> tuple[FreeBetween, dict[str, Any]]:
+            design, columns = self.rows.design(rows), Columns(np.asarray(trials[rows]))
+            low, high = self._limits(window, design)
+            p, guard = self.rows.probabilities(origin, rows), None
+            if self.rows.cells is not None:
+                guard = guard_of(low, high, np.abs(design) @ window.largest)
+            uncertain, gradient = ((p > 0) & (p < 1))[:, :, None], self.rows.gradient(origin, rows)
+            return FreeBetween.of(columns, low, high), {
+                "at_origin": columns.thresholds(p)[0],
+                "guard": guard,
+                "may_be_certain": bool(low.min() < IMPOSSIBLE or high.max() == 1),
+                "largest": largest_entries(np.where(uncertain, gradient, 0.0)),
+            }
+
         def of_chunk(numbered: tuple[int, slice]) -> list[FreeInBlock]:
             chunk, rows = numbered
-            limits, at_origin, others = [], [], []
-            for within in blocks(rows.stop - rows.start):
-                block = slice(rows.start + within.start, rows.start + within.stop)
-                low, high = self._limits(window, self._design(block))
-                columns, p = Columns(np.asarray(trials[block])), self._probabilities(origin, block)
-                limits.append(FreeBetween.of(columns, low, high))
-                at_origin.append(columns.thresholds(p)[0])
-                uncertain = ((p > 0) & (p < 1))[:, :, None]
-                gradient = np.where(uncertain, self._gradient(origin, block), 0.0)
-                may_be_certain = bool(low.min() < IMPOSSIBLE or high.max() == 1)
-                others.append((may_be_certain, largest_entries(gradient)))
-            self._release()
-            listed = list_free(limits, draws, chunk)
-            parts = zip(listed, limits, at_origin, others, strict=True)
-            return [
-                FreeInBlock(between.number_below(q, free), free, *other)
-                for free, between, q, other in parts
-            ]
+            within = blocks(rows.stop - rows.start)
+            shifted = [slice(rows.start + each.start, rows.start + each.stop) for each in within]
+            limits, known = zip(*map(described, shifted), strict=True)
+            self.rows.release()
+            parts = zip(limits, list_free(limits, draws, chunk), known, strict=True)
+            return [between.found(free, **of_block) for between, free, of_block in parts]
 
         found = FreeLabels(window)
         with single_thread():
-            for listed in map_in_order(of_chunk, self._chunks(), self.n_jobs):
+            for listed in map_in_order(of_chunk, self.rows.chunks(), self.n_jobs):
                 found.blocks.extend(listed)
         return found
-
-    def _release(self) -> None:
-        """Release the pages of inputs, outcomes and features that were read."""
-        inputs, successes = self.resampling.sample.inputs, self.resampling.sample.successes
-        for array in (inputs.X, inputs.trials, successes, *self._kept_arrays):
-            release(array)
-
-    def _chunks(self) -> Iterator[tuple[int, slice]]:
-        """Go through the chunks of rows, with their numbers."""
-        n = len(self.resampling.sample)
-        for index, start in enumerate(range(0, n, CHUNK_ROWS)):
-            yield index, slice(start, min(start + CHUNK_ROWS, n))
 
     def _within(
         self,
@@ -363,19 +251,24 @@ class ManyRows:
             return which
         with self._lock:
             self._sum_known(labels, self._shared(plan))
+            self.rows.nodes_of(plan)
         members, in_block = which[inside], BLOCK_ROWS
         if not self.model.has_constant_gradient:
             in_block *= 4 * theta.shape[1]  # columns of a block as they are worked on
         size = max(1, STEP_BYTES // (8 * max(self.resampling.m * plan.width, in_block)))
-        parts = [members[start : start + size] for start in range(0, len(members), size)]
-        # a share of one pass per worker
-        workers = number_of_workers(self.n_jobs)
-        parts = [share for part in parts for share in np.array_split(part, workers) if len(share)]
+        workers, suited = number_of_workers(self.n_jobs), self.rows.suited(theta[members])
+        for some, one_pass in (
+            (members[suited], self._pass_by_nodes),
+            (members[~suited], self._pass),
+        ):
+            parts = [some[start : start + size] for start in range(0, len(some), size)]
+            # a share of one pass per worker
+            parts = [one for part in parts for one in np.array_split(part, workers) if len(one)]
 
-        def evaluate(part: IntArray) -> None:
-            Z[part] = self._pass(labels, plan, theta[part])
+            def evaluate(part: IntArray, one_pass: Any = one_pass) -> None:
+                Z[part] = one_pass(labels, plan, theta[part])
 
-        deque(map_in_order(evaluate, parts, self.n_jobs), maxlen=0)
+            deque(map_in_order(evaluate, parts, self.n_jobs), maxlen=0)
         return which[~inside]
 
     def _shared(self, plan: ChunkPlan) -> ChunkPlan:
@@ -400,7 +293,8 @@ class ManyRows:
         tree = Tree.of(z, [visited for visited in labels.visited if visited.plan is of_shared])
         theta = theta[tree.order]
         inputs, certain = self.resampling.sample.inputs, np.zeros(T, dtype=np.bool_)
-        shared = SharedSums(of_shared, labels, tree, inputs)
+        flips = Flips(of_shared, labels, tree, inputs)
+        shared = SharedSums(of_shared, flips, inputs)
         gradients, drawn = None, None
         if not is_shared:
             guess = np.broadcast_to(labels.largest if largest is None else largest, theta.shape)
@@ -413,7 +307,7 @@ class ManyRows:
         room = np.empty((2, T * BLOCK_ROWS))
         current = -1
         with single_thread():
-            for index, (chunk, rows) in enumerate(self._blocks()):
+            for index, (chunk, rows) in enumerate(self.rows.blocks()):
                 if chunk != current:
                     current = chunk
                     shared.end_chunk()
@@ -426,19 +320,16 @@ class ManyRows:
                 at = RowsAt(slice(start, start + b), columns, P, mass, labels.blocks[index])
                 shared.add(
                     at,
-                    self._multiples(of_shared, rows),
-                    self._lengths(of_shared, rows),
-                    self._at_some(theta, rows),
+                    self.rows.multiples(of_shared, rows),
+                    self.rows.lengths(of_shared, rows),
+                    self.rows.at_some(theta, rows),
                 )
                 if gradients is not None and drawn is not None:
-                    gradients.add(at, partial(self._gradient_of_some, theta, rows), drawn)
+                    gradients.add(at, partial(self.rows.gradient_of_some, theta, rows), drawn)
                 elif labels.may_be_certain:
                     certain |= (P.min(axis=1) < IMPOSSIBLE) | (P.max(axis=1) == 1)
-        tree.add_up(shared.offsets)
-        if shared.is_kept:
-            with self._lock:
-                labels.keep(of_shared, z[tree.order], shared.places, shared.offsets)
-        Z = self._measured(plan, theta, shared, gradients)
+        flips.end(z[tree.order], self._lock)
+        Z = self._measured(plan, theta, shared.of_terms(), gradients)
         if gradients is not None:
             Z[gradients.is_ruled_out] = np.inf
             # sums by a wrong grid are of no use
@@ -450,6 +341,25 @@ class ManyRows:
             Z[again] = self._pass(labels, plan, theta[again], largest[again])
         return Z[np.argsort(tree.order)]
 
+    def _pass_by_nodes(self, labels: FreeLabels, plan: ChunkPlan, theta: FloatArray) -> FloatArray:
+        """Compute Z (T, m) of θ in a window that suit the nodes: rows give free labels alone."""
+        nodes = self.rows.nodes_of(plan)
+        assert nodes is not None
+        z = labels.window.coordinates(theta)
+        tree = Tree.of(z, [visited for visited in labels.visited if visited.plan is plan])
+        theta = theta[tree.order]
+        flips = Flips(plan, labels, tree, self.resampling.sample.inputs)
+        coefficients = nodes.cells.polynomial(theta)
+        with single_thread():
+            for listed, (_, rows) in zip(labels.blocks, self.rows.blocks(), strict=True):
+                score, Phi = score_of(self.rows.design(rows)), self.rows.multiples(plan, rows)
+                probabilities = partial(self.rows.probabilities_of, theta, rows)
+                flips.add_by_logits(coefficients, score, listed, probabilities, Phi)
+            flips.end(z[tree.order], self._lock)
+            centre, products = nodes.at(theta)
+        rounded = Products.of(plan).by_term(products)
+        return self._measured(plan, theta, flips.of_terms(centre, rounded))[np.argsort(tree.order)]
+
     def _labels_at(self, theta: FloatArray, chunk: int, precision: Any) -> LabelsOfBlock:
         """Return what draws the labels of a chunk at one θ (d,)."""
         sample = self.resampling.sample
@@ -460,7 +370,7 @@ class ManyRows:
             None,
             np.asarray(sample.inputs.trials[rows]),
             np.asarray(sample.successes[rows]),
-            self._probabilities(theta[None], rows)[0],
+            self.rows.probabilities(theta[None], rows)[0],
         )
         return labels_of(at_theta, self.resampling.draws, sample.inputs.extent, precision)
 
@@ -468,8 +378,8 @@ class ManyRows:
         self,
         plan: ChunkPlan,
         theta: FloatArray,
-        shared: SharedSums,
-        gradients: GradientSums | None,
+        of_terms: list[TermSums],
+        gradients: GradientSums | None = None,
     ) -> FloatArray:
         """Turn sums over all rows into Z (T, m)."""
         from exactregion.engine import compiled  # Numba is slow to import
@@ -477,7 +387,7 @@ class ManyRows:
         m, T = self.resampling.m, len(theta)
         measured, expected = [], []
         of_gradient = None if gradients is None else gradients.of_term()
-        of_shared = iter(shared.of_terms())
+        of_shared = iter(of_terms)
         for term in flat(plan.terms):
             is_shared = of_gradient is None or term.columns is not gradient_columns
             sums = next(of_shared) if is_shared else of_gradient
@@ -519,9 +429,9 @@ class ManyRows:
 
         # the gradient is zero where an outcome is certain, and its grid is that of the other rows
         largest = np.zeros(len(theta))
-        for _, rows in self._blocks():
-            p = self._probabilities(theta[None], rows)[0]
-            uncertain = self._gradient(theta[None], rows)[0, (p > 0) & (p < 1)]
+        for _, rows in self.rows.blocks():
+            p = self.rows.probabilities(theta[None], rows)[0]
+            uncertain = self.rows.gradient(theta[None], rows)[0, (p > 0) & (p < 1)]
             largest = np.maximum(largest, np.abs(uncertain).max(axis=0, initial=0.0))
         here = plan.at(theta[None], largest)
 
@@ -529,18 +439,27 @@ class ManyRows:
             index, rows = numbered
             chunk = Chunk(
                 index,
-                _matrix(self._inputs(rows)),
+                as_table(self.rows.inputs(rows)),
                 inputs.trials[rows],
                 np.asarray(sample.successes[rows]),
-                self._probabilities(theta[None], rows)[0],
+                self.rows.probabilities(theta[None], rows)[0],
             )
             release(inputs.X)
             return sums_of_chunk(chunk, here, with_bins=False)
 
-        total = reduce(add, map_in_order(sums, self._chunks(), self.n_jobs))
+        total = reduce(add, map_in_order(sums, self.rows.chunks(), self.n_jobs))
+        if self.rows.suited(theta[None])[0]:
+            total = self._with_nodes(total, plan, theta)
         return here.statistics(total)[0]
 
-
-def _matrix(X: FloatArray) -> FloatArray:
-    """Return inputs as rows of a table, (b, d)."""
-    return np.asarray(X).reshape(len(X), -1)
+    def _with_nodes(self, sums: ChunkSums, plan: ChunkPlan, theta: FloatArray) -> ChunkSums:
+        """Take centre, information and variance from the nodes, as within windows."""
+        with self._lock:
+            nodes = self.rows.nodes_of(plan)
+        assert nodes is not None
+        with single_thread():
+            centre, products = nodes.at(theta[None])
+        rounded: list[Any] = [
+            0.0 if one is None else one for one in Products.of(plan).by_term(products)
+        ]
+        return replace(sums, centre=centre[0] * np.concatenate(plan.units), rounded={0: rounded})

@@ -86,7 +86,7 @@ def test_same_ranks_whichever_engine_runs(monkeypatch, name):
 
 @pytest.mark.usefixtures("large")
 def test_several_blocks_and_chunks_of_rows():
-    region = region_of(n=66_000, d=1, m=12)
+    region = region_of(n=66_000, m=12)
     theta = near(region, number=6)
     np.testing.assert_array_equal(region.fitted_.statistics(theta), by_blocks(region, theta))
 

@@ -24,6 +24,7 @@ SETTINGS = {"n_resamples": M - 1, "rng": 3, "accepted_ranks": (1, M - 2)}
 PATCHED = (
     "data.sample",
     "data.sources",
+    "engine.rows",
     "engine.windows",
     "features.grid",
     "features.landmarks",
@@ -47,15 +48,31 @@ def by_rows_in_memory(region, theta, statistic=None):
     return fitted.statistics(theta, prepared)
 
 
+def by_all_labels(region, theta, statistic=None):
+    """Compute Z by engines that draw all labels anew for each θ.
+
+    Where nodes give the centre, those in memory differ in the digits that they round off, and in no
+    rank; chunks have the same bits.
+    """
+    fitted = region.fitted_
+    Z, by_nodes = by_rows_in_memory(region, theta, statistic), fitted.many_rows.rows.suited(theta)
+    plan = fitted.many_rows.plan_for(statistic or fitted.statistic)
+    drawn = np.array([fitted.many_rows._drawn(one, plan) for one in theta])
+    np.testing.assert_array_equal(drawn.argsort(axis=1), Z.argsort(axis=1))
+    np.testing.assert_allclose(np.sqrt(drawn), np.sqrt(Z), rtol=1e-4, atol=1e-3)
+    np.testing.assert_array_equal(drawn[~by_nodes], Z[~by_nodes])
+    return drawn
+
+
 def test_same_bits_within_windows_and_outside(recalibrated):
     fitted, rng = recalibrated.fitted_, np.random.default_rng(1)
     near = fitted.start.theta(2 * rng.normal(size=(9, 2)))
-    np.testing.assert_array_equal(fitted.statistics(near), by_rows_in_memory(recalibrated, near))
+    np.testing.assert_array_equal(fitted.statistics(near), by_all_labels(recalibrated, near))
     assert len(fitted.many_rows._windows) == 1
     # extreme ones: certain outcomes, no slope, a step function
     extreme = np.array([[0.0, 0.0], [50.0, 1.0], [0.0, -2000.0], [0.3, 1e-9]])
     mixed = np.vstack([near[:2], extreme])
-    np.testing.assert_array_equal(fitted.statistics(mixed), by_rows_in_memory(recalibrated, mixed))
+    np.testing.assert_array_equal(fitted.statistics(mixed), by_all_labels(recalibrated, mixed))
 
 
 def test_no_members_are_looked_for_elsewhere(recalibrated):
@@ -67,7 +84,7 @@ def test_no_members_are_looked_for_elsewhere(recalibrated):
 def test_a_further_window_for_theta_elsewhere(recalibrated):
     fitted, rng = recalibrated.fitted_, np.random.default_rng(2)
     far = np.array([0.4, 1.3]) + 0.01 * rng.normal(size=(5, 2))
-    np.testing.assert_array_equal(fitted.statistics(far), by_rows_in_memory(recalibrated, far))
+    np.testing.assert_array_equal(fitted.statistics(far), by_all_labels(recalibrated, far))
     assert len(fitted.many_rows._windows) == 2
     assert fitted.many_rows._windows[-1].window.holds(far).all()
 
@@ -75,15 +92,18 @@ def test_a_further_window_for_theta_elsewhere(recalibrated):
 def test_same_bits_from_theta_of_earlier_passes(recalibrated, monkeypatch):
     """Labels flip from the nearest θ that is known, whichever it is, and however many are kept."""
     fitted, rng = recalibrated.fitted_, np.random.default_rng(7)
-    for room, kept in ((2**26, 13), (3 * 2 * N, 1), (0, 0)):
+    size = 0
+    for several, kept in ((None, 13), (1.5, 1), (0, 0)):
+        room = 2**26 if several is None else several * size
         monkeypatch.setattr("exactregion.engine.free_labels.VISITED_BYTES", room)
         for number in (6, 1, 6):
             theta = fitted.start.theta(2 * rng.normal(size=(number, 2)))
             theta[0] = fitted.start.origin
-            expected = by_rows_in_memory(recalibrated, theta)
+            expected = by_all_labels(recalibrated, theta)
             np.testing.assert_array_equal(fitted.statistics(theta), expected)
         (labels,) = fitted.many_rows._windows
         assert len(labels.visited) == kept
+        size = sum(one.places.nbytes + one.offsets.nbytes for one in labels.visited[:1])
         labels.visited.clear()
 
 
@@ -95,7 +115,7 @@ def test_a_focused_statistic_takes_no_second_list(recalibrated):
     focused = Focused(lambda theta: np.eye(theta.shape[1])[1] + 0.1 * theta)
     ready = fitted.ready(focused)
     assert isinstance(ready, ChunkPlan)
-    expected = by_rows_in_memory(recalibrated, theta, focused)
+    expected = by_all_labels(recalibrated, theta, focused)
     np.testing.assert_array_equal(fitted.statistics(theta, ready), expected)
     assert fitted.many_rows._windows[0].blocks is blocks
 
@@ -108,9 +128,17 @@ def test_several_inputs_and_workers(statistic, monkeypatch):
     theta = region.fitted_.start.theta(np.random.default_rng(4).normal(size=(5, 3)))
     found = region.fitted_.statistics(theta)
     np.testing.assert_array_equal(found, by_rows_in_memory(region, theta))
-    for _, kept, _ in region.fitted_.many_rows._kept:
+    for _, kept, _ in region.fitted_.many_rows.rows._kept:
         assert kept.dtype == np.int16
         assert isinstance(kept, np.memmap)
+
+
+def test_same_bits_of_a_single_parameter():
+    """The columns of one parameter are contiguous either way, and must not be scaled in place."""
+    region = er.ConfidenceRegion(er.models.Probit(intercept=False), **SETTINGS).fit(X[:, 0], Y)
+    theta = region.fitted_.start.theta(np.random.default_rng(12).normal(size=(5, 1)))
+    found = region.fitted_.statistics(theta)
+    np.testing.assert_array_equal(found, by_rows_in_memory(region, theta))
 
 
 @pytest.mark.parametrize("statistic", ["combined", "score"])

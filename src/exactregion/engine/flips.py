@@ -1,0 +1,159 @@
+"""Points at T θ of a window: those at its origin, and what free labels change from θ to θ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from exactregion._typing import FloatArray, IntArray
+from exactregion.data.sample import Inputs
+from exactregion.engine.chunks import ChunkPlan
+from exactregion.engine.free_labels import Free, FreeInBlock, FreeLabels, Tree
+
+__all__ = ["MOST_MULTIPLE", "Flips", "TermSums", "has_short_multiples"]
+
+MOST_MULTIPLE = np.iinfo(np.int16).max
+"""Largest multiple of its unit that a column may be to take two bytes."""
+
+
+@dataclass(frozen=True, eq=False)
+class TermSums:
+    """All sums of the r columns of a term at T θ.
+
+    Points are those `known` (m, r) plus offsets (T, m, …), multiples of units (r,) in columns
+    `first`, …; `scale` is what columns were multiplied by in the information, and `rounded` is
+    this information (T, r, r), or the variance (T,).
+    """
+
+    known: FloatArray
+    offsets: Any
+    first: int
+    unit: FloatArray
+    scale: FloatArray
+    centre: FloatArray
+    rounded: Any
+
+
+class Flips:
+    """What free labels change at T θ, block after block: `offsets` (T, m, …) in units of columns.
+
+    Until `end`, they are the steps from the θ that each is reached from.
+    """
+
+    def __init__(self, plan: ChunkPlan, labels: FreeLabels, tree: Tree, inputs: Inputs) -> None:
+        T, width = len(tree.order), plan.width
+        self.plan, self.labels, self.tree = plan, labels, tree
+        # whole numbers of half the size take half the time
+        most = labels.most * inputs.extent.row_trials * MOST_MULTIPLE
+        in_whole = has_short_multiples(plan) and most < 2**31
+        shape = (T, plan.draws.m, width)
+        self.offsets = np.zeros(shape, dtype=np.int32 if in_whole else np.float64)
+        dtype = labels.blocks[0].below.dtype
+        size = self.offsets.nbytes + T * labels.columns * dtype.itemsize
+        self.is_kept = width > 0 and labels.has_room_for(size)
+        self._places = np.empty((T, labels.columns if self.is_kept else 0), dtype)
+        self._column = 0
+        self._missed: list[tuple[IntArray, IntArray, Any]] = []
+
+    def add(self, rows: IntArray, listed: FreeInBlock, thresholds: FloatArray, Phi: Any) -> None:
+        """Add a block with features (b, r), by its thresholds (T, c) in these rows (c,)."""
+        rows, thresholds = rows[listed.columns], thresholds[:, listed.columns]
+        exact = np.zeros(len(rows), dtype=np.float32)
+        self._add(listed, Phi, thresholds, np.zeros(0), rows=rows, free=listed.free, guard=exact)
+
+    def add_by_logits(
+        self,
+        coefficients: FloatArray,
+        score: FloatArray,
+        listed: FreeInBlock,
+        probabilities: Callable[[IntArray, IntArray], FloatArray],
+        Phi: Any,
+    ) -> None:
+        """Add a block of labels with features (b, r), by logits that are polynomials of a score.
+
+        Where these are too close to a uniform to tell, `probabilities` gives those of some θ, and
+        of a row for each.
+        """
+        counts, uniforms, owner = listed.free
+        rows = np.arange(len(score))[listed.columns]
+        places, too_close = self._add(
+            listed,
+            Phi,
+            coefficients,
+            score[listed.columns],
+            rows=rows,
+            free=(counts, listed.logits, owner),
+            guard=listed.guard,
+        )
+        if len(too_close):
+            from exactregion.engine.drawing import number_below  # Numba is slow to import
+
+            t, column = np.divmod(too_close, len(rows))
+            row = rows[column]
+            number = number_below(probabilities(t, row), row, counts, uniforms)
+            missed = number.astype(np.int64) - places[t, column]
+            end = (np.cumsum(counts, dtype=np.int64) - counts)[row] + number
+            which = np.repeat(np.arange(len(t)), missed)
+            label = np.repeat(end - np.cumsum(missed), missed) + np.arange(len(which))
+            self._missed.append((t[which], owner[label], Phi[row[which]]))
+
+    def _add(
+        self,
+        listed: FreeInBlock,
+        Phi: Any,
+        values: FloatArray,
+        score: FloatArray,
+        *,
+        rows: IntArray,
+        free: Free,
+        guard: Any,
+    ) -> tuple[Any, IntArray]:
+        """Add a block, and return places of labels and the thresholds that are too close to one."""
+        from exactregion.engine import drawing  # Numba is slow to import
+
+        of_rows = slice(self._column, self._column + len(rows))
+        self._column = of_rows.stop
+        parent, places = self.tree.parent, self.tree.places(of_rows, listed.below)
+        too_close: IntArray = drawing.flip_free(
+            values, score, rows, parent, places, free, guard, Phi, self.offsets
+        )
+        if self.is_kept:
+            self._places[:, of_rows] = places[: len(values)]
+        return places, too_close
+
+    def end(self, z: FloatArray, lock: Any) -> None:
+        """Turn steps into offsets from the origin, and remember them for later passes."""
+        self.tree.add_up(self.offsets)
+        if self.is_kept:
+            with lock:
+                self.labels.keep(self.plan, z, self._places, self.offsets)
+        # places that were kept are those without the labels that were too close to tell
+        for t, owner, Phi in self._missed:
+            np.add.at(self.offsets, (t, owner), Phi)
+
+    def of_terms(self, centre: FloatArray, rounded: Sequence[Any]) -> list[TermSums]:
+        """Return all sums of each term; its centre (T, …) is given in units."""
+        plan = self.plan
+        parts = zip(
+            plan.columns_of_terms,
+            plan.units,
+            plan.scales,
+            self.labels.points(plan),
+            rounded,
+            strict=True,
+        )
+        found = []
+        for columns, unit, scale, known, of_term in parts:
+            assert known is not None
+            at = centre[:, columns] * unit
+            found.append(TermSums(known, self.offsets, columns.start, unit, scale, at, of_term))
+        return found
+
+
+def has_short_multiples(plan: ChunkPlan) -> bool:
+    """Return whether all columns, in multiples of their units, fit into two bytes."""
+    pairs = zip(plan.bounds, plan.units, strict=True)
+    return all((bound / unit).max() <= MOST_MULTIPLE for bound, unit in pairs)
