@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from scipy.special import betainc
@@ -289,13 +289,14 @@ class Columns:
         """The successes that each column stands for."""
         return np.arange(len(self.rows)) - self.ends[self.rows] + 1
 
-    def thresholds(self, probabilities: FloatArray) -> FloatArray:
-        """Compute all thresholds for probabilities (T, n): shape (T, columns)."""
+    def thresholds(self, probabilities: FloatArray, which: Any = slice(None)) -> FloatArray:
+        """Compute thresholds, or some of them, for probabilities (T, n): shape (T, columns)."""
         if self.are_labels:
-            return np.ascontiguousarray(probabilities)
-        P, trials = probabilities[:, self.rows], self.trials[self.rows]
+            return np.ascontiguousarray(probabilities[:, which])
+        rows = self.rows[which]
+        P, trials = probabilities[:, rows], self.trials[rows]
         counted = trials > 1
-        c, t = self.successes[counted], trials[counted]
+        c, t = self.successes[which][counted], trials[counted]
         P[:, counted] = betainc(c, t - c + 1, P[:, counted])
         return np.ascontiguousarray(P)
 

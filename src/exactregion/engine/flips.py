@@ -12,6 +12,7 @@ from exactregion._typing import FloatArray, IntArray
 from exactregion.data.sample import Inputs
 from exactregion.engine.chunks import ChunkPlan
 from exactregion.engine.free_labels import Free, FreeInBlock, FreeLabels, Tree
+from exactregion.resampling import Columns
 
 __all__ = ["MOST_MULTIPLE", "Flips", "TermSums", "has_short_multiples"]
 
@@ -58,9 +59,9 @@ class Flips:
         self._column = 0
         self._missed: list[tuple[IntArray, IntArray, Any]] = []
 
-    def add(self, rows: IntArray, listed: FreeInBlock, thresholds: FloatArray, Phi: Any) -> None:
-        """Add a block with features (b, r), by its thresholds (T, c) in these rows (c,)."""
-        rows, thresholds = rows[listed.columns], thresholds[:, listed.columns]
+    def add(self, listed: FreeInBlock, columns: Columns, P: FloatArray, Phi: Any) -> None:
+        """Add a block with features (b, r), by its probabilities (T, b)."""
+        rows, thresholds = columns.rows[listed.columns], columns.thresholds(P, listed.columns)
         exact = np.zeros(len(rows), dtype=np.float32)
         self._add(listed, Phi, thresholds, np.zeros(0), rows=rows, free=listed.free, guard=exact)
 

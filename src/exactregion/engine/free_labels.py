@@ -92,7 +92,7 @@ class FreeInBlock:
     Attributes
     ----------
     columns : index
-        The thresholds of rows with free labels, or all of them.
+        The thresholds that may pass a free label, or all of them.
     below : ndarray
         How many labels are below each of these at the origin of the window.
     free : tuple of ndarrays

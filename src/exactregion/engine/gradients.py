@@ -77,7 +77,7 @@ class GradientSums:
 
         T, b = rows.P.shape
         Phi, listed = self._columns[:b], rows.listed
-        thresholds = rows.columns.thresholds(rows.P)[:, listed.columns]
+        thresholds = rows.columns.thresholds(rows.P, listed.columns)
         of_columns = rows.columns.rows[listed.columns]
         exact = np.zeros(thresholds.shape[1], dtype=np.float32)
         for start in range(0, T, AT_ONCE):

@@ -28,8 +28,8 @@ beta function, which need not increase to the last digit."""
 MOST_FREE = 2**18
 """Free labels of a block that are listed side by side with those of others: 64 MB for all lanes."""
 
-MOST_WITH_LABELS = 0.8
-"""If a larger share of the thresholds is of rows with free labels, all are gone through."""
+MOST_PASSING = 0.8
+"""If a larger share of the thresholds may pass a free label, all are gone through."""
 
 SPARE = 10.0
 """Standard deviations by which there is more room for free labels than are expected."""
@@ -70,9 +70,13 @@ class FreeBetween:
         counts, uniforms, _ = free
         rows = self.columns.rows
         which: Any = slice(None)
-        has_labels = counts[rows] > 0
-        if has_labels.mean() < MOST_WITH_LABELS:
-            which = np.flatnonzero(has_labels).astype(np.int32)
+        low, high = (
+            drawing.number_below(limits * 2.0**-53, rows, counts, uniforms)
+            for limits in (self.low, self.high)
+        )
+        may_pass = low < high
+        if may_pass.mean() < MOST_PASSING:
+            which = np.flatnonzero(may_pass).astype(np.int32)
         below = drawing.number_below(at_origin[which], rows[which], counts, uniforms)
         if guard is not None:
             known |= {"logits": logit(uniforms).astype(np.float32), "guard": guard[which]}

@@ -100,7 +100,7 @@ class SharedSums:
         if not self.plan.width:
             return
         self.centre += _expected(mass, multiples)
-        self.flips.add(columns.rows, rows.listed, columns.thresholds(P), multiples)
+        self.flips.add(rows.listed, columns, P, multiples)
 
     def of_terms(self) -> list[TermSums]:
         """Return the sums of each term, after all rows."""
