@@ -152,7 +152,7 @@ class CalibrationBelt:
     def _deviations(self) -> tuple[Deviation, Deviation]:
         use = (self.y_prob > 0) & (self.y_prob < 1) & (self.trials > 0)
         bounds = CurveBounds.of(self.band, self.y_prob[use], self.trials[use], self.degree)
-        estimates = bounds.of_curves(self.region.estimate_[None])[0]
+        estimates = bounds.of_curve(self.region.estimate_)
         if self.status == "empty":
             nothing = float("nan"), float("nan")
             limits: list[tuple[float, float, float | None]] = [(*nothing, None)] * 2
@@ -176,7 +176,7 @@ class CalibrationBelt:
         if self.degree == 1 or self.certified:
             return bounds.mean()
         found = joint_bounds(
-            self.region.fitted_, lambda theta: bounds.of_curves(theta)[:, 1:], width=1
+            self.region.fitted_, lambda theta: bounds.means_of(theta)[:, None], width=1
         )
         limits = bounds.mean_by_points()
         low, high = np.clip([found.lower[0], found.upper[0]], *limits).tolist()

@@ -139,7 +139,7 @@ class CurveBounds:
         """Limits of the mean deviation over the predictions, of one curve for all of them."""
         if not self._is_bounded:
             return self.mean_by_points()
-        groups = _Groups.of(self.scores, self.weights)
+        groups = self._groups
 
         def mean_of(cells: FloatArray, measure: Measure, sign: int) -> FloatArray:
             low, high = self._curves(cells, groups.scores)
@@ -155,13 +155,22 @@ class CurveBounds:
         highest = self._highest(lambda cells: mean_of(cells, _farthest, 1))
         return max(0.0, lowest), min(1.0, highest)
 
-    def of_curves(self, theta: FloatArray) -> FloatArray:
-        """Largest and mean deviation of curves (T, degree + 1): shape (T, 2)."""
+    def of_curve(self, theta: FloatArray) -> tuple[float, float]:
+        """Largest and mean deviation of a curve (degree + 1,)."""
         largest, mean = (
-            np.abs(expit(polyval(scores, theta.T)) - expit(scores))
+            np.abs(expit(polyval(scores, theta)) - expit(scores))
             for scores in (self._points, self.scores)
         )
-        return np.column_stack([largest.max(axis=1), mean @ self.weights])
+        return float(largest.max()), float(mean @ self.weights)
+
+    def means_of(self, theta: FloatArray) -> FloatArray:
+        """Mean deviations of curves (T, degree + 1), of groups where predictions are many: (T,)."""
+        scores, weights = self._groups.scores, self._groups.weights
+        return np.asarray(np.abs(expit(polyval(scores, theta.T)) - expit(scores)) @ weights)
+
+    @cached_property
+    def _groups(self) -> _Groups:
+        return _Groups.of(self.scores, self.weights)
 
     @cached_property
     def _points(self) -> FloatArray:
