@@ -76,46 +76,33 @@ def centres(P: Any, trials: Any, precision: float, features: Any, unit: Any, blo
     """Φᵀ(t p) for shared features (n, r): shape (T, r).
 
     Expected successes are rounded to 1/precision, and sums within a block of rows to half units: as
-    `SharedFeatures.centre` does it, without the threads of a matrix product. Sums within a block
-    are exact, so that four rows can be added at once, to the sums of two candidates: half the time.
+    `SharedFeatures.centre` does it, faster where candidates are few. Sums within a block are exact.
     """
+    # loops get slices: an index `start + j`, which might be negative, would keep them scalar
     T, n = P.shape
-    r = features.shape[1]
-    total = np.zeros((T, r))
-    within, other_within = np.empty(r), np.empty(r)
-    mass, other_mass = np.empty(min(block, n)), np.empty(min(block, n))
-    for t in range(0, T, 2):
-        other = min(t + 1, T - 1)  # the last of an odd number is its own companion
-        for start in range(0, n, block):
-            b = min(block, n - start)
-            for j in range(b):
-                mass[j] = np.rint(trials[start + j] * P[t, start + j] * precision) / precision
-            for j in range(b):
-                expected = trials[start + j] * P[other, start + j]
-                other_mass[j] = np.rint(expected * precision) / precision
-            within[:] = 0.0
-            other_within[:] = 0.0
-            fours = b // 4 * 4
-            for j in range(0, fours, 4):
-                k0, k1, k2, k3 = mass[j], mass[j + 1], mass[j + 2], mass[j + 3]
-                o0, o1 = other_mass[j], other_mass[j + 1]
-                o2, o3 = other_mass[j + 2], other_mass[j + 3]
-                row = start + j
-                for a in range(r):
-                    f0, f1 = features[row, a], features[row + 1, a]
-                    f2, f3 = features[row + 2, a], features[row + 3, a]
-                    within[a] += (f0 * k0 + f1 * k1) + (f2 * k2 + f3 * k3)
-                    other_within[a] += (f0 * o0 + f1 * o1) + (f2 * o2 + f3 * o3)
-            for j in range(fours, b):
-                for a in range(r):
-                    within[a] += features[start + j, a] * mass[j]
-                    other_within[a] += features[start + j, a] * other_mass[j]
-            for a in range(r):
-                half = unit[a] / 2
-                total[t, a] += np.rint(within[a] / half) * half
-                if other > t:
-                    total[other, a] += np.rint(other_within[a] / half) * half
+    total = np.zeros((T, features.shape[1]))
+    for start in range(0, n, block):
+        rows = slice(start, min(start + block, n))
+        mass = np.empty((T, rows.stop - start))
+        _expected(P[:, rows], trials[rows], precision, mass)
+        _add_rounded(np.dot(mass, features[rows].astype(np.float64)), unit / 2, total)
     return total
+
+
+@compiled
+def _expected(P: Any, trials: Any, precision: float, mass: Any) -> None:
+    """Fill in t p, rounded to 1/precision."""
+    for t in range(P.shape[0]):
+        for j in range(P.shape[1]):
+            mass[t, j] = np.rint(trials[j] * P[t, j] * precision) / precision
+
+
+@compiled
+def _add_rounded(values: Any, unit: Any, total: Any) -> None:
+    """Add values (T, r), rounded to multiples of units."""
+    for t in range(values.shape[0]):
+        for a in range(values.shape[1]):
+            total[t, a] += np.rint(values[t, a] / unit[a]) * unit[a]
 
 
 @compiled
