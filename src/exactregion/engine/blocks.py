@@ -26,6 +26,7 @@ __all__ = [
     "has_certainties",
     "statistics_of",
     "statistics_with_parts",
+    "width_of_changing",
 ]
 
 DEFAULT_BATCH = 2**28
@@ -118,7 +119,8 @@ def has_certainties(candidates: Candidates) -> bool:
     P, levels = candidates.probabilities, candidates.inputs.levels
     if levels > 1:
         return bool(class_probabilities(P, levels).min() < IMPOSSIBLE)
-    return not (P.min() >= IMPOSSIBLE and P.max() < 1)
+    low, high = candidates.extremes
+    return not (low >= IMPOSSIBLE and high < 1)
 
 
 def _contradictions(candidates: Candidates, m: int) -> CandidateFeatures | None:
@@ -165,7 +167,11 @@ def batch_size(at: StatisticAt, n: int, d: int, m: int, batch: int) -> int:
     At least one: less than that cannot be worked on.
     """
     labels = 2 * m * min(n, BLOCK_ROWS)
-    features = [term.features for term in at.terms]
-    changing = sum(each.width for each in features if isinstance(each, CandidateFeatures))
-    numbers = labels + 3 * m * at.width + (6 + 4 * max(d, changing)) * n
+    numbers = labels + 3 * m * at.width + (6 + 4 * max(d, width_of_changing(at))) * n
     return max(1, int(batch // (8 * numbers)))
+
+
+def width_of_changing(at: StatisticAt) -> int:
+    """Count the columns that each candidate has of its own."""
+    features = [term.features for term in at.terms]
+    return sum(each.width for each in features if isinstance(each, CandidateFeatures))

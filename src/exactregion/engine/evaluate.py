@@ -21,6 +21,7 @@ from exactregion.engine.blocks import (
     check_numbers,
     has_certainties,
     statistics_of,
+    width_of_changing,
 )
 from exactregion.engine.free import FreeLabels
 from exactregion.engine.incremental import PathSet, features_in_window, is_possible
@@ -228,7 +229,7 @@ def statistics_of_many(
         follower = _InWindows(theta, candidates_at, resampling, statistic, paths, n_jobs)
         return follower.statistics(features=paths.features_of(statistic) or [])
     order = path_order(theta)
-    numbers = n * (3 + 4 * d) + m * len(at.terms)
+    numbers = n * (3 + 4 * width_of_changing(at)) + m * len(at.terms)
     size = max(1, min(size, CACHED_NUMBERS // numbers))
     workers = min(number_of_workers(n_jobs), max(1, len(order) // size))
     shares = [order] if workers == 1 else np.array_split(order, workers)
@@ -430,11 +431,12 @@ def _contradicted(candidates: Candidates, free: FreeLabels) -> BoolArray | None:
 
 def _some(candidates: Candidates, which: slice | BoolArray) -> Candidates:
     """Return some of several candidates."""
-    theta = candidates.theta
+    theta, distinct = candidates.theta, candidates.distinct
     return replace(
         candidates,
         probabilities=candidates.probabilities[which],
         theta=None if theta is None else theta[which],
+        distinct=None if distinct is None else (distinct[0][which], distinct[1]),
     )
 
 

@@ -10,6 +10,7 @@ them.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -21,6 +22,7 @@ from exactregion.data.sample import BLOCK_ROWS
 from exactregion.engine.free import FreeLabels, same_features
 from exactregion.engine.terms import StatisticAt, TermAt
 from exactregion.features.grid import CandidateFeatures, SharedFeatures, once, probability_bits
+from exactregion.features.threads import single_thread
 from exactregion.resampling import Resampling
 from exactregion.statistics.base import Candidates
 from exactregion.statistics.measures import FromMean, Largest, OfLabels, Whitened
@@ -37,6 +39,10 @@ MOST_SUCCESSES = 255
 SIDE_BY_SIDE = 16
 """Numbers in single precision that are added at once: features get as many columns or a multiple,
 by which 37 of them take half the time."""
+
+THREADED_PRODUCT = 2**18
+"""Multiplications from which on BLAS uses threads for a product, which take more time than they
+save. To forbid it takes 0.1 ms: as long as many a smaller product."""
 
 EVERY = 8
 """Flips are estimated from every eighth row: the estimate then costs far less than the flips."""
@@ -163,17 +169,33 @@ def _measure_of(term: TermAt, m: int) -> tuple[int, FloatArray, FloatArray, floa
     features: Any = term.features
     rows = features.values if isinstance(features, SharedFeatures) else features.rows
     if isinstance(rows, np.ndarray):
-        # as `SharedFeatures.centre` does it, without the threads of a matrix product
-        P, inputs = term.candidates.probabilities, term.candidates.inputs
-        precision = 2.0 ** probability_bits(inputs.extent)
-        unit = features.unit if features.unit.ndim == 1 else features.unit[0]
-        shared = (_read_only(P), _read_only(inputs.trials), precision, _read_only(rows))
-        centre = compiled.centres(*shared, _read_only(unit), BLOCK_ROWS)
+        centre = _centre_of(features, rows, term.candidates)
     else:
         centre = np.ascontiguousarray(term.centre.T)
     if isinstance(measure, Whitened):
         return compiled.METRIC, centre, np.ascontiguousarray(term.metric), 1.0
     return compiled.CENTRE, centre, no_metric, measure.scale
+
+
+def _centre_of(features: Any, rows: FloatArray, candidates: Candidates) -> Any:
+    """Compute the centre (T, r) as `SharedFeatures.centre` does it, from features of either kind.
+
+    Those of labels that share a probability are summed first: no product is rounded, so that the
+    sum over a block, which is, stays the same.
+    """
+    from exactregion.engine import compiled  # Numba is slow to import
+
+    P, inputs, distinct = candidates.probabilities, candidates.inputs, candidates.distinct
+    trials = inputs.trials
+    if distinct is not None and len(inputs) <= BLOCK_ROWS and (trials == 1).all():
+        P, rows = distinct[0], features.merged(distinct[1])
+        trials = trials[: len(rows)]
+    precision = 2.0 ** probability_bits(inputs.extent)
+    unit = features.unit if features.unit.ndim == 1 else features.unit[0]
+    shared = (_read_only(P), _read_only(trials), precision, _read_only(rows))
+    threaded = P.size * rows.shape[1] > THREADED_PRODUCT
+    with single_thread() if threaded else nullcontext():
+        return compiled.centres(*shared, _read_only(unit), BLOCK_ROWS)
 
 
 # --- paths --------------------------------------------------------------------------------------

@@ -145,6 +145,7 @@ class SharedFeatures:
     unit: FloatArray
     compact: bool = False
     _grams: dict[int, FloatArray] = field(default_factory=dict, init=False, repr=False)
+    _merged: list[tuple[IntArray, FloatArray]] = field(default_factory=list, init=False, repr=False)
 
     @classmethod
     def rounded(
@@ -195,6 +196,15 @@ class SharedFeatures:
             dense = values.toarray() if sparse.issparse(values) else values  # type: ignore[attr-defined]
             self._grams[levels] = grams_of(dense[None], levels)
         return self._grams[levels]
+
+    def merged(self, which: IntArray) -> FloatArray:
+        """Sum dense features over rows that share a probability, by its number: shape (k, r)."""
+        if not self._merged or self._merged[0][0] is not which:
+            values: Any = self.values
+            sums = np.zeros((which.max() + 1, self.width))
+            np.add.at(sums, which, values)
+            self._merged[:] = [(which, sums)]
+        return self._merged[0][1]
 
     def add(self, points: FloatArray, K: FloatArray, rows: slice) -> None:
         """Add Φᵀ k of these rows: one matrix product for all candidates and data sets."""

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from exactregion._typing import FloatArray
+from exactregion._typing import FloatArray, IntArray
 from exactregion.data.reading import as_real, numeric, percent_hint, read_inputs, read_only
 from exactregion.errors import InvalidTypeError, InvalidValueError, ModelError
 
@@ -67,6 +67,13 @@ class Model(ABC):
         """Return `evaluate` for these rows, in any order, with what depends on X alone done before.
 
         None where a family leaves it to `evaluate`.
+        """
+        return None
+
+    def distinct_rows(self, X: Any) -> tuple[Any, IntArray] | None:
+        """Return some rows of X, and for each row which of them has its probability at every θ.
+
+        None where a family does not know of rows that share one.
         """
         return None
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from exactregion._typing import FloatArray
+from exactregion._typing import FloatArray, IntArray
 from exactregion.errors import InvalidTypeError, InvalidValueError
 from exactregion.models.base import Bounds, Model, as_matrix
 from exactregion.models.linear import Logistic
@@ -114,6 +114,18 @@ class _LocationMixture(_TwoDensities):
         """Compute a(x) / scale^power, with the limit at a = 0 where the scale is 0."""
         a, scale = self.advantage(X), theta[:, 1:]
         return np.where(a == 0, 0.0, a / scale**self.power)
+
+    def distinct_rows(self, X: Any) -> tuple[Any, IntArray] | None:
+        """Return one row per advantage, which is all that a probability depends on.
+
+        Beyond the locations of Laplace densities all rows have one of two.
+        """
+        kind = type(self)
+        if (kind.evaluate, kind.log_ratio) != (_TwoDensities.evaluate, _LocationMixture.log_ratio):
+            return None
+        X = self._matrix(X)
+        _, first, which = np.unique(self.advantage(X), return_index=True, return_inverse=True)
+        return X[first], which
 
     def natural(self) -> Model:
         """Return the logistic family with the parameters (logit p, 1 / scale^power)."""

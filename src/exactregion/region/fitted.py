@@ -168,7 +168,7 @@ class FittedRegion:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave behind what is computed again where it is needed."""
-        again = ("_model_on_rows", "_constant_gradient", "many_rows", "_plan")
+        again = ("_model_on_rows", "_distinct_rows", "_constant_gradient", "many_rows", "_plan")
         return {name: value for name, value in self.__dict__.items() if name not in again}
 
     @property
@@ -193,6 +193,14 @@ class FittedRegion:
             P = check_probabilities(on_rows(theta), theta, n=len(inputs))
             gradient = self._constant_gradient
             return Candidates(inputs, P, is_counts, self.model, theta, gradient)
+        if self._distinct_rows is not None:
+            rows, which = self._distinct_rows
+            P = evaluated(self.model, theta, rows)
+            # otherwise an error names rows of the user, below
+            if P.min(initial=0.0) >= 0 and P.max(initial=1.0) <= 1:
+                # "clip" spares a buffer, and clips nothing
+                spread = P.take(which, axis=1, mode="clip")
+                return Candidates(inputs, spread, is_counts, self.model, theta, distinct=(P, which))
         P = evaluated(self.model, theta, inputs.user_rows)
         P = check_probabilities(P, theta, n=len(inputs))
         ordered = np.ascontiguousarray(P[:, inputs.order])
@@ -201,6 +209,10 @@ class FittedRegion:
     @cached_property
     def _model_on_rows(self) -> Callable[[FloatArray], FloatArray] | None:
         return self.model.on_rows(self.sample.inputs.X)
+
+    @cached_property
+    def _distinct_rows(self) -> tuple[Any, IntArray] | None:
+        return self.model.distinct_rows(self.sample.inputs.X)
 
     @cached_property
     def _constant_gradient(self) -> FloatArray | None:

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy import sparse
 
-from exactregion._typing import FloatArray
+from exactregion._typing import FloatArray, IntArray
 from exactregion.data.reading import read_only
 from exactregion.data.sample import Inputs
 from exactregion.errors import InvalidTypeError, InvalidValueError
@@ -46,6 +46,8 @@ class Candidates:
         Where the candidates come from a family.
     constant_gradient : ndarray of shape (1, n, d), optional
         That of the logit, where it is the same for every θ and known already; zero at a certainty.
+    distinct : (ndarray of shape (T, k), ndarray of shape (n,)), optional
+        Probabilities, and which of them each row has, where rows are known to share them.
     """
 
     inputs: Inputs
@@ -54,6 +56,7 @@ class Candidates:
     model: Model | None = None
     theta: FloatArray | None = None
     constant_gradient: FloatArray | None = None
+    distinct: tuple[FloatArray, IntArray] | None = None
 
     def __post_init__(self) -> None:
         """Protect the arrays, which columns of users are computed from."""
@@ -63,6 +66,12 @@ class Candidates:
     def __len__(self) -> int:
         """Return the number of candidates, T."""
         return len(self.probabilities)
+
+    @cached_property
+    def extremes(self) -> tuple[float, float]:
+        """The smallest and the largest probability."""
+        P = self.probabilities if self.distinct is None else self.distinct[0]
+        return float(P.min()), float(P.max())
 
     @property
     def has_constant_gradient(self) -> bool:
@@ -78,8 +87,7 @@ class Candidates:
         where it is the same for all.
         """
         model, theta = self.family
-        P = self.probabilities
-        uncertain = bool(P.min() > 0 and P.max() < 1)
+        P, (low, high) = self.probabilities, self.extremes
         gradient = self.constant_gradient
         if gradient is None:
             same = model.has_constant_gradient
@@ -87,7 +95,7 @@ class Candidates:
             if not self.inputs.is_in_user_order:
                 gradient = gradient[:, self.inputs.order]
             gradient = np.where(np.isfinite(gradient), gradient, 0.0)
-        if not uncertain and self.inputs.levels == 1:
+        if not (low > 0 and high < 1) and self.inputs.levels == 1:
             gradient = np.where(((P > 0) & (P < 1))[:, :, None], gradient, 0.0)
         return np.broadcast_to(gradient, (len(P), *gradient.shape[1:]))
 

@@ -142,6 +142,45 @@ def test_more_rows_than_a_chunk_with_few_trials(statistic):
 
 
 @pytest.mark.usefixtures("always_followed")
+@pytest.mark.parametrize("statistic", [Discrepancy(), Score(), Combined()], ids=repr)
+@pytest.mark.parametrize("n", [1, 80, 4100])
+@pytest.mark.parametrize("kind", ["labels", "counts"])
+def test_rows_that_share_a_probability(kind, n, statistic):
+    """Their features are summed before they are multiplied by it: within one block, for labels."""
+    rng = np.random.default_rng(n)
+    y = rng.random(n) < 0.5 if kind == "labels" else 1 + rng.integers(0, 3, (n, 2))
+    region = er.ConfidenceRegion(
+        er.models.LaplaceMixture(),
+        statistic=statistic,
+        n_resamples=9,
+        rng=0,
+        accepted_ranks=(1, 9),
+    )
+    region.fit(rng.laplace(scale=2, size=n), y)
+    theta = [[0.4, 1.0], [0.5, 0.0], [0.0, 1.0], [0.6, 0.7]]
+    assert region.fitted_.candidates(np.array(theta)).distinct[0].shape[1] < max(2, 0.9 * n)
+    every = np.array(theta[:1] + theta[3:])
+    np.testing.assert_array_equal(*follow(paths_of(region), region, every))
+    # so many θ follow paths, certainties among them; one alone is left to the block engine
+    alone = [int(region.rank(one)) for one in theta]
+    np.testing.assert_array_equal(region.rank(np.tile(theta, (20, 1))), np.tile(alone, 20))
+
+
+def test_the_order_of_a_grid_does_not_matter():
+    rng = np.random.default_rng(0)
+    region = er.ConfidenceRegion(
+        er.models.LaplaceMixture(), statistic=Discrepancy(), n_resamples=19, rng=0
+    )
+    region.fit(rng.laplace(scale=2, size=70), rng.random(70) < 0.5)
+    axes = np.linspace(0.3, 0.7, 30), np.linspace(0.6, 1.6, 30)
+    theta = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 2)
+    first = region.rank(theta)
+    shuffled = rng.permutation(len(theta))
+    for order in (np.lexsort(theta.T), shuffled):
+        np.testing.assert_array_equal(region.rank(theta[order]), first[order])
+
+
+@pytest.mark.usefixtures("always_followed")
 def test_the_order_of_candidates_does_not_matter():
     region = small_region("labels", Combined())
     rng = np.random.default_rng(0)

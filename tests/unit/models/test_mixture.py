@@ -93,6 +93,27 @@ def test_gradient_is_finite_wherever_the_outcome_is_open(kind):
     np.testing.assert_allclose(kind().logit_gradient([0.5, 0.0], [0.0]), [[4.0, 0.0]])
 
 
+@KINDS
+@pytest.mark.parametrize("n", [1, 2, 50])
+@pytest.mark.parametrize("locations", [(1.0, -1.0), ((1.0, 0.5), (-1.0, 0.5))])
+def test_rows_of_one_advantage_have_one_probability(kind, n, locations):
+    model, rng = kind(locations), np.random.default_rng(n)
+    inputs = np.round(rng.normal(scale=2, size=(n, model.width)), 1)  # unsorted, with duplicates
+    theta = [[p, scale] for p in (0.0, 1e-300, 0.3, 1.0) for scale in (0.0, 1e-12, 0.7, 1e200)]
+    rows, which = model.distinct_rows(inputs)
+    assert len(rows) == len(np.unique(model.advantage(inputs)))
+    shared = model.probabilities(theta, rows)[:, which]
+    np.testing.assert_array_equal(shared, model.probabilities(theta, inputs))
+
+
+def test_a_subclass_may_tell_rows_of_one_advantage_apart():
+    class Other(LaplaceMixture):
+        def evaluate(self, theta, X):
+            return super().evaluate(theta, X) / (1 + np.abs(X))
+
+    assert Other().distinct_rows(X) is None
+
+
 def test_gaussian_mixture_is_logistic_regression():
     plus, minus, (p, scale) = 1.5, -0.5, (0.3, 0.8)
     theta = [logit(p) + (minus**2 - plus**2) / (2 * scale**2), (plus - minus) / scale**2]
