@@ -1,7 +1,7 @@
 """Speed, as ratios of medians measured side by side in one run: python benchmarks/ratios.py.
 
 Machines differ and are noisy; ratios within one run are what can be compared. Everything is timed
-five times in turn (fewer where one run takes long), and medians are set beside each other. Seconds
+several times in turn, and medians are set beside each other. Seconds
 are those of the processor, which other programs disturb least; only where two workers are compared
 with one they are those of the clock. `growth.py` draws how time grows.
 """
@@ -38,13 +38,18 @@ def processor_time():
 
 
 def timed(*functions, repeats=REPEATS):
-    """Median seconds of each, run in turn so that a busy moment hits all alike."""
+    """Median seconds of each, run in turn so that a busy moment hits all alike.
+
+    The order changes from turn to turn: memory that one of them leaves behind spares the next one
+    time.
+    """
     seconds = [[] for _ in functions]
+    rng = np.random.default_rng(0)
     for _ in range(repeats):
-        for runs, function in zip(seconds, functions, strict=True):
+        for which in rng.permutation(len(functions)):
             begun = processor_time()
-            function()
-            runs.append(processor_time() - begun)
+            functions[which]()
+            seconds[which].append(processor_time() - begun)
     return [median(runs) for runs in seconds]
 
 
@@ -75,6 +80,7 @@ def paper():
         lambda: [model.probabilities(part, data.x) for part in np.split(theta, GRID)],
         lambda: many.rank(theta),
         *(lambda region=region: region.rank(theta) for region in regions.values()),
+        repeats=9,
     )
     seconds = dict(zip(regions, ranked, strict=True))
     third = seconds["III_gaussian"]
