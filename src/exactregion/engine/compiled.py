@@ -134,18 +134,18 @@ def add_weighted(first: Any, weights: Any, values: Any, out: Any) -> None:
 
 
 @compiled
-def _squared_lengths(points: Any, factor: float, centre: Any, scale: float, out: Any) -> None:
-    """Scale · ‖factor · v_i - c‖², eight data sets side by side so that their sums do not wait."""
+def _squared_lengths(points: Any, centre: Any, scale: float, out: Any) -> None:
+    """Scale · ‖v_i - c‖², eight data sets side by side so that their sums do not wait."""
     m, r = len(points), len(centre)
     i = 0
     while i + 8 <= m:
         s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
+        v0, v1, v2, v3 = points[i], points[i + 1], points[i + 2], points[i + 3]
+        v4, v5, v6, v7 = points[i + 4], points[i + 5], points[i + 6], points[i + 7]
         for a in range(r):
             c = centre[a]
-            d0, d1 = factor * points[i, a] - c, factor * points[i + 1, a] - c
-            d2, d3 = factor * points[i + 2, a] - c, factor * points[i + 3, a] - c
-            d4, d5 = factor * points[i + 4, a] - c, factor * points[i + 5, a] - c
-            d6, d7 = factor * points[i + 6, a] - c, factor * points[i + 7, a] - c
+            d0, d1, d2, d3 = v0[a] - c, v1[a] - c, v2[a] - c, v3[a] - c
+            d4, d5, d6, d7 = v4[a] - c, v5[a] - c, v6[a] - c, v7[a] - c
             s0 += d0 * d0
             s1 += d1 * d1
             s2 += d2 * d2
@@ -160,7 +160,7 @@ def _squared_lengths(points: Any, factor: float, centre: Any, scale: float, out:
     while i < m:
         total = 0.0
         for a in range(r):
-            d = factor * points[i, a] - centre[a]
+            d = points[i, a] - centre[a]
             total += d * d
         out[i] = total
         i += 1
@@ -210,14 +210,16 @@ def largest(points: Any, W: Any, out: Any) -> None:
 @compiled
 def _measure(how: int, points: Any, centre: Any, W: Any, scale: float, mean: Any, out: Any) -> None:
     if how == CENTRE:
-        _squared_lengths(points, 1.0, centre, scale, out)
+        _squared_lengths(points, centre, scale, out)
     elif how == MEAN:  # ‖m v_i - Σ_j v_j‖², of sums that are exact
         m, r = points.shape
+        times_m = np.empty((m, r))
         mean[:] = 0.0
         for i in range(m):
             for a in range(r):
                 mean[a] += points[i, a]
-        _squared_lengths(points, float(m), mean, scale, out)
+                times_m[i, a] = float(m) * points[i, a]
+        _squared_lengths(times_m, mean, scale, out)
     elif how == METRIC:
         _in_metric(points, centre, W, out)
     else:
