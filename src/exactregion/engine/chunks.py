@@ -57,6 +57,7 @@ __all__ = [
     "ChunkSums",
     "LabelsOfBlock",
     "labels_of",
+    "room_for_codes",
     "room_for_labels",
     "sums_of_chunk",
 ]
@@ -410,14 +411,26 @@ def room_for_labels(m: int, extent: Extent, precision: Any) -> FloatArray:
     return np.empty(number * BLOCK_ROWS, dtype=precision)
 
 
-def labels_of(chunk: Chunk, draws: Draws, extent: Extent, precision: Any) -> LabelsOfBlock:
-    """Return what draws the outcomes of the blocks of a chunk, in this precision."""
+def room_for_codes(m: int) -> Any:
+    """Return room for the labels of a chunk's whole blocks, those of four rows in a byte."""
+    from exactregion.engine.drawing import LANES, ROWS_PER_CODE  # Numba is slow to import
+
+    return np.zeros((LANES, m, BLOCK_ROWS // ROWS_PER_CODE), dtype=np.uint8)
+
+
+def labels_of(
+    chunk: Chunk, draws: Draws, extent: Extent, precision: Any, codes: Any | None = None
+) -> LabelsOfBlock:
+    """Return what draws the outcomes of the blocks of a chunk, in this precision.
+
+    Labels of whole blocks that were drawn before are `codes`.
+    """
     if extent.row_trials > FEW_TRIALS:
         return _Counts(chunk, draws)
     if extent.row_trials > 1:
         return _FewTrials(chunk, draws)
     if precision == np.float32 and draws.m <= MOST_CODED:
-        return _CodedLabels(chunk, draws)
+        return _CodedLabels(chunk, draws, codes)
     return _Labels(chunk, draws)
 
 
@@ -504,6 +517,8 @@ class _FewTrials(_Labels):
 class _CodedLabels(_Labels):
     """Draws the labels of all whole blocks of a chunk side by side, and those of the rest alone."""
 
+    drawn: Any | None = None
+
     def __call__(self, rows: slice, buffer: FloatArray) -> Iterator[tuple[int, FloatArray]]:
         """Yield the labels of one group of data sets after the other, and number its first."""
         from exactregion.engine import drawing  # Numba is slow to import
@@ -526,12 +541,13 @@ class _CodedLabels(_Labels):
     def _codes(self) -> Any:
         from exactregion.engine import drawing  # Numba is slow to import
 
+        if self.drawn is not None:
+            return self.drawn
         thresholds = np.zeros((drawing.LANES, BLOCK_ROWS), dtype=np.int64)
         states = np.zeros((drawing.LANES, 4), dtype=np.uint64)
         for lane, rows in enumerate(blocks(self._whole_blocks * BLOCK_ROWS)):
             thresholds[lane], states[lane] = self._thresholds[rows], self._state(rows)
-        shape = (drawing.LANES, self.draws.m, BLOCK_ROWS // drawing.ROWS_PER_CODE)
-        codes = np.zeros(shape, dtype=np.uint8)
+        codes = room_for_codes(self.draws.m)
         drawing.draw_codes(states.T.ravel(), thresholds.T.ravel(), self.draws.seat, codes)
         return codes
 

@@ -341,65 +341,75 @@ def list_free(
     states: Any,
     low: Any,
     width: Any,
-    m: int,
+    middle: Any,
     seat: int,
+    codes: Any,
     free_row: Any,
     free_uniform: Any,
     free_owner: Any,
     numbers: Any,
 ) -> bool:
-    """List the labels of `LANES` blocks, drawn as by `draw_codes`, that a window leaves free.
+    """Draw the labels of `LANES` blocks as `draw_codes` does, and list those a window leaves free.
 
     Parameters
     ----------
-    states, seat
+    states, seat, codes
         As for `draw_codes`.
     low, width : ndarrays of shape (16 b,)
         A label is free where its random number is at least `low`, and by less than `width` larger,
         which is unsigned: row after row, each for all lanes.
-    m : int
-        Number of data sets.
+    middle : ndarray of shape (16 b,)
+        The thresholds of the labels that are drawn.
     free_row, free_uniform, free_owner : ndarrays of shape (16, capacity)
         Where the free labels of each lane go.
     numbers : ndarray of shape (16,)
         How many there are; it is 0 at first. Returns whether there was room for all.
     """
     eleven = np.uint64(11)
-    drawn, free = np.empty(64, dtype=np.int64), np.zeros(16, dtype=np.uint8)
-    for i in range(m):
+    fours = codes.shape[2]
+    drawn, free = np.empty(64, dtype=np.int64), np.zeros(16, dtype=np.int64)
+    labels = np.empty(16 * fours, dtype=np.uint8)
+    for i in range(codes.shape[1]):
         if i == seat:
             continue
-        for j in range(len(low) // 64):
-            any_free = np.uint8(0)
+        for j in range(fours):
+            any_free = np.int64(0)
             for lane in range(16):
                 a, b = states[lane], states[16 + lane]
                 c, count = states[32 + lane], states[48 + lane]
-                code = np.uint8(0)
+                code = np.int64(0)
                 for k in range(4):
                     x, a, b, c, count = _next(a, b, c, count)
                     number = np.int64(x >> eleven)
                     drawn[16 * k + lane] = number
                     at = 64 * j + 16 * k + lane
-                    is_free = np.uint64(number - low[at]) < width[at]
-                    code |= np.uint8(is_free) << np.uint8(k)
+                    above = number - low[at]
+                    code |= np.int64(above < 0) << k
+                    code |= np.int64(np.uint64(above) < width[at]) << (k + 4)
                 states[lane], states[16 + lane] = a, b
                 states[32 + lane], states[48 + lane] = c, count
                 free[lane] = code
+                labels[16 * j + lane] = np.uint8(code & 15)
                 any_free |= code
-            if any_free == 0:
+            if any_free < 16:
                 continue
             for lane in range(16):
-                code = free[lane]
+                code = free[lane] >> 4
                 if code == 0:
                     continue
                 for k in range(4):
-                    if (code >> np.uint8(k)) & np.uint8(1):
+                    if (code >> k) & 1:
+                        number, at = drawn[16 * k + lane], 64 * j + 16 * k + lane
+                        labels[16 * j + lane] |= np.uint8(number < middle[at]) << np.uint8(k)
                         place = numbers[lane]
                         if place == free_row.shape[1]:
                             return False
                         free_row[lane, place], free_owner[lane, place] = 4 * j + k, i
-                        free_uniform[lane, place] = drawn[16 * k + lane] * 2.0**-53
+                        free_uniform[lane, place] = number * 2.0**-53
                         numbers[lane] = place + 1
+        for lane in range(16):
+            for j in range(fours):
+                codes[lane, i, j] = labels[16 * j + lane]
     return True
 
 
@@ -468,14 +478,17 @@ def flip_free(
     """
     counts, uniforms, owner = free
     r, columns, first = features.shape[1], len(rows), _ends_of(counts)
-    place, value = np.empty(columns, dtype=np.int64), np.empty(columns)
+    starts, place = np.empty(columns, dtype=np.int64), np.empty(columns, dtype=np.int64)
+    for c in range(columns):
+        starts[c] = first[rows[c]]
     under, over = np.empty(columns), np.empty(columns)  # the uniforms next to the threshold
+    value, moves = np.empty(columns), np.empty(columns, dtype=np.uint8)
     moved = np.empty(columns + 1, dtype=np.int64)
     too_close = []
     for t in range(len(steps)):
         if t == 0 or parent[t] != t - 1:
             for c in range(columns):
-                start, stop = first[rows[c]], first[rows[c] + 1]
+                start, stop = starts[c], first[rows[c] + 1]
                 place[c] = start + places[parent[t], c]
                 under[c] = uniforms[place[c] - 1] if place[c] > start else -np.inf
                 over[c] = uniforms[place[c]] if place[c] < stop else np.inf
@@ -488,14 +501,15 @@ def flip_free(
         else:
             for c in range(columns):
                 value[c] = values[t, c]
+        for c in range(columns):
+            moves[c] = (value[c] - guard[c] <= under[c]) | (value[c] + guard[c] > over[c])
         number = 0
         for c in range(columns):  # without a branch, which would often be mispredicted
             moved[number] = c
-            number += (value[c] - guard[c] <= under[c]) | (value[c] + guard[c] > over[c])
-        for k in range(number):
-            c = moved[k]
+            number += moves[c]
+        for c in moved[:number]:
             j = rows[c]
-            start, stop = first[j], first[j + 1]
+            start, stop = starts[c], first[j + 1]
             new, below = place[c], value[c] - guard[c]
             while new < stop and uniforms[new] < below:
                 i = owner[new]
@@ -513,7 +527,7 @@ def flip_free(
             if over[c] < value[c] + guard[c]:
                 too_close.append(t * columns + c)
         for c in range(columns):
-            places[t, c] = place[c] - first[rows[c]]
+            places[t, c] = place[c] - starts[c]
     found = np.empty(len(too_close), dtype=np.int64)
     for k in range(len(found)):
         found[k] = too_close[k]

@@ -57,6 +57,7 @@ class Flips:
         self.is_kept = width > 0 and labels.has_room_for(size)
         self._places = np.empty((T, labels.columns if self.is_kept else 0), dtype)
         self._column = 0
+        self._open: list[tuple[Any, ...]] = []
         self._missed: list[tuple[IntArray, IntArray, Any]] = []
 
     def add(self, listed: FreeInBlock, columns: Columns, P: FloatArray, Phi: Any) -> None:
@@ -70,13 +71,13 @@ class Flips:
         coefficients: FloatArray,
         score: FloatArray,
         listed: FreeInBlock,
-        probabilities: Callable[[IntArray, IntArray], FloatArray],
+        start: int,
         Phi: Any,
     ) -> None:
         """Add a block of labels with features (b, r), by logits that are polynomials of a score.
 
-        Where these are too close to a uniform to tell, `probabilities` gives those of some θ, and
-        of a row for each.
+        Where these are too close to a uniform to tell, `settle` does, which is to be called in the
+        end; the block begins at row `start`.
         """
         counts, uniforms, owner = listed.free
         rows = np.arange(len(score))[listed.columns]
@@ -90,16 +91,32 @@ class Flips:
             guard=listed.guard,
         )
         if len(too_close):
-            from exactregion.engine.drawing import number_below  # Numba is slow to import
-
             t, column = np.divmod(too_close, len(rows))
             row = rows[column]
-            number = number_below(probabilities(t, row), row, counts, uniforms)
-            missed = number.astype(np.int64) - places[t, column]
-            end = (np.cumsum(counts, dtype=np.int64) - counts)[row] + number
-            which = np.repeat(np.arange(len(t)), missed)
-            label = np.repeat(end - np.cumsum(missed), missed) + np.arange(len(which))
-            self._missed.append((t[which], owner[label], Phi[row[which]]))
+            end = np.cumsum(counts, dtype=np.int64)[row]
+            label = _ranges(end, counts[row])
+            self._open.append(
+                (t, start + row, places[t, column], counts[row])
+                + (uniforms[label], owner[label], Phi[row])
+            )
+
+    def settle(self, probabilities: Callable[[IntArray, IntArray], FloatArray]) -> None:
+        """Find the labels that were too close to tell, by probabilities of some θ and a row each.
+
+        Until `end`, they count as failures: so they do for θ that are reached from here.
+        """
+        from exactregion.engine.drawing import number_below  # Numba is slow to import
+
+        if not self._open:
+            return
+        parts = zip(*self._open, strict=True)
+        t, row, place, counts, uniforms, owner, Phi = map(np.concatenate, parts)
+        which = np.arange(len(t))
+        number = number_below(probabilities(t, row), which, counts, uniforms)
+        missed = number.astype(np.int64) - place
+        label = _ranges(np.cumsum(counts, dtype=np.int64) - counts + number, missed)
+        which = np.repeat(which, missed)
+        self._missed.append((t[which], owner[label], Phi[which]))
 
     def _add(
         self,
@@ -152,6 +169,13 @@ class Flips:
             at = centre[:, columns] * unit
             found.append(TermSums(known, self.offsets, columns.start, unit, scale, at, of_term))
         return found
+
+
+def _ranges(ends: IntArray, lengths: IntArray) -> IntArray:
+    """Return end - length, …, end - 1 for each end, one range after the other."""
+    lengths = lengths.astype(np.int64)
+    found: IntArray = np.repeat(ends - np.cumsum(lengths), lengths) + np.arange(lengths.sum())
+    return found
 
 
 def has_short_multiples(plan: ChunkPlan) -> bool:

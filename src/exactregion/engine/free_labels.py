@@ -165,6 +165,11 @@ class FreeLabels:
         sizes = np.cumsum([one.places.nbytes + one.offsets.nbytes for one in kept])
         self.visited[:] = kept[: int(np.searchsorted(sizes, VISITED_BYTES, side="right"))]
 
+    def know(self, plan: ChunkPlan, points: FloatArray) -> None:
+        """Remember the points (m, r) of all terms at the origin."""
+        for term, columns in zip(flat(plan.terms), plan.columns_of_terms, strict=True):
+            self.known.append((term.columns, np.ascontiguousarray(points[:, columns])))
+
     def points(self, plan: ChunkPlan) -> list[FloatArray | None]:
         """Return the points (m, r) at the origin for each term, if they were summed."""
         terms = flat(plan.terms)

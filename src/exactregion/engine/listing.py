@@ -1,7 +1,7 @@
 """Lists of the free labels of a chunk: those whose uniforms lie between limits of a window.
 
 Uniforms are those that other engines draw: all take the bits of a block's generator in the same
-order.
+order. Where blocks are drawn side by side, the labels at the origin come along.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from scipy.special import logit
 
 from exactregion._typing import FloatArray, IntArray
 from exactregion.data.sample import BLOCK_ROWS, number_of_block
-from exactregion.engine.chunks import FEWEST_CODED, GROUP
+from exactregion.engine.chunks import FEWEST_CODED, GROUP, MOST_CODED, room_for_codes
 from exactregion.engine.free_labels import Free, FreeInBlock
 from exactregion.resampling import Columns, Draws
 
@@ -37,31 +37,36 @@ SPARE = 10.0
 
 @dataclass(frozen=True, eq=False)
 class FreeBetween:
-    """Between which random numbers the labels of a block are free, for each threshold (c,)."""
+    """Between which random numbers the labels of a block are free, for each threshold (c,).
+
+    `at_origin` are the thresholds at the origin of the window.
+    """
 
     columns: Columns
     low: IntArray
     high: IntArray
+    at_origin: FloatArray
 
     @classmethod
-    def of(cls, columns: Columns, low: FloatArray, high: FloatArray) -> FreeBetween:
-        """Take smallest and largest probabilities (b,)."""
+    def of(
+        cls, columns: Columns, low: FloatArray, high: FloatArray, at_origin: FloatArray
+    ) -> FreeBetween:
+        """Take smallest and largest probabilities (b,), and those at the origin."""
         from exactregion.engine.drawing import thresholds_of  # Numba is slow to import
 
         limits = columns.thresholds(np.stack([low, high]))
         if not columns.are_labels:
             limits *= np.array([[1 - COUNT_ERROR], [1 + COUNT_ERROR]])
-        return cls(columns, thresholds_of(limits[0]), thresholds_of(limits[1]))
+        (middle,) = columns.thresholds(at_origin[None])
+        return cls(columns, thresholds_of(limits[0]), thresholds_of(limits[1]), middle)
 
     @property
     def share(self) -> float:
         """Expected number of free labels per data set."""
         return float((self.high - self.low).sum(dtype=np.float64)) * 2.0**-53
 
-    def found(
-        self, free: Free, at_origin: FloatArray, guard: Any = None, **known: Any
-    ) -> FreeInBlock:
-        """Return free labels and what is known of the block, by its thresholds (c,) at the origin.
+    def found(self, free: Free, guard: Any = None, **known: Any) -> FreeInBlock:
+        """Return free labels and what is known of the block.
 
         With a guard (c,), labels may be found by logits.
         """
@@ -77,46 +82,61 @@ class FreeBetween:
         may_pass = low < high
         if may_pass.mean() < MOST_PASSING:
             which = np.flatnonzero(may_pass).astype(np.int32)
-        below = drawing.number_below(at_origin[which], rows[which], counts, uniforms)
+        below = drawing.number_below(self.at_origin[which], rows[which], counts, uniforms)
         if guard is not None:
             known |= {"logits": logit(uniforms).astype(np.float32), "guard": guard[which]}
         return FreeInBlock(which, below, free, **known)
 
 
-def list_free(blocks: Sequence[FreeBetween], draws: Draws, chunk: int) -> list[Free]:
-    """List the free labels of all blocks of a chunk, whole blocks of labels side by side."""
+def list_free(
+    blocks: Sequence[FreeBetween], draws: Draws, chunk: int
+) -> tuple[list[Free], Any | None]:
+    """List the free labels of all blocks of a chunk, whole blocks of labels side by side.
+
+    Returned are also the labels of these at the origin, as `chunks.labels_of` takes them, if there
+    is room for them.
+    """
     first = number_of_block(chunk, slice(0, BLOCK_ROWS))
     number = sum(len(each.columns.trials) == BLOCK_ROWS for each in blocks)
     together: list[Free] = []
-    if number >= FEWEST_CODED and all(each.columns.are_labels for each in blocks[:number]):
-        together = _side_by_side(blocks[:number], draws, first) or []
+    codes = None
+    are_coded = number >= FEWEST_CODED and draws.m <= MOST_CODED
+    if are_coded and all(each.columns.are_labels for each in blocks[:number]):
+        codes = room_for_codes(draws.m)
+        together = _side_by_side(blocks[:number], draws, first, codes)
+    if not together:
+        codes = None
     rest = range(len(together), len(blocks))
-    return together + [_alone(blocks[index], draws, first + index) for index in rest]
+    return together + [_alone(blocks[index], draws, first + index) for index in rest], codes
 
 
-def _side_by_side(blocks: Sequence[FreeBetween], draws: Draws, first: int) -> list[Free] | None:
-    """List those of whole blocks of labels; None where they are many, or more than expected."""
+def _side_by_side(
+    blocks: Sequence[FreeBetween], draws: Draws, first: int, codes: Any
+) -> list[Free]:
+    """List those of whole blocks of labels; none where they are many, or more than expected."""
     from exactregion.engine import drawing  # Numba is slow to import
 
     expected = draws.m * max(block.share for block in blocks)
     if expected > MOST_FREE:
-        return None
+        return []
     lanes = drawing.LANES
     low = np.zeros((lanes, BLOCK_ROWS), dtype=np.int64)
-    width, states = np.zeros_like(low), np.zeros((lanes, 4), dtype=np.uint64)
+    width, middle = np.zeros_like(low), np.zeros_like(low)
+    states = np.zeros((lanes, 4), dtype=np.uint64)
     for lane, block in enumerate(blocks):
         low[lane], width[lane] = block.low, block.high - block.low
+        middle[lane] = drawing.thresholds_of(block.at_origin)
         states[lane] = drawing.state_of(draws.of_block(first + lane))
     capacity = int(expected + SPARE * np.sqrt(expected)) + 100
     found = drawing.room_for(lanes * capacity)
     row, uniform, owner = (array.reshape(lanes, capacity) for array in found)
     numbers = np.zeros(lanes, dtype=np.int64)
     is_enough = drawing.list_free(
-        states.T.ravel(), low.T.ravel(), width.T.ravel().view(np.uint64), draws.m, draws.seat,
-        row, uniform, owner, numbers,
+        states.T.ravel(), low.T.ravel(), width.T.ravel().view(np.uint64), middle.T.ravel(),
+        draws.seat, codes, row, uniform, owner, numbers,
     )  # fmt: skip
     if not is_enough:
-        return None
+        return []
     return [
         _sorted((row[lane, :size], uniform[lane, :size], owner[lane, :size]), BLOCK_ROWS, draws.m)
         for lane, size in enumerate(numbers[: len(blocks)])

@@ -78,6 +78,18 @@ class Rows:
         """Return the rows of the linear predictor."""
         return np.asarray(self.model.linear_design(self.inputs(rows)))
 
+    def score(self, rows: slice) -> FloatArray:
+        """Return the number that the columns of the design are powers of, where there are cells."""
+        return np.asarray(self._scores[rows])
+
+    @cached_property
+    def _scores(self) -> Any:
+        """Scores of all rows, kept in a temporary file: a logit takes longer than to read it."""
+        found = scratch((len(self.sample),), np.float64)
+        for _, rows in self.blocks():
+            found[rows] = score_of(self.design(rows))
+        return found
+
     def gradient(self, theta: FloatArray, rows: slice) -> FloatArray:
         """Return the gradient of the logit at θ (T, d): shape (T, b, d), or (1, b, d) for all."""
         if self.model.has_constant_gradient:
@@ -117,13 +129,14 @@ class Rows:
         found: FloatArray = on_rows(theta)
         return found
 
-    def probabilities_of(
-        self, theta: FloatArray, rows: slice, which: IntArray, row: IntArray
-    ) -> FloatArray:
-        """Evaluate the family at theta[which], each on one of some rows."""
-        (some, t), (here, j) = (np.unique(each, return_inverse=True) for each in (which, row))
-        on_rows: Any = self.model.on_rows(self.inputs(rows)[here])
-        found: FloatArray = on_rows(theta[some])[t, j]
+    def probabilities_of(self, theta: FloatArray, which: IntArray, row: IntArray) -> FloatArray:
+        """Evaluate the family at theta[which], each on one row."""
+        found = np.empty(len(row))
+        for t in np.unique(which):
+            some = which == t
+            X: Any = self.sample.inputs.X
+            on_rows: Any = self.model.on_rows(np.asarray(X[row[some]]))
+            found[some] = on_rows(theta[t, None])[0]
         return found
 
     def keep(self, plan: ChunkPlan) -> None:
@@ -164,7 +177,8 @@ class Rows:
 
     @property
     def _kept_arrays(self) -> list[Any]:
-        return [array for _, *arrays in self._kept for array in arrays]
+        scores = [self._scores] if "_scores" in self.__dict__ else []
+        return scores + [array for _, *arrays in self._kept for array in arrays]
 
     @cached_property
     def cells(self) -> Cells | None:
@@ -198,8 +212,7 @@ class Rows:
         for _, rows in self.blocks():
             multiples = self.multiples(plan, rows)
             values = products.values(multiples, self.lengths(plan, rows))
-            score = score_of(self.design(rows))
-            yield score, multiples.astype(np.float64), (values[left] * values[right]).T
+            yield self.score(rows), multiples.astype(np.float64), (values[left] * values[right]).T
 
 
 def as_table(X: FloatArray) -> FloatArray:

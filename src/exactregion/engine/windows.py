@@ -1,7 +1,7 @@
 """Z for θ of a window where rows are many: passes over chunks, no array as long as the data.
 
-First all labels are drawn twice: those at the middle of the window are summed, and the free ones,
-about 9·m·√n within a few standard errors, are listed (see `free`). From then on a batch of θ takes
+One pass draws all labels: it sums those at the middle of the window, and lists the free ones, about
+9·m·√n within a few standard errors (see `free`). From then on a batch of θ takes
 one more pass, without any drawing: free labels say by how much points differ from those at the
 middle, and the rows give what inputs alone decide, centre, information and variance. Features are
 kept in a temporary file, in two bytes each, if there is room for them. What is summed has the order
@@ -49,7 +49,7 @@ from exactregion.engine.free_labels import (
 from exactregion.engine.gradients import GradientSums, largest_entries
 from exactregion.engine.incremental import MOST_SUCCESSES
 from exactregion.engine.listing import FreeBetween, list_free
-from exactregion.engine.nodes import guard_of, score_of
+from exactregion.engine.nodes import guard_of
 from exactregion.engine.rows import Rows, as_table
 from exactregion.engine.shared import Products, RowsAt, SharedSums
 from exactregion.engine.terms import combined, flat, metric_of
@@ -151,9 +151,23 @@ class ManyRows:
     # --- windows ---
 
     def _add(self, window: Ellipsoid, plan: ChunkPlan) -> FreeLabels:
-        """List the free labels of a window; the first one and the last one are kept."""
-        labels = self._list_free(window)
-        self._sum_known(labels, self._shared(plan))
+        """List the free labels of a window, and sum the labels at its origin, in one pass.
+
+        The first window and the last one are kept.
+        """
+        labels, shared = FreeLabels(window), self._shared(plan)
+        total = np.zeros((self.resampling.m, shared.width))
+        self.rows.keep(shared)
+
+        def of_chunk(numbered: tuple[int, slice]) -> tuple[list[FreeInBlock], FloatArray]:
+            listed, codes = self._list_free(window, *numbered)
+            return listed, self._points_of(window.origin, shared, *numbered, codes)
+
+        with single_thread():
+            for listed, points in map_in_order(of_chunk, self.rows.chunks(), self.n_jobs):
+                labels.blocks.extend(listed)
+                total += points
+        labels.know(shared, total)
         self._windows[:] = [*self._windows[:1], labels]
         return labels
 
@@ -181,32 +195,39 @@ class ManyRows:
         if all(points is not None for points in labels.points(plan)):
             return
         self.rows.keep(plan)
-        shape, units = (self.resampling.m, plan.width), np.concatenate(plan.units)
-        extent = self.resampling.sample.inputs.extent
+        total = np.zeros((self.resampling.m, plan.width))
 
         def of_chunk(numbered: tuple[int, slice]) -> FloatArray:
-            chunk, rows = numbered
-            points, room = np.zeros(shape), room_for_labels(shape[0], extent, plan.precision)
-            drawn = self._labels_at(labels.window.origin, chunk, plan.precision)
-            for within in blocks(rows.stop - rows.start):
-                block = slice(rows.start + within.start, rows.start + within.stop)
-                Phi = (self.rows.multiples(plan, block) * units).astype(plan.precision)
-                for first, K in drawn(within, room):
-                    add_products(points[first : first + len(K)], K, Phi)
-            self.rows.release()
-            return points
+            return self._points_of(labels.window.origin, plan, *numbered)
 
-        total = np.zeros(shape)
         with single_thread():
             for points in map_in_order(of_chunk, self.rows.chunks(), self.n_jobs):
                 total += points
-        for term, columns in zip(flat(plan.terms), plan.columns_of_terms, strict=True):
-            labels.known.append((term.columns, np.ascontiguousarray(total[:, columns])))
+        labels.know(plan, total)
 
-    def _list_free(self, window: Ellipsoid) -> FreeLabels:
-        """List the labels that differ between θ of a window."""
-        origin, draws = window.origin[None], self.resampling.draws
-        trials = self.resampling.sample.inputs.trials
+    def _points_of(
+        self, theta: FloatArray, plan: ChunkPlan, chunk: int, rows: slice, codes: Any | None = None
+    ) -> FloatArray:
+        """Sum the features of a plan over the labels of a chunk at θ (d,), which may be coded."""
+        shape, units = (self.resampling.m, plan.width), np.concatenate([*plan.units, np.zeros(0)])
+        extent = self.resampling.sample.inputs.extent
+        points, room = np.zeros(shape), room_for_labels(shape[0], extent, plan.precision)
+        if not plan.width:
+            return points
+        drawn = self._labels_at(theta, chunk, plan.precision, codes)
+        for within in blocks(rows.stop - rows.start):
+            block = slice(rows.start + within.start, rows.start + within.stop)
+            Phi = (self.rows.multiples(plan, block) * units).astype(plan.precision)
+            for first, K in drawn(within, room):
+                add_products(points[first : first + len(K)], K, Phi)
+        self.rows.release()
+        return points
+
+    def _list_free(
+        self, window: Ellipsoid, chunk: int, rows: slice
+    ) -> tuple[list[FreeInBlock], Any | None]:
+        """List the labels of a chunk that differ between θ of a window; see `list_free`."""
+        origin, trials = window.origin[None], self.resampling.sample.inputs.trials
 
         def described(rows: slice) -> tuple[FreeBetween, dict[str, Any]]:
             design, columns = self.rows.design(rows), Columns(np.asarray(trials[rows]))
@@ -215,27 +236,19 @@ class ManyRows:
             if self.rows.cells is not None:
                 guard = guard_of(low, high, np.abs(design) @ window.largest)
             uncertain, gradient = ((p > 0) & (p < 1))[:, :, None], self.rows.gradient(origin, rows)
-            return FreeBetween.of(columns, low, high), {
-                "at_origin": columns.thresholds(p)[0],
+            return FreeBetween.of(columns, low, high, p[0]), {
                 "guard": guard,
                 "may_be_certain": bool(low.min() < IMPOSSIBLE or high.max() == 1),
                 "largest": largest_entries(np.where(uncertain, gradient, 0.0)),
             }
 
-        def of_chunk(numbered: tuple[int, slice]) -> list[FreeInBlock]:
-            chunk, rows = numbered
-            within = blocks(rows.stop - rows.start)
-            shifted = [slice(rows.start + each.start, rows.start + each.stop) for each in within]
-            limits, known = zip(*map(described, shifted), strict=True)
-            self.rows.release()
-            parts = zip(limits, list_free(limits, draws, chunk), known, strict=True)
-            return [between.found(free, **of_block) for between, free, of_block in parts]
-
-        found = FreeLabels(window)
-        with single_thread():
-            for listed in map_in_order(of_chunk, self.rows.chunks(), self.n_jobs):
-                found.blocks.extend(listed)
-        return found
+        within = blocks(rows.stop - rows.start)
+        shifted = [slice(rows.start + each.start, rows.start + each.stop) for each in within]
+        limits, known = zip(*map(described, shifted), strict=True)
+        self.rows.release()
+        listed, codes = list_free(limits, self.resampling.draws, chunk)
+        parts = zip(limits, listed, known, strict=True)
+        return [between.found(free, **of_block) for between, free, of_block in parts], codes
 
     def _within(
         self,
@@ -352,16 +365,18 @@ class ManyRows:
         coefficients = nodes.cells.polynomial(theta)
         with single_thread():
             for listed, (_, rows) in zip(labels.blocks, self.rows.blocks(), strict=True):
-                score, Phi = score_of(self.rows.design(rows)), self.rows.multiples(plan, rows)
-                probabilities = partial(self.rows.probabilities_of, theta, rows)
-                flips.add_by_logits(coefficients, score, listed, probabilities, Phi)
+                score, Phi = self.rows.score(rows), self.rows.multiples(plan, rows)
+                flips.add_by_logits(coefficients, score, listed, rows.start, Phi)
+            flips.settle(partial(self.rows.probabilities_of, theta))
             flips.end(z[tree.order], self._lock)
             centre, products = nodes.at(theta)
         rounded = Products.of(plan).by_term(products)
         return self._measured(plan, theta, flips.of_terms(centre, rounded))[np.argsort(tree.order)]
 
-    def _labels_at(self, theta: FloatArray, chunk: int, precision: Any) -> LabelsOfBlock:
-        """Return what draws the labels of a chunk at one θ (d,)."""
+    def _labels_at(
+        self, theta: FloatArray, chunk: int, precision: Any, codes: Any | None = None
+    ) -> LabelsOfBlock:
+        """Return what draws the labels of a chunk at one θ (d,), or has drawn them."""
         sample = self.resampling.sample
         start = chunk * CHUNK_ROWS
         rows = slice(start, min(start + CHUNK_ROWS, len(sample)))
@@ -372,7 +387,7 @@ class ManyRows:
             np.asarray(sample.successes[rows]),
             self.rows.probabilities(theta[None], rows)[0],
         )
-        return labels_of(at_theta, self.resampling.draws, sample.inputs.extent, precision)
+        return labels_of(at_theta, self.resampling.draws, sample.inputs.extent, precision, codes)
 
     def _measured(
         self,

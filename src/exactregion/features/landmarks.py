@@ -42,6 +42,11 @@ squared distance of residuals loses as much of its expectation, Σ_j p_j (1 - p_
 where `LANDMARKS` do not reach it. What is left out are many features that weigh little: with 1e-4
 there are twice as many, which found one more misfit in 360 data sets (validation/tolerance.py)."""
 
+COMPACT_TOLERANCE = 0.1
+"""The same for compact features, by which regions are searched: a third as many of three inputs.
+The score says more about parameters; p-values of misfits change by less than their seeds make them
+differ (validation/tolerance.py)."""
+
 NODES = 4097
 """Places along one input at which features are computed; between them they are interpolated. With a
 bandwidth σ of a fiftieth of the range the error is h²/(8σ²), 2e-5 of the largest, where h is the
@@ -142,12 +147,14 @@ def kernel_columns(
 
     Landmarks where there are many rows, if the kernel can compare any inputs; else an array (n, r),
     the factor of the Gram matrix of all distinct inputs. A compact factor leaves out the features
-    that weigh less than one row of data; with a few features there is no need for it.
+    that weigh less than one row of data, with few features none; compact landmarks leave out more
+    than others.
     """
     if inputs.extent.is_sampled and inputs.sample_inputs is not None:
         settled = kernel.settle(inputs.sample, standardize=standardize)
         if settled is not None:
-            return Landmarks.of(settled, inputs.sample, contrast=contrast), False
+            tolerance = COMPACT_TOLERANCE if compact else TOLERANCE
+            return Landmarks.of(settled, inputs.sample, tolerance, contrast=contrast), False
     if inputs.rows is None:
         raise TypeError(f"{kernel!r} compares the rows of a data set only.")
     bound = kernel.on(inputs.rows, standardize=standardize)
@@ -173,20 +180,25 @@ class Landmarks:
     table: _Table | None = None  # features along the input, if there is one only
 
     @classmethod
-    def of(cls, kernel: SettledKernel, sample: Distinct, *, contrast: bool) -> Landmarks:
-        """Choose landmarks in a sample, and combine them to as few features as possible."""
+    def of(
+        cls, kernel: SettledKernel, sample: Distinct, tolerance: float, *, contrast: bool
+    ) -> Landmarks:
+        """Choose landmarks in a sample, and combine them to as few features as possible.
+
+        They leave out the share `tolerance` of the trace, if `LANDMARKS` are enough for it.
+        """
         scaled = kernel.scaled(np.asarray(sample.points))
         between = kernel.kernel.contrast if contrast else kernel.kernel.between
         weights = sample.weights / sample.weights.sum()
         diagonal = float(between(scaled[:1], scaled[:1])[0, 0])
         gram = Gram.of_differences(between, scaled)
         with single_thread():
-            _, pivots = pivoted_factor(gram, weights, LANDMARKS, TOLERANCE / 2, step=8)
+            _, pivots = pivoted_factor(gram, weights, LANDMARKS, tolerance / 2, step=8)
             points = scaled[pivots]
             values, vectors = np.linalg.eigh(between(points, points))
             kept = values > 1e-10 * values[-1]
             M = vectors[:, kept] / np.sqrt(values[kept])
-            left_out = diagonal * TOLERANCE / 2
+            left_out = diagonal * tolerance / 2
             M = M @ leading(between(scaled, points) @ M, weights, left_out=left_out)
             table = _Table.along(scaled, lambda nodes: between(nodes, points) @ M)
         return cls(kernel, points, M, between, float(np.sqrt(diagonal) * ROUNDING), table)

@@ -67,9 +67,12 @@ def test_free_labels_are_listed_side_by_side_as_alone(number):
     low[0, :2] = 0.0, 1.0
     high = np.minimum(low + rng.uniform(0, 0.05, size=low.shape), 1.0)
     columns = Columns(np.ones(BLOCK_ROWS, dtype=np.int64))
-    blocks = [listing.FreeBetween.of(columns, *limits) for limits in zip(low, high, strict=True)]
-    listed = listing.list_free(blocks, draws, chunk=2)
-    together = listing._side_by_side(blocks, draws, 2 * drawing.LANES)
+    middle = low + rng.uniform(size=low.shape) * (high - low)
+    limits = zip(low, high, middle, strict=True)
+    blocks = [listing.FreeBetween.of(columns, *of_block) for of_block in limits]
+    listed, codes = listing.list_free(blocks, draws, chunk=2)
+    together = listing._side_by_side(blocks, draws, 2 * drawing.LANES, np.zeros_like(codes))
+    assert len(together) == number
     for index, (one, other) in enumerate(zip(listed, together, strict=True)):
         alone = listing._alone(blocks[index], draws, 2 * drawing.LANES + index)
         for found, expected in zip((*one, *other), (*alone, *alone), strict=True):
@@ -77,3 +80,6 @@ def test_free_labels_are_listed_side_by_side_as_alone(number):
         U = draws.of_block(2 * drawing.LANES + index).random((69, BLOCK_ROWS))
         free = (low[index] <= U) & (high[index] > U)
         np.testing.assert_array_equal(alone[0], free.sum(axis=0))
+        labels = np.empty((70, BLOCK_ROWS), dtype=np.float32)
+        drawing.spread_codes(codes[index], labels)
+        np.testing.assert_array_equal(np.delete(labels, draws.seat, axis=0), middle[index] > U)

@@ -6,6 +6,7 @@ import pytest
 from exactregion.data.sample import CHUNK_ROWS, Extent, Sample
 from exactregion.features.grid import SINGLE_ROWS, add_products, grid_unit
 from exactregion.features.landmarks import (
+    COMPACT_TOLERANCE,
     LANDMARKS,
     SAMPLE_ROWS,
     TOLERANCE,
@@ -32,10 +33,10 @@ def test_samples_are_spread_over_all_rows_and_depend_on_their_number_alone(n):
     assert np.diff(rows).max() <= 2 * n / SAMPLE_ROWS + 1
 
 
-def landmarks_of(kernel, X, contrast=False, extent=LARGE):
+def landmarks_of(kernel, X, contrast=False, extent=LARGE, tolerance=TOLERANCE):
     sample = InputSummary(extent, X, np.ones(len(X), dtype=int)).sample
     settled = kernel.settle(sample, standardize=True)
-    return Landmarks.of(settled, sample, contrast=contrast), settled
+    return Landmarks.of(settled, sample, tolerance, contrast=contrast), settled
 
 
 def features_of(landmarks, X):
@@ -45,13 +46,14 @@ def features_of(landmarks, X):
 
 @pytest.mark.parametrize("kernel", [Gaussian(), Gaussian(0.25), Matern(nu=2.5), Poisson()])
 @pytest.mark.parametrize("contrast", [False, True])
-def test_features_leave_out_no_more_of_the_trace_than_they_say(kernel, contrast):
+@pytest.mark.parametrize("tolerance", [TOLERANCE, COMPACT_TOLERANCE])
+def test_features_leave_out_no_more_of_the_trace_than_they_say(kernel, contrast, tolerance):
     X = RNG.normal(size=(SAMPLE_ROWS, 1))
-    landmarks, settled = landmarks_of(kernel, X, contrast)
+    landmarks, settled = landmarks_of(kernel, X, contrast, tolerance=tolerance)
     assert landmarks.M.shape[1] <= LANDMARKS
     between = settled.kernel.contrast if contrast else settled.kernel.between
     diagonal = between(np.zeros((1, 1)), np.zeros((1, 1)))[0, 0]
-    for rows, share in ((X, TOLERANCE), (RNG.normal(size=(4000, 1)), 2 * TOLERANCE)):
+    for rows, share in ((X, tolerance), (RNG.normal(size=(4000, 1)), 2 * tolerance)):
         Phi = features_of(landmarks, rows).astype(float)
         left = diagonal - (Phi**2).sum(axis=1)
         assert left.mean() <= (share + 2e-5) * diagonal  # interpolated between NODES, on the grid
@@ -59,7 +61,7 @@ def test_features_leave_out_no_more_of_the_trace_than_they_say(kernel, contrast)
     some = RNG.uniform(-2, 2, size=(300, 1))
     K = between(settled.scaled(some), settled.scaled(some))
     Phi = features_of(landmarks, some).astype(float)
-    np.testing.assert_allclose(Phi @ Phi.T, K, atol=5 * TOLERANCE * diagonal)
+    np.testing.assert_allclose(Phi @ Phi.T, K, atol=5 * tolerance * diagonal)
 
 
 def test_a_rough_kernel_stops_at_the_most_landmarks():
