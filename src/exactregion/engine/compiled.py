@@ -36,6 +36,7 @@ __all__ = [
     "measure_offsets",
     "measure_steps",
     "set_out",
+    "sum_weighted",
     "weighted_products",
 ]
 
@@ -131,6 +132,19 @@ def add_weighted(first: Any, weights: Any, values: Any, out: Any) -> None:
             weight = weights[j, k]
             for a in range(values.shape[1]):
                 out[first[j] + k, a] += weight * values[j, a]
+
+
+@compiled
+def sum_weighted(weights: Any, values: Any, out: Any) -> None:
+    """Add weights (T, n) times values (n, r), one row after the other: out (T, r).
+
+    The last bit of a matrix product would depend on how many weights and columns there are.
+    """
+    for t in range(len(weights)):
+        for j in range(len(values)):
+            weight = weights[t, j]
+            for a in range(values.shape[1]):
+                out[t, a] += weight * values[j, a]
 
 
 @compiled

@@ -29,6 +29,7 @@ __all__ = [
     "state_of",
     "thresholds_of",
     "weigh",
+    "write_scaled",
 ]
 
 
@@ -38,6 +39,9 @@ FEW = 40
 LANES = 16
 """Blocks whose labels are drawn side by side, those of a chunk. One generator waits for itself at
 every number; sixteen of them keep vector units busy, and take a third of the time."""
+
+TILE = 512
+"""Rows that are weighted at once: what they are multiplied by stays in the nearest cache."""
 
 ROWS_PER_CODE = 4
 """Rows whose labels make up a code: the states of the generators stay in registers for so long."""
@@ -564,14 +568,27 @@ def weigh(
     products : ndarray of shape (T, K, b)
         Where t p (1 - p) times left times right goes, multiplied in this order.
     """
-    weight = np.empty(P.shape[1])
+    weight = np.empty(TILE)
     inverse = 1 / precision  # a power of two: to multiply is to divide, and takes less time
     for t in range(P.shape[0]):
-        for j in range(P.shape[1]):
-            expected = trials[j] * P[t, j]
-            weight[j] = expected * (1 - P[t, j])
-            mass[t, j] = np.rint(expected * precision) * inverse
-        for k in range(len(left)):
-            one, other = left[k], right[k]
-            for j in range(P.shape[1]):
-                products[t, k, j] = (weight[j] * values[one, j]) * values[other, j]
+        for start in range(0, P.shape[1], TILE):
+            # loops get slices, which vector units take
+            part = slice(start, min(start + TILE, P.shape[1]))
+            p, number, expected = P[t, part], trials[part], mass[t, part]
+            for j in range(len(p)):
+                successes = number[j] * p[j]
+                weight[j] = successes * (1 - p[j])
+                expected[j] = np.rint(successes * precision) * inverse
+            for k in range(len(left)):
+                one, other = values[left[k], part], values[right[k], part]
+                product = products[t, k, part]
+                for j in range(len(p)):
+                    product[j] = (weight[j] * one[j]) * other[j]
+
+
+@compiled
+def write_scaled(multiples: Any, unit: Any, scale: Any, out: Any) -> None:
+    """Fill in columns (r, b), which come as multiples (b, r) of units, times their scales (r,)."""
+    for a in range(len(unit)):
+        for j in range(len(multiples)):
+            out[a, j] = (multiples[j, a] * unit[a]) * scale[a]

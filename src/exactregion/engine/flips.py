@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from exactregion._typing import FloatArray, IntArray
+from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.data.sample import Inputs
 from exactregion.engine.chunks import ChunkPlan
-from exactregion.engine.free_labels import Free, FreeInBlock, FreeLabels, Tree
+from exactregion.engine.free_labels import Free, FreeInBlock, FreeLabels, Tree, same_columns
+from exactregion.engine.terms import flat
 from exactregion.resampling import Columns
+from exactregion.statistics.measures import Whitened
 
-__all__ = ["MOST_MULTIPLE", "Flips", "TermSums", "has_short_multiples"]
+__all__ = ["MOST_MULTIPLE", "Flips", "SumsAt", "TermSums", "has_short_multiples", "places_of"]
 
 MOST_MULTIPLE = np.iinfo(np.int16).max
 """Largest multiple of its unit that a column may be to take two bytes."""
@@ -36,6 +39,44 @@ class TermSums:
     scale: FloatArray
     centre: FloatArray
     rounded: Any
+
+    def at(self, which: IntArray) -> TermSums:
+        """Return the sums at some of the θ."""
+        rounded = None if self.rounded is None else self.rounded[which]
+        offsets, centre = self.offsets[which], self.centre[which]
+        return replace(self, offsets=offsets, centre=centre, rounded=rounded)
+
+
+@dataclass(frozen=True, eq=False)
+class SumsAt:
+    """The sums of all terms of a plan at θ (T, d), and at which of these an outcome is certain."""
+
+    labels: FreeLabels
+    plan: ChunkPlan
+    theta: FloatArray
+    of_terms: list[TermSums]
+    certain: BoolArray
+
+    @cached_property
+    def _places(self) -> dict[bytes, int]:
+        return {theta.tobytes(): place for place, theta in enumerate(self.theta)}
+
+    @property
+    def size(self) -> int:
+        """Bytes of the offsets, which all terms share."""
+        return int(self.of_terms[0].offsets.nbytes)
+
+    def hold(self, labels: FreeLabels, plan: ChunkPlan, theta: FloatArray) -> bool:
+        """Return whether these are the sums of a plan in a window, at all θ."""
+        if self.labels is not labels or self.plan is not plan:
+            return False
+        return all(one.tobytes() in self._places for one in theta)
+
+    def at(self, theta: FloatArray) -> SumsAt:
+        """Return the sums at some θ, in their order."""
+        which = np.array([self._places[one.tobytes()] for one in theta])
+        terms = [one.at(which) for one in self.of_terms]
+        return replace(self, theta=theta, of_terms=terms, certain=self.certain[which])
 
 
 class Flips:
@@ -94,11 +135,11 @@ class Flips:
             t, column = np.divmod(too_close, len(rows))
             row = rows[column]
             end = np.cumsum(counts, dtype=np.int64)[row]
-            label = _ranges(end, counts[row])
-            self._open.append(
-                (t, start + row, places[t, column], counts[row])
-                + (uniforms[label], owner[label], Phi[row])
-            )
+            counts = counts[row]
+            label = _ranges(end, counts)
+            place, step = places[t, column], Phi[row]
+            found = t, start + row, place, counts, uniforms[label], owner[label], step
+            self._open.append(found)
 
     def settle(self, probabilities: Callable[[IntArray, IntArray], FloatArray]) -> None:
         """Find the labels that were too close to tell, by probabilities of some θ and a row each.
@@ -176,6 +217,26 @@ def _ranges(ends: IntArray, lengths: IntArray) -> IntArray:
     lengths = lengths.astype(np.int64)
     found: IntArray = np.repeat(ends - np.cumsum(lengths), lengths) + np.arange(lengths.sum())
     return found
+
+
+def places_of(plan: ChunkPlan, other: ChunkPlan) -> list[int] | None:
+    """Return which terms of another plan have the sums of each term; None if some are missing."""
+    if plan is other:
+        return list(range(len(plan.units)))
+    if plan.statistic.uses_expectations and not other.statistic.uses_expectations:
+        return None
+    places = []
+    for term, unit, scale in zip(flat(plan.terms), plan.units, plan.scales, strict=True):
+        known = zip(flat(other.terms), other.units, other.scales, strict=True)
+        same = (
+            isinstance(term.measure, Whitened) == isinstance(one.measure, Whitened)
+            and np.array_equal(unit, of_one)
+            and np.array_equal(scale, scale_of_one)
+            and same_columns(term.columns, one.columns)
+            for one, of_one, scale_of_one in known
+        )
+        places.append(next((place for place, is_same in enumerate(same) if is_same), -1))
+    return None if -1 in places else places
 
 
 def has_short_multiples(plan: ChunkPlan) -> bool:

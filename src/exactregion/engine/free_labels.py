@@ -7,7 +7,7 @@ nearest one that is known: of the same pass, of an earlier one, or the origin of
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -22,6 +22,8 @@ __all__ = ["Ellipsoid", "Free", "FreeInBlock", "FreeLabels", "Tree", "same_colum
 
 VISITED_BYTES = 2**26
 """Memory for θ of earlier passes, 64 MiB: most θ of a search are near one that it had before."""
+
+MOST_IN_BYTE = 255
 
 TURN = 0.3
 """To go on from a θ that is not the last takes as long as the labels that flip over this distance,
@@ -123,6 +125,13 @@ class FreeLabels:
     blocks: list[FreeInBlock] = field(default_factory=list)
     known: list[tuple[Any, FloatArray]] = field(default_factory=list)
     visited: list[Visited] = field(default_factory=list)
+
+    def shorten(self) -> None:
+        """Count labels of a row in one byte, if there are few: twice as many θ can be kept."""
+        if all(block.free[0].max(initial=0) <= MOST_IN_BYTE for block in self.blocks):
+            self.blocks[:] = [
+                replace(block, below=block.below.astype(np.uint8)) for block in self.blocks
+            ]
 
     @cached_property
     def most(self) -> int:

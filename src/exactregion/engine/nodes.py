@@ -175,11 +175,14 @@ class Nodes:
         The former are rounded to half units, as by other engines, so that points and their mirror
         images under p = 1/2 are as far from the centre.
         """
+        from exactregion.engine.compiled import sum_weighted  # Numba is slow to import
+
         P = expit(polynomials(self.cells.polynomial(theta), self.cells.scores))
-        # one θ after the other: the last bit of a matrix product depends on their number
-        centre = [p @ self.of_columns for p in P]
-        products = [(p * (1 - p)) @ self.of_products for p in P]
-        return np.rint(2 * np.array(centre)) / 2, np.array(products)
+        centre = np.zeros((len(P), self.of_columns.shape[1]))
+        products = np.zeros((len(P), self.of_products.shape[1]))
+        sum_weighted(P, self.of_columns, centre)
+        sum_weighted(P * (1 - P), self.of_products, products)
+        return np.rint(2 * centre) / 2, products
 
 
 def polynomials(coefficients: FloatArray, scores: FloatArray) -> FloatArray:

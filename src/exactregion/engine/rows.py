@@ -17,8 +17,7 @@ from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.data.sample import CHUNK_ROWS, Sample, blocks
 from exactregion.data.sources import release, scratch
 from exactregion.engine.chunks import ChunkPlan
-from exactregion.engine.flips import MOST_MULTIPLE, has_short_multiples
-from exactregion.engine.free_labels import same_columns
+from exactregion.engine.flips import has_short_multiples
 from exactregion.engine.nodes import Cells, Nodes, score_of
 from exactregion.engine.shared import Products
 from exactregion.engine.terms import flat
@@ -36,12 +35,24 @@ one input are kept too: reading them takes a fifth of the time of computing them
 
 
 @dataclass(frozen=True, eq=False)
+class _Kept:
+    """Columns of all terms of a plan, as multiples (n, r) of their units, and squared lengths (n,).
+
+    The latter are those of each term whose columns are not multiplied with each other.
+    """
+
+    plan: ChunkPlan
+    multiples: Any
+    lengths: list[Any | None]
+
+
+@dataclass(frozen=True, eq=False)
 class Rows:
     """A sample of many rows, and a family whose link is known."""
 
     model: Model
     sample: Sample
-    _kept: list[tuple[Any, Any, Any]] = field(default_factory=list, init=False, repr=False)
+    _kept: list[_Kept] = field(default_factory=list, init=False, repr=False)
     _nodes: list[tuple[ChunkPlan, Nodes]] = field(default_factory=list, init=False, repr=False)
 
     def chunks(self) -> Iterator[tuple[int, slice]]:
@@ -107,21 +118,23 @@ class Rows:
         return self.gradient(theta[some], rows)
 
     def multiples(self, plan: ChunkPlan, rows: slice) -> Any:
-        """Compute the columns of all terms in multiples of their units: shape (b, r)."""
+        """Return the columns of all terms in multiples of their units: shape (b, r)."""
+        kept = self._kept_for(plan)
+        if kept is not None:
+            return np.asarray(kept.multiples[rows])
         dtype = np.int16 if has_short_multiples(plan) else np.float64
         found = np.empty((rows.stop - rows.start, plan.width), dtype)
         terms = zip(flat(plan.terms), plan.columns_of_terms, plan.units, strict=True)
         for term, columns, unit in terms:
-            kept = self._kept_for(term.columns)
-            found[:, columns] = (
-                self._values(term.columns, unit, rows) / unit if kept is None else kept[0][rows]
-            )
+            found[:, columns] = self._values(term.columns, unit, rows) / unit
         return found
 
     def lengths(self, plan: ChunkPlan, rows: slice) -> list[FloatArray | None]:
         """Return the squared lengths (b,) of the columns of each term, if they were kept."""
-        kept = [self._kept_for(term.columns) for term in flat(plan.terms)]
-        return [None if each is None else each[1][rows] for each in kept]
+        kept = self._kept_for(plan)
+        if kept is None:
+            return [None] * len(plan.units)
+        return [None if each is None else np.asarray(each[rows]) for each in kept.lengths]
 
     def probabilities(self, theta: FloatArray, rows: slice) -> FloatArray:
         """Evaluate the family at θ (T, d) on some rows."""
@@ -140,27 +153,25 @@ class Rows:
         return found
 
     def keep(self, plan: ChunkPlan) -> None:
-        """Compute features once and keep them, if there is room for them."""
+        """Compute the columns of a plan once and keep them, if there is room for them."""
         n = len(self.sample)
-        for term, unit, bound in zip(flat(plan.terms), plan.units, plan.bounds, strict=True):
-            columns: Any = term.columns
-            if self._kept_for(columns) is not None:
-                continue
-            if (bound / unit).max() > MOST_MULTIPLE or 2 * n * len(unit) > KEPT_BYTES:
-                continue
-            kept: Any = scratch((n, len(unit)), np.int16)
-            lengths: Any = scratch((n,), np.float64)
-            # in extreme units squares of a gradient overflow, which are of no use
-            with single_thread(), np.errstate(over="ignore"):
-                for _, rows in self.blocks():
-                    values = self._values(columns, unit, rows)
-                    kept[rows], lengths[rows] = values / unit, squared_lengths(values)
-                    if rows.start % CHUNK_ROWS == 0:
-                        release(kept)
-                        release(lengths)
-            # the gradient, and the last features of a kernel
-            others = [one for one in self._kept if type(one[0]) is not type(columns)]
-            self._kept[:] = [*others, (columns, kept, lengths)]
+        if self._kept_for(plan) is not None or not has_short_multiples(plan):
+            return
+        if not 0 < 2 * n * plan.width <= KEPT_BYTES:
+            return
+        pairs = Products.of(plan).pairs
+        lengths = [scratch((n,), np.float64) if of_term == [] else None for of_term in pairs]
+        kept = _Kept(plan, scratch((n, plan.width), np.int16), lengths)
+        self._kept[:] = [*self._kept[-1:], kept]
+        terms = zip(flat(plan.terms), plan.columns_of_terms, plan.units, lengths, strict=True)
+        parts = list(terms)
+        with single_thread():
+            for _, rows in self.blocks():
+                for term, columns, unit, of_term in parts:
+                    values = self._values(term.columns, unit, rows)
+                    kept.multiples[rows, columns] = values / unit
+                    if of_term is not None:
+                        of_term[rows] = squared_lengths(values)
 
     def _values(self, columns: Any, unit: FloatArray, rows: slice) -> FloatArray:
         """Compute the columns of a term in some rows, on the grid: shape (b, r)."""
@@ -169,16 +180,15 @@ class Rows:
         found: FloatArray = on_grid(self.design(rows), unit)
         return found
 
-    def _kept_for(self, columns: Any) -> tuple[Any, Any] | None:
-        """Return features that were kept, in multiples of their unit, and their squared lengths."""
-        found = (arrays for known, *arrays in self._kept if same_columns(known, columns))
-        kept, lengths = next(found, (None, None))
-        return None if kept is None else (kept, lengths)
+    def _kept_for(self, plan: ChunkPlan) -> _Kept | None:
+        return next((kept for kept in self._kept if kept.plan is plan), None)
 
     @property
     def _kept_arrays(self) -> list[Any]:
-        scores = [self._scores] if "_scores" in self.__dict__ else []
-        return scores + [array for _, *arrays in self._kept for array in arrays]
+        arrays = [self._scores] if "_scores" in self.__dict__ else []
+        for kept in self._kept:
+            arrays += [kept.multiples, *(each for each in kept.lengths if each is not None)]
+        return arrays
 
     @cached_property
     def cells(self) -> Cells | None:
@@ -202,7 +212,7 @@ class Rows:
         if found is None:
             self.keep(plan)
             found = Nodes.of(self.cells, self._weighted(plan))
-            self._nodes[:] = [*self._nodes[:1], (plan, found)]
+            self._nodes[:] = [*self._nodes[-1:], (plan, found)]
         return found
 
     def _weighted(self, plan: ChunkPlan) -> Iterator[tuple[FloatArray, FloatArray, FloatArray]]:

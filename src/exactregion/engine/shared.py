@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -131,14 +132,21 @@ class Products:
         return cls(plan, pairs)
 
     @cached_property
+    def places(self) -> list[slice]:
+        """The rows of `values` that are those of each term."""
+        pairs = zip(self.pairs, self.plan.units, strict=True)
+        sizes = [len(unit) if of_term else int(of_term is not None) for of_term, unit in pairs]
+        ends = np.cumsum([0, *sizes]).tolist()
+        return [slice(*both) for both in pairwise(ends)]
+
+    @cached_property
     def factors(self) -> tuple[IntArray, IntArray]:
         """The rows of `values` that are multiplied, two for each of the K sums."""
-        left, right, first = [], [], 0
-        for pairs, unit in zip(self.pairs, self.plan.units, strict=True):
+        left, right = [], []
+        for pairs, place in zip(self.pairs, self.places, strict=True):
             if pairs is not None:
-                left += [first + a for a, _ in pairs] or [first]
-                right += [first + b for _, b in pairs] or [-1]
-                first += len(unit) if pairs else 1
+                left += [place.start + a for a, _ in pairs] or [place.start]
+                right += [place.start + b for _, b in pairs] or [-1]
         return np.array(left, dtype=np.int64), np.array(right, dtype=np.int64)
 
     def values(self, multiples: Any, lengths: list[FloatArray | None]) -> FloatArray:
@@ -147,18 +155,20 @@ class Products:
         Columns (b, …) of all terms come in units; squared lengths of those of a term are computed
         unless they are given.
         """
+        from exactregion.engine import drawing  # Numba is slow to import
+
         plan = self.plan
-        terms = zip(
-            plan.columns_of_terms, plan.units, plan.scales, self.pairs, lengths, strict=True
-        )
-        found = []
-        for columns, unit, scale, pairs, known in terms:
+        number = max((place.stop for place in self.places), default=0)
+        found = np.ones((number + 1, len(multiples)))
+        grids = zip(plan.columns_of_terms, plan.units, plan.scales, strict=True)
+        terms = zip(grids, self.pairs, self.places, lengths, strict=True)
+        for (columns, unit, scale), pairs, place, known in terms:
             if pairs:
-                found.append((multiples[:, columns] * unit * scale).T)
+                drawing.write_scaled(multiples[:, columns], unit, scale[0], found[place])
             elif pairs is not None:
                 size = squared_lengths(multiples[:, columns] * unit) if known is None else known
-                found.append(size[None])
-        return np.concatenate([*found, np.ones((1, len(multiples)))])
+                found[place] = size
+        return found
 
     def by_term(self, sums: FloatArray) -> list[Any]:
         """Return the information (T, r, r) or the variance (T,) of each term."""

@@ -39,7 +39,7 @@ from exactregion.engine.chunks import (
     room_for_labels,
     sums_of_chunk,
 )
-from exactregion.engine.flips import Flips, TermSums
+from exactregion.engine.flips import Flips, SumsAt, TermSums, places_of
 from exactregion.engine.free_labels import (
     Ellipsoid,
     FreeInBlock,
@@ -87,6 +87,8 @@ class ManyRows:
     window: Callable[[], Ellipsoid]  # where searches look
     n_jobs: int | None = None
     _windows: list[FreeLabels] = field(default_factory=list, init=False, repr=False)
+    _plans: list[ChunkPlan] = field(default_factory=list, init=False, repr=False)
+    _recent: list[SumsAt] = field(default_factory=list, init=False, repr=False)
     _lock: Any = field(default_factory=threading.Lock, init=False, repr=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -158,17 +160,20 @@ class ManyRows:
         labels, shared = FreeLabels(window), self._shared(plan)
         total = np.zeros((self.resampling.m, shared.width))
         self.rows.keep(shared)
+        by_logits = self.rows.cells is not None
 
         def of_chunk(numbered: tuple[int, slice]) -> tuple[list[FreeInBlock], FloatArray]:
-            listed, codes = self._list_free(window, *numbered)
+            listed, codes = self._list_free(window, *numbered, by_logits=by_logits)
             return listed, self._points_of(window.origin, shared, *numbered, codes)
 
         with single_thread():
             for listed, points in map_in_order(of_chunk, self.rows.chunks(), self.n_jobs):
                 labels.blocks.extend(listed)
                 total += points
+        labels.shorten()
         labels.know(shared, total)
         self._windows[:] = [*self._windows[:1], labels]
+        self._recent.clear()  # they would keep the window that was dropped
         return labels
 
     def _around(self, theta: FloatArray) -> Ellipsoid | None:
@@ -224,7 +229,7 @@ class ManyRows:
         return points
 
     def _list_free(
-        self, window: Ellipsoid, chunk: int, rows: slice
+        self, window: Ellipsoid, chunk: int, rows: slice, *, by_logits: bool
     ) -> tuple[list[FreeInBlock], Any | None]:
         """List the labels of a chunk that differ between θ of a window; see `list_free`."""
         origin, trials = window.origin[None], self.resampling.sample.inputs.trials
@@ -233,7 +238,7 @@ class ManyRows:
             design, columns = self.rows.design(rows), Columns(np.asarray(trials[rows]))
             low, high = self._limits(window, design)
             p, guard = self.rows.probabilities(origin, rows), None
-            if self.rows.cells is not None:
+            if by_logits:
                 guard = guard_of(low, high, np.abs(design) @ window.largest)
             uncertain, gradient = ((p > 0) & (p < 1))[:, :, None], self.rows.gradient(origin, rows)
             return FreeBetween.of(columns, low, high, p[0]), {
@@ -262,61 +267,124 @@ class ManyRows:
         inside = labels.window.holds(theta[which]) if len(which) else np.zeros(0, dtype=np.bool_)
         if not inside.any():
             return which
+        shared, in_block = self._shared(plan), BLOCK_ROWS
         with self._lock:
-            self._sum_known(labels, self._shared(plan))
-            self.rows.nodes_of(plan)
-        members, in_block = which[inside], BLOCK_ROWS
-        if not self.model.has_constant_gradient:
-            in_block *= 4 * theta.shape[1]  # columns of a block as they are worked on
-        size = max(1, STEP_BYTES // (8 * max(self.resampling.m * plan.width, in_block)))
+            self._sum_known(labels, shared)
+            if self.model.has_constant_gradient:
+                self.rows.nodes_of(shared)
+            else:
+                in_block *= 4 * theta.shape[1]  # columns of a block as they are worked on
+        members = which[inside]
+        size = max(1, STEP_BYTES // (8 * max(self.resampling.m * shared.width, in_block)))
         workers, suited = number_of_workers(self.n_jobs), self.rows.suited(theta[members])
-        for some, one_pass in (
-            (members[suited], self._pass_by_nodes),
-            (members[~suited], self._pass),
-        ):
-            parts = [some[start : start + size] for start in range(0, len(some), size)]
+        parts = [
             # a share of one pass per worker
-            parts = [one for part in parts for one in np.array_split(part, workers) if len(one)]
+            one
+            for some in (members[suited], members[~suited])
+            for start in range(0, len(some), size)
+            for one in np.array_split(some[start : start + size], workers)
+            if len(one)
+        ]
 
-            def evaluate(part: IntArray, one_pass: Any = one_pass) -> None:
-                Z[part] = one_pass(labels, plan, theta[part])
+        def fill_in(part: IntArray) -> None:
+            is_shared = self.model.has_constant_gradient
+            evaluate = self._by_shared_sums if is_shared else self._by_own_gradients
+            Z[part] = evaluate(labels, plan, theta[part])
 
-            deque(map_in_order(evaluate, parts, self.n_jobs), maxlen=0)
+        deque(map_in_order(fill_in, parts, self.n_jobs), maxlen=0)
         return which[~inside]
 
     def _shared(self, plan: ChunkPlan) -> ChunkPlan:
-        """Return the plan of the terms whose columns are the same for every θ of the family."""
-        return plan if self.model.has_constant_gradient else plan.without_gradient
+        """Return a plan of all terms whose columns are the same for every θ, and maybe of others.
 
-    def _pass(
+        A plan that was seen before is returned if it has the terms of this one: searches rank the
+        same θ by several statistics, whose sums are then found at once.
+        """
+        if not self.model.has_constant_gradient:
+            return plan.without_gradient
+        found = next((known for known in self._plans if places_of(plan, known) is not None), plan)
+        if found is plan:
+            others = [known for known in self._plans if places_of(known, plan) is None]
+            self._plans[:] = [plan, *others]
+        return found
+
+    def _by_shared_sums(self, labels: FreeLabels, plan: ChunkPlan, theta: FloatArray) -> FloatArray:
+        """Compute Z (T, m) of θ in a window, for a gradient that is the same for all of them."""
+        shared = self._shared(plan)
+        recent = list(self._recent)
+        found = next((sums for sums in recent if sums.hold(labels, shared, theta)), None)
+        if found is None:
+            tree = self._tree(labels, shared, theta)
+            by_nodes = bool(self.rows.suited(theta).all())
+            sums_at = self._sums_by_nodes if by_nodes else self._sums
+            found = sums_at(labels, shared, theta[tree.order], tree)
+            self._remember(found)
+        sums = found.at(theta)
+        terms = places_of(plan, shared)
+        assert terms is not None
+        Z = self._measured(plan, theta, [sums.of_terms[k] for k in terms])
+        if sums.certain.any():
+            # no use are those by a gradient that is zero where an outcome is certain
+            largest = np.broadcast_to(labels.largest, theta.shape)[sums.certain]
+            Z[sums.certain] = self._by_own_gradients(labels, plan, theta[sums.certain], largest)
+        return Z
+
+    def _remember(self, sums: SumsAt) -> None:
+        """Keep the sums of some passes: a search asks for the same θ by another statistic next."""
+        with self._lock:
+            kept = [sums, *self._recent]
+            sizes = np.cumsum([one.size for one in kept])
+            self._recent[:] = kept[: int(np.searchsorted(sizes, STEP_BYTES, side="right"))]
+
+    def _by_own_gradients(
         self,
         labels: FreeLabels,
         plan: ChunkPlan,
         theta: FloatArray,
         largest: FloatArray | None = None,
     ) -> FloatArray:
-        """Compute Z (T, m) of θ in a window.
+        """Compute Z (T, m) of θ in a window that have a gradient each.
 
-        Where each has a gradient of its own, its `largest` entries (T, d) are about those at the
-        origin, or are given.
+        Its `largest` entries (T, d) are about those at the origin, or are given.
         """
-        is_shared = self.model.has_constant_gradient and largest is None
-        of_shared, T = plan if is_shared else plan.without_gradient, len(theta)
+        shared = plan.without_gradient
+        tree = self._tree(labels, shared, theta)
+        theta, back = theta[tree.order], np.argsort(tree.order)
+        guess = np.broadcast_to(labels.largest if largest is None else largest, theta.shape)
+        gradients = GradientSums(
+            guess[tree.order],
+            self.resampling.sample.inputs.extent,
+            self.resampling.m,
+            may_be_certain=labels.may_be_certain,
+        )
+        sums = self._sums(labels, shared, theta, tree, gradients)
+        Z = self._measured(plan, theta, sums.of_terms, gradients)
+        Z[gradients.is_ruled_out] = np.inf
+        again = gradients.is_wrong  # sums by a wrong grid are of no use
+        if again.any():
+            largest = gradients.largest[again]
+            Z[again] = self._by_own_gradients(labels, plan, theta[again], largest)
+        return Z[back]
+
+    @staticmethod
+    def _tree(labels: FreeLabels, plan: ChunkPlan, theta: FloatArray) -> Tree:
+        """Choose from where each θ is reached, for the columns of a plan."""
         z = labels.window.coordinates(theta)
-        tree = Tree.of(z, [visited for visited in labels.visited if visited.plan is of_shared])
-        theta = theta[tree.order]
-        inputs, certain = self.resampling.sample.inputs, np.zeros(T, dtype=np.bool_)
-        flips = Flips(of_shared, labels, tree, inputs)
-        shared = SharedSums(of_shared, flips, inputs)
-        gradients, drawn = None, None
-        if not is_shared:
-            guess = np.broadcast_to(labels.largest if largest is None else largest, theta.shape)
-            gradients = GradientSums(
-                guess[tree.order],
-                inputs.extent,
-                self.resampling.m,
-                may_be_certain=labels.may_be_certain,
-            )
+        return Tree.of(z, [visited for visited in labels.visited if visited.plan is plan])
+
+    def _sums(
+        self,
+        labels: FreeLabels,
+        plan: ChunkPlan,
+        theta: FloatArray,
+        tree: Tree,
+        gradients: GradientSums | None = None,
+    ) -> SumsAt:
+        """Sum over all rows, in one pass: the terms of a plan, and gradients if there are some."""
+        T, inputs = len(theta), self.resampling.sample.inputs
+        certain, drawn = np.zeros(T, dtype=np.bool_), None
+        flips = Flips(plan, labels, tree, inputs)
+        shared = SharedSums(plan, flips, inputs)
         room = np.empty((2, T * BLOCK_ROWS))
         current = -1
         with single_thread():
@@ -333,34 +401,23 @@ class ManyRows:
                 at = RowsAt(slice(start, start + b), columns, P, mass, labels.blocks[index])
                 shared.add(
                     at,
-                    self.rows.multiples(of_shared, rows),
-                    self.rows.lengths(of_shared, rows),
+                    self.rows.multiples(plan, rows),
+                    self.rows.lengths(plan, rows),
                     self.rows.at_some(theta, rows),
                 )
                 if gradients is not None and drawn is not None:
                     gradients.add(at, partial(self.rows.gradient_of_some, theta, rows), drawn)
                 elif labels.may_be_certain:
                     certain |= (P.min(axis=1) < IMPOSSIBLE) | (P.max(axis=1) == 1)
-        flips.end(z[tree.order], self._lock)
-        Z = self._measured(plan, theta, shared.of_terms(), gradients)
-        if gradients is not None:
-            Z[gradients.is_ruled_out] = np.inf
-            # sums by a wrong grid are of no use
-            again, largest = gradients.is_wrong, gradients.largest
-        else:
-            # nor are those by a gradient that is zero where an outcome is certain
-            again, largest = certain, np.broadcast_to(labels.largest, theta.shape)
-        if again.any():
-            Z[again] = self._pass(labels, plan, theta[again], largest[again])
-        return Z[np.argsort(tree.order)]
+        flips.end(labels.window.coordinates(theta), self._lock)
+        return SumsAt(labels, plan, theta, shared.of_terms(), certain)
 
-    def _pass_by_nodes(self, labels: FreeLabels, plan: ChunkPlan, theta: FloatArray) -> FloatArray:
-        """Compute Z (T, m) of θ in a window that suit the nodes: rows give free labels alone."""
+    def _sums_by_nodes(
+        self, labels: FreeLabels, plan: ChunkPlan, theta: FloatArray, tree: Tree
+    ) -> SumsAt:
+        """Do the same for θ that suit the nodes: rows give free labels alone."""
         nodes = self.rows.nodes_of(plan)
         assert nodes is not None
-        z = labels.window.coordinates(theta)
-        tree = Tree.of(z, [visited for visited in labels.visited if visited.plan is plan])
-        theta = theta[tree.order]
         flips = Flips(plan, labels, tree, self.resampling.sample.inputs)
         coefficients = nodes.cells.polynomial(theta)
         with single_thread():
@@ -368,10 +425,11 @@ class ManyRows:
                 score, Phi = self.rows.score(rows), self.rows.multiples(plan, rows)
                 flips.add_by_logits(coefficients, score, listed, rows.start, Phi)
             flips.settle(partial(self.rows.probabilities_of, theta))
-            flips.end(z[tree.order], self._lock)
-            centre, products = nodes.at(theta)
+            flips.end(labels.window.coordinates(theta), self._lock)
+        centre, products = nodes.at(theta)
         rounded = Products.of(plan).by_term(products)
-        return self._measured(plan, theta, flips.of_terms(centre, rounded))[np.argsort(tree.order)]
+        certain = np.zeros(len(theta), dtype=np.bool_)
+        return SumsAt(labels, plan, theta, flips.of_terms(centre, rounded), certain)
 
     def _labels_at(
         self, theta: FloatArray, chunk: int, precision: Any, codes: Any | None = None
@@ -469,12 +527,18 @@ class ManyRows:
 
     def _with_nodes(self, sums: ChunkSums, plan: ChunkPlan, theta: FloatArray) -> ChunkSums:
         """Take centre, information and variance from the nodes, as within windows."""
+        shared = self._shared(plan)
         with self._lock:
-            nodes = self.rows.nodes_of(plan)
+            nodes = self.rows.nodes_of(shared)
+        terms = places_of(plan, shared)
         assert nodes is not None
-        with single_thread():
-            centre, products = nodes.at(theta[None])
-        rounded: list[Any] = [
-            0.0 if one is None else one for one in Products.of(plan).by_term(products)
-        ]
-        return replace(sums, centre=centre[0] * np.concatenate(plan.units), rounded={0: rounded})
+        assert terms is not None
+        centre, products = nodes.at(theta[None])
+        found = Products.of(shared).by_term(products)
+        rounded: list[Any] = [0.0 if found[k] is None else found[k] for k in terms]
+        columns = np.concatenate(
+            [np.arange(*shared.columns_of_terms[k].indices(shared.width)) for k in terms]
+        )
+        return replace(
+            sums, centre=centre[0, columns] * np.concatenate(plan.units), rounded={0: rounded}
+        )

@@ -11,6 +11,7 @@ import exactregion as er
 from exactregion.data import sources
 from exactregion.engine import PreparedStatistic
 from exactregion.engine.chunks import ChunkPlan
+from exactregion.engine.flips import Flips
 from exactregion.region.search.candidates import known_members
 from exactregion.region.search.outline import outline_of
 from exactregion.statistics.focused import Focused
@@ -98,7 +99,7 @@ def test_same_bits_from_theta_of_earlier_passes(recalibrated, monkeypatch):
         monkeypatch.setattr("exactregion.engine.free_labels.VISITED_BYTES", room)
         for number in (6, 1, 6):
             theta = fitted.start.theta(2 * rng.normal(size=(number, 2)))
-            theta[0] = fitted.start.origin
+            theta[1:2] = fitted.start.origin
             expected = by_all_labels(recalibrated, theta)
             np.testing.assert_array_equal(fitted.statistics(theta), expected)
         (labels,) = fitted.many_rows._windows
@@ -120,6 +121,42 @@ def test_a_focused_statistic_takes_no_second_list(recalibrated):
     assert fitted.many_rows._windows[0].blocks is blocks
 
 
+@pytest.mark.parametrize("n_jobs", [None, 2])
+@pytest.mark.parametrize("inputs", [1, 2])
+def test_statistics_of_the_same_theta_share_one_pass(inputs, n_jobs, monkeypatch):
+    """In either order, with the bits of each statistic alone, until other θ are asked for."""
+    passes = []
+    sums_at = Flips.of_terms
+
+    def counted(flips, *arguments):
+        passes.append(len(flips.offsets))
+        return sums_at(flips, *arguments)
+
+    monkeypatch.setattr(Flips, "of_terms", counted)
+    focused = Focused(lambda theta: np.broadcast_to(np.eye(theta.shape[1])[1], theta.shape))
+    found = []
+    for order in ((focused, None), (None, focused), (None,), (focused,)):
+        region = er.ConfidenceRegion("logistic", n_jobs=n_jobs, **SETTINGS).fit(X[:, :inputs], Y)
+        fitted = region.fitted_
+        fitted.rank_function()(fitted.start.origin[None])
+        steps = np.random.default_rng(5).normal(size=(9, inputs + 1))
+        theta = fitted.start.theta(np.clip(steps, -2, 2))
+        passes.clear()
+        Z = {}
+        for statistic in order:
+            ready = fitted.ready(statistic) if statistic else None
+            Z[statistic] = fitted.statistics(theta, ready)
+        assert sum(passes) == len(theta)
+        np.testing.assert_array_equal(fitted.statistics(theta[::-2], ready), Z[order[-1]][::-2])
+        assert sum(passes) == len(theta) or n_jobs == 2
+        found.append(Z)
+        fitted.statistics(theta + 1e-5, ready)
+        assert sum(passes) >= 2 * len(theta)
+    for one in found:
+        for statistic, Z in one.items():
+            np.testing.assert_array_equal(Z, found[0][statistic])
+
+
 @pytest.mark.parametrize("statistic", ["combined", "embedding"])
 def test_several_inputs_and_workers(statistic, monkeypatch):
     """Features of several inputs are kept in two bytes, and have the same bits."""
@@ -128,9 +165,9 @@ def test_several_inputs_and_workers(statistic, monkeypatch):
     theta = region.fitted_.start.theta(np.random.default_rng(4).normal(size=(5, 3)))
     found = region.fitted_.statistics(theta)
     np.testing.assert_array_equal(found, by_rows_in_memory(region, theta))
-    for _, kept, _ in region.fitted_.many_rows.rows._kept:
-        assert kept.dtype == np.int16
-        assert isinstance(kept, np.memmap)
+    (kept,) = region.fitted_.many_rows.rows._kept
+    assert kept.multiples.dtype == np.int16
+    assert isinstance(kept.multiples, np.memmap)
 
 
 def test_same_bits_of_a_single_parameter():
