@@ -34,7 +34,6 @@ __all__ = [
     "largest",
     "measure_offsets",
     "measure_steps",
-    "set_out",
     "sum_weighted",
     "weighted_products",
 ]
@@ -337,7 +336,7 @@ def _copy(source: Any, target: Any) -> None:
 
 
 @compiled
-def set_out(columns: Any, t: int, ends: Any) -> None:
+def _set_out(columns: Any, t: int, ends: Any) -> None:
     """Bring the path of a candidate to where it sets out: a copy of another, or its beginning."""
     rows, first, uniforms = columns
     _, path, origin, start, begun, place, above, below, sums = ends
@@ -389,6 +388,16 @@ def _flip(columns: Any, features: Any, points: Any, moved: Any) -> None:
 
 
 @compiled
+def _measure_terms(points: Any, t: int, measured: Any) -> None:
+    """Measure all terms at one candidate."""
+    terms, scale, centre, W, out = measured
+    for k in range(len(terms)):
+        how, begin, parts, width, height, which = terms[k]
+        centre_t, W_t = centre[k, t, :width], W[k, t, :height]
+        _measure(how, points, (begin, parts), centre_t, W_t, scale[k], out[which, t])
+
+
+@compiled
 def follow_all(columns: Any, features: Any, ends: Any, measured: Any) -> None:
     """Follow T candidates with features (n, r), and measure K terms at each.
 
@@ -401,17 +410,13 @@ def follow_all(columns: Any, features: Any, ends: Any, measured: Any) -> None:
     """
     thresholds, rows, first, uniforms, owner = columns
     order, path, _, _, _, place, above, below, sums = ends
-    terms, scale, centre, W, out = measured
     moved = np.empty(len(rows), dtype=np.int64)
     for t in order:
-        set_out((rows, first, uniforms), t, ends)
+        _set_out((rows, first, uniforms), t, ends)
         end, points = path[t], sums[path[t]]
         here = (thresholds[t], rows, first, uniforms, owner, place[end], above[end], below[end])
         _flip(here, features, points, moved)
-        for k in range(len(terms)):
-            how, begin, parts, width, height, which = terms[k]
-            centre_t, W_t = centre[k, t, :width], W[k, t, :height]
-            _measure(how, points, (begin, parts), centre_t, W_t, scale[k], out[which, t])
+        _measure_terms(points, t, measured)
 
 
 @compiled
@@ -464,42 +469,46 @@ def measure_offsets(known: Any, offsets: Any, first: int, unit: Any, measured: A
 
 
 @compiled
-def follow_sparse(columns: Any, features: Any, points: Any, measured: Any) -> None:
-    """Follow T candidates on one path with features as the arrays of a sparse matrix of rows."""
-    thresholds, rows, first, uniforms, owner, place, above, below = columns
-    how, centre, W, scale, out = measured
+def follow_sparse(columns: Any, features: Any, ends: Any, measured: Any) -> None:
+    """Do the same as `follow_all` with features as the arrays of a sparse matrix of rows."""
+    thresholds, rows, first, uniforms, owner = columns
+    order, path, _, _, _, place, above, below, sums = ends
     starts, indices, values = features
-    for t in range(len(thresholds)):
+    for t in order:
+        _set_out((rows, first, uniforms), t, ends)
+        points, places, high, low = sums[path[t]], place[path[t]], above[path[t]], below[path[t]]
         for c in range(len(rows)):
             q = thresholds[t, c]
-            if below[c] < q <= above[c]:
+            if low[c] < q <= high[c]:
                 continue
-            row, old, new = _move(c, q, rows, first, uniforms, place, above, below)
+            row, old, new = _move(c, q, rows, first, uniforms, places, high, low)
             sign = 1.0 if new > old else -1.0
             for flip in range(min(old, new), max(old, new)):
                 i = owner[flip]
                 for e in range(starts[row], starts[row + 1]):
                     points[i, indices[e]] += sign * values[e]
-        _measure(how, points, (0, 1), centre[t], W[t], scale, out[t])
+        _measure_terms(points, t, measured)
 
 
 @compiled
-def follow_labels(columns: Any, features: Any, successes: Any, measured: Any) -> None:
+def follow_labels(columns: Any, features: Any, ends: Any, measured: Any) -> None:
     """Do the same with features (T, r, n) that differ between candidates.
 
     What is updated are the successes (n, m) themselves; points are summed up at each step.
     """
-    thresholds, rows, first, uniforms, owner, place, above, below = columns
-    how, centre, W, scale, out = measured
-    n, m = successes.shape
-    r = features.shape[1]
+    thresholds, rows, first, uniforms, owner = columns
+    order, path, _, start, _, place, above, below, labels = ends
+    (n, m), r = start.shape, features.shape[1]
     sums, points = np.empty((r, m)), np.empty((m, r))
-    for t in range(len(thresholds)):
+    for t in order:
+        _set_out((rows, first, uniforms), t, ends)
+        successes, places = labels[path[t]], place[path[t]]
+        high, low = above[path[t]], below[path[t]]
         for c in range(len(rows)):
             q = thresholds[t, c]
-            if below[c] < q <= above[c]:
+            if low[c] < q <= high[c]:
                 continue
-            row, old, new = _move(c, q, rows, first, uniforms, place, above, below)
+            row, old, new = _move(c, q, rows, first, uniforms, places, high, low)
             sign = 1 if new > old else -1
             for flip in range(min(old, new), max(old, new)):
                 successes[row, owner[flip]] += sign
@@ -513,7 +522,7 @@ def follow_labels(columns: Any, features: Any, successes: Any, measured: Any) ->
         for a in range(r):
             for i in range(m):
                 points[i, a] = sums[a, i]
-        _measure(how, points, (0, 1), centre[t], W[t], scale, out[t])
+        _measure_terms(points, t, measured)
 
 
 @compiled

@@ -145,11 +145,10 @@ class _Loop:
         """Kind, centre (T, r), W (T, s, r), scale."""
         return _measure_of(self.term, self.m)
 
-    def measured(self, start: int, stop: int, out: FloatArray) -> tuple[Any, ...]:
-        """Return how some candidates are measured, and where in `out` (T, m) that goes."""
+    def measured(self, out: FloatArray) -> tuple[Any, ...]:
+        """Return how all candidates are measured, and that it goes to `out` (T, m)."""
         kind, centre, W, scale = self.measure
-        given = _read_only(centre[start:stop]), _read_only(W[start:stop])
-        return kind, *given, scale, out[start:stop]
+        return kind, _read_only(centre), _read_only(W), scale, out
 
     @property
     def is_single(self) -> bool:
@@ -327,23 +326,16 @@ class _Points:
 
         ends = *ways, self.start, *self.ends
         columns = thresholds, free.columns.rows, *free.arrays
+        measured = *self._measured(loops, len(thresholds)), out
         if isinstance(self.rows, np.ndarray):
-            measured = *self._measured(loops, len(thresholds)), out
             compiled.follow_all(columns, _read_only(self.rows), ends, measured)
-            return
-        ((k, loop),), (order, path, _) = loops.items(), ways
-        for t in order:
-            compiled.set_out(columns[1:4], t, ends)
-            at_end = *columns[1:], *(array[path[t]] for array in self.ends[1:4])
-            here = _read_only(thresholds[t : t + 1]), *at_end
-            sums, measured = self.ends[4][path[t]], loop.measured(t, t + 1, out[k])
-            if self.rows is None:
-                values: Any = loop.changing
-                values = _read_only(np.ascontiguousarray(values[t : t + 1]))
-                compiled.follow_labels(here, values, sums, measured)
-            else:
-                rows = self.rows.indptr, self.rows.indices, self.rows.data
-                compiled.follow_sparse(here, rows, sums, measured)
+        elif self.rows is None:
+            (loop,) = loops.values()
+            changing = _read_only(np.ascontiguousarray(loop.changing))
+            compiled.follow_labels(columns, changing, ends, measured)
+        else:
+            rows = self.rows.indptr, self.rows.indices, self.rows.data
+            compiled.follow_sparse(columns, rows, ends, measured)
 
     def _measured(self, loops: Mapping[int, _Loop], T: int) -> tuple[Any, ...]:
         """Return how terms are measured, as `compiled.follow_all` takes it."""
@@ -354,8 +346,10 @@ class _Points:
         centres, metrics = np.zeros((len(loops), T, r)), np.zeros((len(loops), T, rows, columns))
         for k, (number, loop) in enumerate(loops.items()):
             (how, centre, W, scales[k]), (width, height, other) = measures[k], shapes[k]
-            pairs = zip(self.features, self.columns, strict=True)
-            place = next(at for each, at in pairs if same_features(each, loop.constant))
+            place = self.columns[0]
+            if len(self.columns) > 1:
+                pairs = zip(self.features, self.columns, strict=True)
+                place = next(at for each, at in pairs if same_features(each, loop.constant))
             terms[k] = how, *place, width, height, number
             centres[k, :, :width], metrics[k, :, :height, :other] = centre, W
         return terms, scales, centres, metrics
@@ -474,7 +468,7 @@ class PathSet:
         first = 0
         for k, (loop, points) in enumerate(zip(loops, state.points, strict=True)):
             part = np.ascontiguousarray(steps[:, :, first : first + points.shape[1]])
-            compiled.measure_steps(points, part, loop.measured(0, len(candidates), out[k]))
+            compiled.measure_steps(points, part, loop.measured(out[k]))
             first += points.shape[1]
         return at.combine(list(out))[0]
 
