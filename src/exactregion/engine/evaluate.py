@@ -44,8 +44,8 @@ rows. Fewer are sorted in half a second, and no θ is outside then."""
 WORTH_A_PASS = 3
 """Listing the free labels of a window costs about as much as this many θ by the block engine."""
 
-CACHED_NUMBERS = 2**20
-"""Numbers that the candidates handed to the compiled loops at once may take: 8 MiB stay in the
+CACHED_NUMBERS = 2**19
+"""Numbers that the candidates handed to the compiled loops at once may take: 4 MiB stay in the
 cache."""
 
 MOST_IN_WINDOW, WINDOW_NUMBERS = 8, 2**23
