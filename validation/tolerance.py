@@ -10,8 +10,8 @@ the misfit, by how much p-values differ, and by how much they do between two see
 from __future__ import annotations
 
 import argparse
+from collections import defaultdict
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,8 +24,6 @@ from validation.study import write_tables
 ROWS, RESAMPLES, LEVEL = 70_000, 99, 0.05
 TOLERANCES = {"TOLERANCE": (1e-4, 1e-2), "COMPACT_TOLERANCE": (1e-2, 1e-1)}
 """More and fewer features: of tests, and of regions."""
-
-WHAT = {"TOLERANCE": "test", "COMPACT_TOLERANCE": "region"}
 
 Shape = Callable[[np.ndarray], np.ndarray]
 
@@ -48,22 +46,22 @@ OF_INPUTS: dict[str, Shape] = {
 """Inputs to what is added to the true logit."""
 
 
-Pvalue = Callable[[int], float]
-"""A seed to a p-value."""
+Pvalues = dict[str, Callable[[int], float]]
+"""By the constant that it depends on, what turns a seed into a p-value."""
 
 
-def predictions(shape: Shape, rng: np.random.Generator) -> tuple[Pvalue, Pvalue]:
-    """Draw predictions and outcomes; return their test, and that of θ = (0, 1) by a region."""
+def predictions(shape: Shape, rng: np.random.Generator) -> Pvalues:
+    """Draw predictions and outcomes; return their test. Regions of one input have few features."""
     p = rng.uniform(0.001, 0.999, size=ROWS)
     y = rng.random(ROWS) < np.clip(shape(p), 0, 1)
 
     def test(seed: int) -> float:
         return er.calibration_test(y, p, n_resamples=RESAMPLES, rng=seed).pvalue
 
-    return test, lambda seed: member("recalibration", p, y, [0, 1], seed)
+    return {"TOLERANCE": test}
 
 
-def candidate(shape: Shape, rng: np.random.Generator) -> tuple[Pvalue, Pvalue]:
+def candidate(shape: Shape, rng: np.random.Generator) -> Pvalues:
     """Draw three inputs and outcomes; return the test of a logistic curve, and that by a region."""
     X, theta = rng.normal(size=(ROWS, 3)), [0.3, 1, -0.5, 0]
     predictor = X @ theta[1:] + theta[0]
@@ -72,13 +70,11 @@ def candidate(shape: Shape, rng: np.random.Generator) -> tuple[Pvalue, Pvalue]:
     def test(seed: int) -> float:
         return er.model_test(expit(predictor), X, y, n_resamples=RESAMPLES, rng=seed).pvalue
 
-    return test, lambda seed: member("logistic", X, y, theta, seed)
+    def member(seed: int) -> float:
+        region = er.ConfidenceRegion("logistic", n_resamples=RESAMPLES, rng=seed).fit(X, y)
+        return float(region.pvalue(theta))
 
-
-def member(model: str, X: Any, y: Any, theta: list[float], seed: int) -> float:
-    """Return the p-value of a parameter by a region."""
-    region = er.ConfidenceRegion(model, n_resamples=RESAMPLES, rng=seed).fit(X, y)
-    return float(region.pvalue(theta))
+    return {"TOLERANCE": test, "COMPACT_TOLERANCE": member}
 
 
 def main() -> None:
@@ -89,22 +85,22 @@ def main() -> None:
     rows = []
     for draw, shapes in ((predictions, OF_PREDICTIONS), (candidate, OF_INPUTS)):
         for name, shape in shapes.items():
-            found = {constant: np.empty((asked.sets, 3)) for constant in TOLERANCES}
+            found: dict[str, list[list[float]]] = defaultdict(list)
             for seed in range(asked.sets):
-                calls = draw(shape, np.random.default_rng(seed))
-                for (constant, both), call in zip(TOLERANCES.items(), calls, strict=True):
-                    more, fewer = (_with(constant, tolerance, call, seed) for tolerance in both)
-                    found[constant][seed] = more, fewer, call(seed + asked.sets)
+                for constant, p_value in draw(shape, np.random.default_rng(seed)).items():
+                    more, fewer = (_with(constant, t, p_value, seed) for t in TOLERANCES[constant])
+                    found[constant].append([more, fewer, p_value(seed + asked.sets)])
             for constant, p_values in found.items():
+                more, fewer, other_seed = np.array(p_values).T
                 rows.append(
                     {
-                        "of": f"{draw.__name__}, {WHAT[constant]}",
+                        "of": draw.__name__ if constant == "TOLERANCE" else "region",
                         "shape": name,
                         "data_sets": asked.sets,
-                        "more": (p_values[:, 0] <= LEVEL).mean(),
-                        "fewer": (p_values[:, 1] <= LEVEL).mean(),
-                        "difference": np.abs(p_values[:, 0] - p_values[:, 1]).mean(),
-                        "of_seeds": np.abs(p_values[:, 1] - p_values[:, 2]).mean(),
+                        "more": (more <= LEVEL).mean(),
+                        "fewer": (fewer <= LEVEL).mean(),
+                        "difference": np.abs(more - fewer).mean(),
+                        "of_seeds": np.abs(fewer - other_seed).mean(),
                     }
                 )
                 print(rows[-1], flush=True)
@@ -112,11 +108,11 @@ def main() -> None:
         write_tables("tolerance", {"power": pd.DataFrame(rows)})
 
 
-def _with(constant: str, tolerance: float, call: Pvalue, seed: int) -> float:
+def _with(constant: str, tolerance: float, p_value: Callable[[int], float], seed: int) -> float:
     usual = getattr(landmarks, constant)
     setattr(landmarks, constant, tolerance)
     try:
-        return call(seed)
+        return p_value(seed)
     finally:
         setattr(landmarks, constant, usual)
 
