@@ -40,7 +40,7 @@ class CellArrays(NamedTuple):
     row: Any  # (C, M): which of the R is that of the alternative; -1 if it was decided
     sums: Any  # (R, s + r): columns of both parts, over known labels minus those of the original
     start: Any  # (R + 1,): where the free labels of each are
-    free: Any  # (F,): labels that are free in the cell
+    free: Any  # (F,): labels that are free in the cell; unsigned, as indices are quicker then
     uniforms: Any  # (F,): those of the free labels, which lie far apart in the draws
 
 
@@ -54,7 +54,7 @@ class Cells:
             np.empty((0, M), np.int32),
             np.empty((0, self.width)),
             np.zeros(1, np.int64),
-            np.empty(0, np.int32),
+            np.empty(0, np.uint32),
             np.empty(0),
         )
         self.count, self.rows, self.labels = 0, 0, 0
@@ -91,7 +91,7 @@ class Cells:
         self._grow(len(boxes), int(counts[:, 0].sum()), int(counts[:, 2].sum()))
         _fill(
             boxes, cell, verdicts, self.draws, chances, self.arrays, self.count, self.rows,
-            self.labels, np.empty(n), np.empty(n + 1, dtype=np.int64),
+            self.labels, np.empty(n), np.empty(n + 1, dtype=np.uint32),
         )  # fmt: skip
         cell[boxes] = self.count + np.arange(len(boxes))
         self.count += len(boxes)

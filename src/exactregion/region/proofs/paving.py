@@ -203,7 +203,7 @@ class Paving:
         return inside, inside + unclear
 
 
-@single_thread()
+@single_thread()  # as for `proven_ends`
 def pave(fitted: FittedRegion, domain: Domain, *, tolerance: float, budget: float) -> Paving:
     """Split the domain until the open boxes are at most this share of the region.
 

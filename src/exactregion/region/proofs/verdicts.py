@@ -64,9 +64,6 @@ were decided. A verdict saves one comparison in each of two halves: it is worth 
 MAX_FREE = 64
 """Free labels of one alternative with which the expansion is of use."""
 
-AT_ONCE = 128
-"""Labels whose surprise is summed before the sum is compared with its limit."""
-
 FEW_FREE = 3
 """Up to this many free labels all 2³ values are tried, which is exact; more are bounded together,
 which costs no more than eight trials would."""
@@ -88,7 +85,7 @@ class Space(NamedTuple):
     def of(cls, draws: Any, *, is_moving: bool) -> Space:
         """Make arrays for these draws."""
         (M, k), width = draws.uniforms.shape, draws.columns.shape[1]
-        free, ones = np.empty((2, k + 1), dtype=np.int64)
+        free, ones = np.empty((2, k + 1), dtype=np.uint32)
         slopes = np.empty(len(draws.moved_columns) if is_moving else 0)
         pending, (x, v) = np.empty(M, dtype=np.int64), np.empty((2, width))
         return cls(x, v, np.empty(k), np.empty(k), slopes, free, ones, pending)
@@ -149,16 +146,13 @@ def _is_far_below(
     b: int, f: int, i: int, limit: float, uniforms: Any, surprises: Any, chances: Any, rows: Any
 ) -> bool:
     """Whether the sum of squared standardised residuals stays below the limit of the box."""
-    total, n = 0.0, uniforms.shape[1]
-    for first in range(0, n, AT_ONCE):
-        for j in range(first, min(first + AT_ONCE, n)):
-            u = uniforms[i, j]
-            known = rows[f, ODDS_LOW, j] if u < chances[b, LOW, j] else rows[f, ODDS_HIGH, j]
-            is_free = (u >= chances[b, LOW, j]) & (u < chances[b, HIGH, j])
-            total += surprises[i, j] if is_free else known
-        if not total < limit:
-            return False
-    return True
+    total = 0.0
+    for j in range(uniforms.shape[1]):
+        u, low, high = uniforms[i, j], chances[b, LOW, j], chances[b, HIGH, j]
+        # all are read before one is chosen: several labels at once, in a quarter of the time
+        success, failure, free = rows[f, ODDS_LOW, j], rows[f, ODDS_HIGH, j], surprises[i, j]
+        total += success if u < low else free if u < high else failure
+    return total < limit
 
 
 @compiled_with(fastmath={"reassoc", "nsz", "contract"}, _nrt=False)
