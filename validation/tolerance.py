@@ -1,16 +1,17 @@
-"""Power of tests by how much features leave out: python -m validation.tolerance [--write].
+"""Power by how much features leave out: python -m validation.tolerance [--write].
 
 Misfits of several shapes, small enough to be found in some data sets only, in predictions and in a
-candidate with three inputs. Each data set is tested with features that leave out little and more
-of the trace of the kernel (`features.landmarks.TOLERANCE`). Prints how often each finds the misfit,
-and the largest difference of p-values.
+candidate with three inputs. Each data set is tested, and asked whether the candidate is a member of
+the region of its family, with features that leave out little and more of the trace of the kernel
+(`features.landmarks.TOLERANCE`, and `COMPACT_TOLERANCE` of regions). Prints how often each finds
+the misfit, by how much p-values differ, and by how much they do between two seeds.
 """
 
 from __future__ import annotations
 
 import argparse
+from collections import defaultdict
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,7 +22,8 @@ from exactregion.features import landmarks
 from validation.study import write_tables
 
 ROWS, RESAMPLES, LEVEL = 70_000, 99, 0.05
-TOLERANCES = (1e-4, 1e-2)
+TOLERANCES = {"TOLERANCE": (1e-4, 1e-2), "COMPACT_TOLERANCE": (1e-2, 1e-1)}
+"""More and fewer features: of tests, and of regions."""
 
 Shape = Callable[[np.ndarray], np.ndarray]
 
@@ -44,19 +46,35 @@ OF_INPUTS: dict[str, Shape] = {
 """Inputs to what is added to the true logit."""
 
 
-def predictions(shape: Shape, rng: np.random.Generator) -> Callable[[int], Any]:
-    """Draw predictions and outcomes; return their test, given a seed."""
+Pvalues = dict[str, Callable[[int], float]]
+"""By the constant that it depends on, what turns a seed into a p-value."""
+
+
+def predictions(shape: Shape, rng: np.random.Generator) -> Pvalues:
+    """Draw predictions and outcomes; return their test. Regions of one input have few features."""
     p = rng.uniform(0.001, 0.999, size=ROWS)
     y = rng.random(ROWS) < np.clip(shape(p), 0, 1)
-    return lambda seed: er.calibration_test(y, p, n_resamples=RESAMPLES, rng=seed)
+
+    def test(seed: int) -> float:
+        return er.calibration_test(y, p, n_resamples=RESAMPLES, rng=seed).pvalue
+
+    return {"TOLERANCE": test}
 
 
-def candidate(shape: Shape, rng: np.random.Generator) -> Callable[[int], Any]:
-    """Draw three inputs and outcomes; return the test of a logistic curve."""
-    X = rng.normal(size=(ROWS, 3))
-    predictor = X @ [1, -0.5, 0] + 0.3
+def candidate(shape: Shape, rng: np.random.Generator) -> Pvalues:
+    """Draw three inputs and outcomes; return the test of a logistic curve, and that by a region."""
+    X, theta = rng.normal(size=(ROWS, 3)), [0.3, 1, -0.5, 0]
+    predictor = X @ theta[1:] + theta[0]
     y = rng.random(ROWS) < expit(predictor + shape(X))
-    return lambda seed: er.model_test(expit(predictor), X, y, n_resamples=RESAMPLES, rng=seed)
+
+    def test(seed: int) -> float:
+        return er.model_test(expit(predictor), X, y, n_resamples=RESAMPLES, rng=seed).pvalue
+
+    def member(seed: int) -> float:
+        region = er.ConfidenceRegion("logistic", n_resamples=RESAMPLES, rng=seed).fit(X, y)
+        return float(region.pvalue(theta))
+
+    return {"TOLERANCE": test, "COMPACT_TOLERANCE": member}
 
 
 def main() -> None:
@@ -67,28 +85,36 @@ def main() -> None:
     rows = []
     for draw, shapes in ((predictions, OF_PREDICTIONS), (candidate, OF_INPUTS)):
         for name, shape in shapes.items():
-            p_values = []
+            found: dict[str, list[list[float]]] = defaultdict(list)
             for seed in range(asked.sets):
-                test = draw(shape, np.random.default_rng(seed))
-                p_values.append([_with(tolerance, test, seed) for tolerance in TOLERANCES])
-            found = (np.array(p_values) <= LEVEL).mean(axis=0)
-            words = ", ".join(
-                f"{t:g}: {rate:.0%}" for t, rate in zip(TOLERANCES, found, strict=True)
-            )
-            largest = np.ptp(p_values, axis=1).max()
-            print(f"{draw.__name__}, {name}: {words}; p-values differ by {largest:.2f}", flush=True)
-            row = {"of": draw.__name__, "shape": name, "data_sets": asked.sets}
-            rows.append(row | dict(zip(("more", "fewer"), found, strict=True)))
+                for constant, p_value in draw(shape, np.random.default_rng(seed)).items():
+                    more, fewer = (_with(constant, t, p_value, seed) for t in TOLERANCES[constant])
+                    found[constant].append([more, fewer, p_value(seed + asked.sets)])
+            for constant, p_values in found.items():
+                more, fewer, other_seed = np.array(p_values).T
+                rows.append(
+                    {
+                        "of": draw.__name__ if constant == "TOLERANCE" else "region",
+                        "shape": name,
+                        "data_sets": asked.sets,
+                        "more": (more <= LEVEL).mean(),
+                        "fewer": (fewer <= LEVEL).mean(),
+                        "difference": np.abs(more - fewer).mean(),
+                        "of_seeds": np.abs(fewer - other_seed).mean(),
+                    }
+                )
+                print(rows[-1], flush=True)
     if asked.write:
         write_tables("tolerance", {"power": pd.DataFrame(rows)})
 
 
-def _with(tolerance: float, test: Callable[[int], Any], seed: int) -> float:
-    usual, landmarks.TOLERANCE = landmarks.TOLERANCE, tolerance
+def _with(constant: str, tolerance: float, p_value: Callable[[int], float], seed: int) -> float:
+    usual = getattr(landmarks, constant)
+    setattr(landmarks, constant, tolerance)
     try:
-        return float(test(seed).pvalue)
+        return p_value(seed)
     finally:
-        landmarks.TOLERANCE = usual
+        setattr(landmarks, constant, usual)
 
 
 if __name__ == "__main__":

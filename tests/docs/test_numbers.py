@@ -450,14 +450,28 @@ def test_individual_intervals():
 
 
 def test_features_left_out():
-    power = read("tolerance", "power").query("shape != 'nothing'")
-    found = (power.data_sets * (power.more - power.fewer)).sum()
-    page = "docs/theory/algorithms.md"
+    power, page = (
+        read("tolerance", "power").query("shape != 'nothing'"),
+        "docs/theory/algorithms.md",
+    )
+    is_region = power.of == "region"
+    tests, regions = power[~is_region], power[is_region]
     assert "of nine shapes" in text_of(page)
-    assert len(power) == 9
+    assert len(tests) == 9
+    found = tests.data_sets * (tests.more - tests.fewer)
     assert quoted("which found # more misfit in # data sets", page) == [
-        round(found),
-        power.data_sets.sum(),
+        round(found.sum()),
+        tests.data_sets.sum(),
+    ]
+    changed = "the p-value of a parameter by # on average, where another seed changes it by #, and"
+    excluded = "excludes it in # of # data sets (# with a hundredth)"
+    fewer, more = ((regions.data_sets * regions[which]).sum() for which in ("fewer", "more"))
+    assert quoted(f"{changed} {excluded}", page) == [
+        round(regions.difference.mean(), 3),
+        round(regions.of_seeds.mean(), 3),
+        round(fewer),
+        regions.data_sets.sum(),
+        round(more),
     ]
 
 

@@ -43,9 +43,9 @@ where `LANDMARKS` do not reach it. What is left out are many features that weigh
 there are twice as many, which found one more misfit in 360 data sets (validation/tolerance.py)."""
 
 COMPACT_TOLERANCE = 0.1
-"""The same for compact features, by which regions are searched: a third as many of three inputs.
-The score says more about parameters; p-values of misfits change by less than their seeds make them
-differ (validation/tolerance.py)."""
+"""The same for compact features, by which regions are searched, if there are more than a few: with
+three inputs a third as many. The score says more about parameters, and p-values change by a tenth
+of what another seed changes (validation/tolerance.py)."""
 
 NODES = 4097
 """Places along one input at which features are computed; between them they are interpolated. With a
@@ -147,14 +147,16 @@ def kernel_columns(
 
     Landmarks where there are many rows, if the kernel can compare any inputs; else an array (n, r),
     the factor of the Gram matrix of all distinct inputs. A compact factor leaves out the features
-    that weigh less than one row of data, with few features none; compact landmarks leave out more
-    than others.
+    that weigh less than one row of data, and compact landmarks more than others; with few features
+    there is no need for it.
     """
     if inputs.extent.is_sampled and inputs.sample_inputs is not None:
         settled = kernel.settle(inputs.sample, standardize=standardize)
         if settled is not None:
-            tolerance = COMPACT_TOLERANCE if compact else TOLERANCE
-            return Landmarks.of(settled, inputs.sample, tolerance, contrast=contrast), False
+            found = Landmarks.of(settled, inputs.sample, TOLERANCE, contrast=contrast)
+            if compact and found.M.shape[1] > FEW_FEATURES:
+                found = Landmarks.of(settled, inputs.sample, COMPACT_TOLERANCE, contrast=contrast)
+            return found, False
     if inputs.rows is None:
         raise TypeError(f"{kernel!r} compares the rows of a data set only.")
     bound = kernel.on(inputs.rows, standardize=standardize)

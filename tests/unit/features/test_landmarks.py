@@ -7,6 +7,7 @@ from exactregion.data.sample import CHUNK_ROWS, Extent, Sample
 from exactregion.features.grid import SINGLE_ROWS, add_products, grid_unit
 from exactregion.features.landmarks import (
     COMPACT_TOLERANCE,
+    FEW_FEATURES,
     LANDMARKS,
     SAMPLE_ROWS,
     TOLERANCE,
@@ -89,6 +90,19 @@ def test_features_in_single_precision_have_exact_sums():
     total = np.zeros((7, Phi.shape[1]))
     add_products(total, K, Phi)
     np.testing.assert_array_equal(total, K.astype(float) @ Phi.astype(float))
+
+
+@pytest.mark.parametrize("d", [1, 3])
+def test_regions_have_fewer_landmarks_where_there_are_more_than_a_few(d):
+    inputs = InputSummary(LARGE, RNG.normal(size=(SAMPLE_ROWS, d)), np.ones(SAMPLE_ROWS, dtype=int))
+    usual, compact = (
+        kernel_columns(Gaussian(), inputs, standardize=True, compact=compact)[0].M.shape[1]
+        for compact in (False, True)
+    )
+    if d == 1:
+        assert compact == usual <= FEW_FEATURES
+    else:
+        assert compact < usual / 2
 
 
 def test_few_rows_keep_the_factor_of_all_of_them():

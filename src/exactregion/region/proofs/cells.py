@@ -26,6 +26,9 @@ FEW = 0.025, 0.005
 """Share of the labels, and the same for each column, that may be free per alternative in a cell:
 with more it takes less time to compare and to add up all labels, one after the other in memory."""
 
+SAMPLED = 16
+"""Only one in so many alternatives is looked at to see whether a box is to become a cell."""
+
 LARGEST_STORE = 2**27
 """Bytes that cells may take: then no more are made, and boxes stay in the ones they are in. Those
 that no box is in are dropped from an eighth of it on, and where it doubled since."""
@@ -37,7 +40,8 @@ class CellArrays(NamedTuple):
     row: Any  # (C, M): which of the R is that of the alternative; -1 if it was decided
     sums: Any  # (R, s + r): columns of both parts, over known labels minus those of the original
     start: Any  # (R + 1,): where the free labels of each are
-    free: Any  # (F,): labels that are free in the cell
+    free: Any  # (F,): labels that are free in the cell; unsigned, as indices are quicker then
+    uniforms: Any  # (F,): those of the free labels, which lie far apart in the draws
 
 
 class Cells:
@@ -50,7 +54,8 @@ class Cells:
             np.empty((0, M), np.int32),
             np.empty((0, self.width)),
             np.zeros(1, np.int64),
-            np.empty(0, np.int32),
+            np.empty(0, np.uint32),
+            np.empty(0),
         )
         self.count, self.rows, self.labels = 0, 0, 0
         self.kept = 0  # bytes when some were dropped last
@@ -66,19 +71,19 @@ class Cells:
             arrays.sums[: self.rows],
             arrays.start[: self.rows + 1],
             arrays.free[: self.labels],
+            arrays.uniforms[: self.labels],
         )
         return other
 
     def add(self, is_open: BoolArray, cell: IntArray, verdicts: Any, chances: Any) -> None:
         """Make cells of open boxes that are much smaller than theirs, and update `cell` (B,)."""
         boxes = np.flatnonzero(is_open)
-        counts = np.zeros((len(boxes), 3), dtype=np.int64)
-        _count_free(boxes, cell, verdicts, self.draws.uniforms, chances, self.arrays, counts)
         n = self.draws.uniforms.shape[1]
         few = (FEW[0] + FEW[1] * self.width) * n
-        worth = (counts[:, 2] <= WORTH * counts[:, 1]) & (counts[:, 2] <= few * counts[:, 0])
-        boxes, counts = boxes[worth], counts[worth]
-        sizes = 4 * verdicts.shape[1] + counts[:, 0] * 8 * self.width + counts[:, 2] * 4
+        counts = self._counts(boxes, cell, verdicts, chances, SAMPLED)
+        boxes = boxes[(counts[:, 2] <= WORTH * counts[:, 1]) & (counts[:, 2] <= few * counts[:, 0])]
+        counts = self._counts(boxes, cell, verdicts, chances, 1)
+        sizes = 4 * verdicts.shape[1] + counts[:, 0] * 8 * self.width + counts[:, 2] * 12
         boxes = boxes[self._bytes() + np.cumsum(sizes) <= LARGEST_STORE]
         if not len(boxes):
             return
@@ -86,7 +91,7 @@ class Cells:
         self._grow(len(boxes), int(counts[:, 0].sum()), int(counts[:, 2].sum()))
         _fill(
             boxes, cell, verdicts, self.draws, chances, self.arrays, self.count, self.rows,
-            self.labels, np.empty(n), np.empty(n + 1, dtype=np.int64),
+            self.labels, np.empty(n), np.empty(n + 1, dtype=np.uint32),
         )  # fmt: skip
         cell[boxes] = self.count + np.arange(len(boxes))
         self.count += len(boxes)
@@ -97,6 +102,17 @@ class Cells:
         """Drop cells that no box is in, if the store is large; return new numbers of old ones."""
         if self._bytes() <= max(LARGEST_STORE / 8, min(2 * self.kept, LARGEST_STORE / 2)):
             return None
+        return self.keep(cell)
+
+    def _counts(
+        self, boxes: IntArray, cell: IntArray, verdicts: Any, chances: Any, step: int
+    ) -> IntArray:
+        counts = np.zeros((len(boxes), 3), dtype=np.int64)
+        _count_free(boxes, cell, verdicts, self.draws.uniforms, chances, self.arrays, step, counts)
+        return counts
+
+    def keep(self, cell: IntArray) -> IntArray:
+        """Drop all cells but those that boxes are in (B,); return new numbers of old ones."""
         used, arrays = np.unique(cell[cell != NONE]), self.arrays
         table = arrays.row[used]
         is_kept = table >= 0
@@ -106,7 +122,7 @@ class Cells:
         start = np.concatenate([[0], np.cumsum(lengths)])
         labels = np.repeat(first - start[:-1], lengths) + np.arange(start[-1])
         table[is_kept] = np.arange(len(rows))
-        kept = table, arrays.sums[rows], start, arrays.free[labels]
+        kept = table, arrays.sums[rows], start, arrays.free[labels], arrays.uniforms[labels]
         self.arrays = CellArrays(*kept)
         # the last number stands for no cell, which it is
         moved = np.full(self.count + 1, NONE)
@@ -117,11 +133,11 @@ class Cells:
 
     def _bytes(self) -> int:
         M = len(self.draws.uniforms)
-        return 4 * M * self.count + 8 * self.width * self.rows + 4 * self.labels
+        return 4 * M * self.count + 8 * self.width * self.rows + 12 * self.labels
 
     def _grow(self, count: int, rows: int, labels: int) -> None:
         count, rows, labels = self.count + count, self.rows + rows, self.labels + labels
-        needed = count, rows, rows + 1, labels + 1
+        needed = count, rows, rows + 1, labels + 1, labels + 1
         self.arrays = CellArrays(
             *(longer(array, size) for array, size in zip(self.arrays, needed, strict=True))
         )
@@ -150,14 +166,18 @@ def sum_columns(columns: Any, count: int, changes: Any, sums: Any) -> None:
 
 @compiled_with(_nrt=False)
 def _count_free(
-    boxes: Any, cell: Any, verdicts: Any, uniforms: Any, chances: Any, cells: Any, counts: Any
-) -> None:
-    """Count the undecided alternatives of boxes, and their free labels in cell and box: (B, 3)."""
-    row, start, free = cells.row, cells.start, cells.free
+    boxes: Any, cell: Any, verdicts: Any, uniforms: Any, chances: Any, cells: Any, step: int,
+    counts: Any,
+) -> None:  # fmt: skip
+    """Count the undecided alternatives of boxes, and their free labels in cell and box: (B, 3).
+
+    Only every so many alternatives are looked at.
+    """
+    row, start, free, free_uniforms = cells.row, cells.start, cells.free, cells.uniforms
     for at in range(len(boxes)):
         b = boxes[at]
         low, high = chances[b, LOW], chances[b, HIGH]
-        for i in range(verdicts.shape[1]):
+        for i in range(0, verdicts.shape[1], step):
             if verdicts[b, i] != 0:
                 continue
             n_free = 0
@@ -170,8 +190,8 @@ def _count_free(
                 first, last = start[row[cell[b], i]], start[row[cell[b], i] + 1]
                 counts[at, 1] += last - first
                 for q in range(first, last):
-                    j = free[q]
-                    n_free += (uniforms[i, j] >= low[j]) & (uniforms[i, j] < high[j])
+                    j, u = free[q], free_uniforms[q]
+                    n_free += (u >= low[j]) & (u < high[j])
             counts[at, 2] += n_free
 
 
@@ -184,6 +204,7 @@ def _fill(
     uniforms, observed = draws.uniforms, draws.observed
     columns, by_column = draws.columns, draws.by_column
     rows_of, sums, start, free = cells.row, cells.sums, cells.start, cells.free
+    free_uniforms = cells.uniforms
     for at in range(len(boxes)):
         b = boxes[at]
         low, high = chances[b, LOW], chances[b, HIGH]
@@ -196,20 +217,22 @@ def _fill(
                 compare_labels(uniforms[i], low, high, observed, changes)
                 sum_columns(by_column, len(by_column), changes, sums[row])
                 for j in range(uniforms.shape[1]):
-                    free[label] = j
-                    label += (uniforms[i, j] >= low[j]) & (uniforms[i, j] < high[j])
+                    u = uniforms[i, j]
+                    free[label], free_uniforms[label] = j, u
+                    label += (u >= low[j]) & (u < high[j])
             else:
                 before, n_ones = rows_of[cell[b], i], 0
                 for q in range(start[before], start[before + 1]):
-                    j, u = free[q], uniforms[i, free[q]]
+                    j, u = free[q], free_uniforms[q]
                     ones[n_ones] = j
                     n_ones += u < low[j]
-                    free[label] = j
+                    free[label], free_uniforms[label] = j, u
                     label += (u >= low[j]) & (u < high[j])
                 for a in range(columns.shape[1]):
                     sums[row, a] = sums[before, a]
                 for q in range(n_ones):
+                    j = ones[q]
                     for a in range(columns.shape[1]):
-                        sums[row, a] += columns[ones[q], a]
+                        sums[row, a] += columns[j, a]
             row += 1
             start[row] = label

@@ -39,7 +39,7 @@ from exactregion.data.sample import Sample
 from exactregion.engine.blocks import IMPOSSIBLE
 from exactregion.ranking import AcceptedRanks
 from exactregion.region.fitted import FittedRegion
-from exactregion.region.proofs.expansion import Predictors, both_probabilities
+from exactregion.region.proofs.expansion import Predictors
 from exactregion.region.proofs.inputs import ProofInputs
 from exactregion.region.proofs.packed import NONE, Expansions
 from exactregion.region.proofs.parts import PartsOverBoxes, chances_of_labels
@@ -284,8 +284,8 @@ class Enclosure(RankBounds):
             known = ~is_expanded
             if known.any():
                 eta = Predictors.over(rule, boxes.centre[known], boxes.half[known])
-                p_low[known] = both_probabilities(rule.logits(eta.low))[0]
-                p_high[known] = both_probabilities(rule.logits(eta.high))[0]
+                p_low[known] = 1 / (1 + np.exp(-rule.logits(eta.low)))
+                p_high[known] = 1 / (1 + np.exp(-rule.logits(eta.high)))
             if is_expanded.any():
                 centre, half = boxes.centre[is_expanded], boxes.half[is_expanded]
                 parts = PartsOverBoxes(rule, centre, half)

@@ -37,10 +37,10 @@ def inverse_of(information: FloatArray) -> tuple[FloatArray, FloatArray]:
     return inverse, condition
 
 
-def sizes_of_rows(rows: FloatArray, norm: FloatArray) -> FloatArray:
-    """Compute √(φ_jᵀ G φ_j) of each row in each box: shape (B, n)."""
-    squares = ((rows @ norm) * rows).sum(axis=-1)
-    return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
+def sizes_of_rows(squares: FloatArray, norm: FloatArray) -> FloatArray:
+    """Compute √(φ_jᵀ G φ_j) of each row in each box, by φ_j φ_jᵀ (n, s, s): shape (B, n)."""
+    found = norm.reshape(len(norm), -1) @ squares.reshape(len(squares), -1).T
+    return np.asarray(np.sqrt(np.maximum(found, 0.0)))
 
 
 def sizes_of_vectors(vectors: FloatArray, norm: FloatArray) -> FloatArray:

@@ -176,7 +176,7 @@ class PartsOverBoxes:
         relative = np.einsum("bac,btcd->btad", inverse, slopes)
         size_of_slopes = np.sqrt(np.abs(np.einsum("btad,btda->bt", relative, relative)))
         first = (size_of_slopes * half).sum(axis=1)
-        sizes = sizes_of_rows(rule.matrix, norm)
+        sizes = sizes_of_rows(rule.squares, norm)
         unit_size = size_of_error(self.unit / 2, norm) * (rule.link is not None)
         second = (rows.weight.rest * sizes**2).sum(axis=1) / weight
         # columns are rounded to the grid: (Φ + ε)(Φ + ε)ᵀ - ΦΦᵀ
@@ -303,7 +303,7 @@ class PartsOverBoxes:
         upper, condition = inverse_of(np.tensordot(smallest, rule.squares, axes=1))
         upper *= rule.matrix_weight
         self.is_inverted = np.isfinite(condition)
-        sizes = sizes_of_rows(rule.matrix, upper)
+        sizes = sizes_of_rows(rule.squares, upper)
         if rule.link is not None:
             # the information of rounded columns may be smaller by this share
             unit = size_of_error(self.unit / 2, upper)[:, None]
@@ -378,9 +378,13 @@ class PartsOverBoxes:
         )
         ends = [along * gain * surprise for gain in gains for surprise in surprises]
         lowest, highest = np.minimum.reduce(ends), np.maximum.reduce(ends)
-        least = np.maximum(lowest.sum(axis=1), -highest.sum(axis=1))
-        original = self._squared_over_information(least - self._rounding_along(u), u)
+        farthest = np.maximum(lowest.sum(axis=1), -highest.sum(axis=1))
+        original = self._squared_over_information(farthest - self._rounding_along(u), u)
         weight = rule.matrix_weight + rule.scalar_weight * (rule.scalar.shape[1] > 0)
+        # expected is one per label: hardly any alternative is that far below it
+        least = HOPELESS * len(rule.row)
+        if not (original > weight * least).any():
+            return np.zeros(len(original))
         # what the rounding of centres may add: by the smallest information in the box
         added = size_of_error(self.centre_error, self.matrix.upper / rule.matrix_weight)
         added = np.where(self.is_inverted, added, self._largest_rounding())
@@ -389,8 +393,7 @@ class PartsOverBoxes:
             added = np.maximum(added, rule.scalar_error * scale)
         added = np.where(np.isfinite(added), added, np.inf)
         limit = np.maximum(np.sqrt(original / weight) - added, 0.0) ** 2
-        # expected is one per label: hardly any alternative is that far below it
-        return np.where(limit > HOPELESS * len(rule.row), limit, 0.0)
+        return np.where(limit > least, limit, 0.0)
 
     def _largest_rounding(self) -> FloatArray:
         """Bound the size of the rounding of centres where the information may be singular.

@@ -17,9 +17,10 @@ from scipy.sparse.csgraph import connected_components
 
 from exactregion._typing import FloatArray
 from exactregion.engine.progress import advance
+from exactregion.features.threads import single_thread
 from exactregion.ranking import AcceptedRanks
 from exactregion.region.fitted import FittedRegion
-from exactregion.region.proofs.enclosure import Boxes, Enclosure
+from exactregion.region.proofs.enclosure import CELL, Boxes, Enclosure
 from exactregion.region.proofs.inputs import certain_predictors
 from exactregion.region.proofs.splitting import (
     Domain,
@@ -105,7 +106,10 @@ def _find_domain(fitted: FittedRegion) -> Domain | None:
         return Domain(window, np.zeros(d), np.zeros(d))
     high, low = ends.bound.reshape(-1, 2).T
     kept = rule.continued(rule.accepted)  # without expansions, which are large
-    return Domain(window, (high - low) / 2, (high + low) / 2, ends.left.boxes, kept)
+    boxes, within = ends.left.boxes, ends.left.boxes.within[0]
+    # nor the cells of boxes that were dropped: each proof that goes on from here copies the rest
+    within[:, CELL] = kept.cells.keep(within[:, CELL])[within[:, CELL]]
+    return Domain(window, (high - low) / 2, (high + low) / 2, boxes, kept)
 
 
 def _radius(fitted: FittedRegion, window: Window, slope: FloatArray, room: float) -> float | None:
@@ -199,6 +203,7 @@ class Paving:
         return inside, inside + unclear
 
 
+@single_thread()  # as for `proven_ends`
 def pave(fitted: FittedRegion, domain: Domain, *, tolerance: float, budget: float) -> Paving:
     """Split the domain until the open boxes are at most this share of the region.
 

@@ -64,9 +64,6 @@ were decided. A verdict saves one comparison in each of two halves: it is worth 
 MAX_FREE = 64
 """Free labels of one alternative with which the expansion is of use."""
 
-AT_ONCE = 128
-"""Labels whose surprise is summed before the sum is compared with its limit."""
-
 FEW_FREE = 3
 """Up to this many free labels all 2³ values are tried, which is exact; more are bounded together,
 which costs no more than eight trials would."""
@@ -88,7 +85,7 @@ class Space(NamedTuple):
     def of(cls, draws: Any, *, is_moving: bool) -> Space:
         """Make arrays for these draws."""
         (M, k), width = draws.uniforms.shape, draws.columns.shape[1]
-        free, ones = np.empty((2, k + 1), dtype=np.int64)
+        free, ones = np.empty((2, k + 1), dtype=np.uint32)
         slopes = np.empty(len(draws.moved_columns) if is_moving else 0)
         pending, (x, v) = np.empty(M, dtype=np.int64), np.empty((2, width))
         return cls(x, v, np.empty(k), np.empty(k), slopes, free, ones, pending)
@@ -149,16 +146,13 @@ def _is_far_below(
     b: int, f: int, i: int, limit: float, uniforms: Any, surprises: Any, chances: Any, rows: Any
 ) -> bool:
     """Whether the sum of squared standardised residuals stays below the limit of the box."""
-    total, n = 0.0, uniforms.shape[1]
-    for first in range(0, n, AT_ONCE):
-        for j in range(first, min(first + AT_ONCE, n)):
-            u = uniforms[i, j]
-            known = rows[f, ODDS_LOW, j] if u < chances[b, LOW, j] else rows[f, ODDS_HIGH, j]
-            is_free = (u >= chances[b, LOW, j]) & (u < chances[b, HIGH, j])
-            total += surprises[i, j] if is_free else known
-        if not total < limit:
-            return False
-    return True
+    total = 0.0
+    for j in range(uniforms.shape[1]):
+        u, low, high = uniforms[i, j], chances[b, LOW, j], chances[b, HIGH, j]
+        # all are read before one is chosen: several labels at once, in a quarter of the time
+        success, failure, free = rows[f, ODDS_LOW, j], rows[f, ODDS_HIGH, j], surprises[i, j]
+        total += success if u < low else free if u < high else failure
+    return total < limit
 
 
 @compiled_with(fastmath={"reassoc", "nsz", "contract"}, _nrt=False)
@@ -203,31 +197,34 @@ def _sum_moving(
 
 @inlined
 def _sum_in_cell(
-    b: int, f: int, i: int, row: int, sums: Any, start: Any, listed: Any, uniforms: Any,
-    chances: Any, columns: Any, rows: Any, scalar_sizes: Any, x: Any, free: Any, ones: Any,
+    b: int, f: int, row: int, cells: Any, chances: Any, columns: Any, rows: Any,
+    scalar_sizes: Any, x: Any, free: Any, ones: Any,
 ) -> tuple[int, float, float]:  # fmt: skip
     """Sum columns within a cell, where most labels are known, and list the free ones.
 
     These count one half. Returns the same as `_compare_halfway`.
     """
+    sums, start, listed, uniforms = cells.sums, cells.start, cells.free, cells.uniforms
     for a in range(len(x)):
         x[a] = sums[row, a]
     # without branches, which could not be predicted: what is beyond the counts is overwritten
     n_free, n_ones, upper, scalar = 0, 0, 0.0, 0.0
     for q in range(start[row], start[row + 1]):
-        j, u = listed[q], uniforms[i, listed[q]]
+        j, u = listed[q], uniforms[q]
         ones[n_ones] = j
         n_ones += u < chances[b, LOW, j]
         free[n_free] = j
         n_free += (u >= chances[b, LOW, j]) & (u < chances[b, HIGH, j])
     for q in range(n_ones):
+        j = ones[q]  # read once per label: in the inner loop it would be read for each column
         for a in range(len(x)):
-            x[a] += columns[ones[q], a]
+            x[a] += columns[j, a]
     for q in range(n_free):
-        upper += 0.5 * rows[f, UPPER_SIZE, free[q]]
-        scalar += 0.5 * scalar_sizes[free[q]]
+        j = free[q]
+        upper += 0.5 * rows[f, UPPER_SIZE, j]
+        scalar += 0.5 * scalar_sizes[j]
         for a in range(len(x)):
-            x[a] += 0.5 * columns[free[q], a]
+            x[a] += 0.5 * columns[j, a]
     return n_free, upper, scalar
 
 
@@ -401,7 +398,6 @@ def _examine(  # noqa: PLR0912 (one test after the other)
     columns, by_column, scalar_sizes = draws.columns, draws.by_column, draws.scalar_sizes
     surprises, moved_columns, group = draws.surprises, draws.moved_columns, draws.group
     rows, numbers, forms, lines = packed.rows, packed.numbers, packed.forms, packed.lines
-    sums, start, listed = cells.sums, cells.start, cells.free
     x, v, changes, scratch = space.x, space.v, space.changes, space.scratch
     slopes, free, ones = space.slopes, space.free, space.ones
     near, limit, original = numbers[f, IS_NEAR] > 0, 0.0, 0.0
@@ -420,8 +416,7 @@ def _examine(  # noqa: PLR0912 (one test after the other)
         sum_columns(by_column, len(x), changes, x)
     else:
         n_free, upper_free, scalar_free = _sum_in_cell(
-            b, f, i, row, sums, start, listed, uniforms, chances, columns, rows, scalar_sizes,
-            x, free, ones,
+            b, f, row, cells, chances, columns, rows, scalar_sizes, x, free, ones,
         )  # fmt: skip
     if len(slopes):
         rest, move = _sum_moving(f, d, x, rows, changes, by_column, moved_columns, slopes, scratch)
