@@ -174,4 +174,5 @@ def batch_size(at: StatisticAt, n: int, d: int, m: int, batch: int) -> int:
 def width_of_changing(at: StatisticAt) -> int:
     """Count the columns that each candidate has of its own."""
     features = [term.features for term in at.terms]
-    return sum(each.width for each in features if isinstance(each, CandidateFeatures))
+    changing = [each for each in features if isinstance(each, CandidateFeatures)]
+    return sum(each.width for each in changing if each.rows is None)

@@ -29,13 +29,11 @@ __all__ = [
     "choose_paths",
     "flip_free",
     "follow_all",
-    "follow_dense",
     "follow_labels",
     "follow_sparse",
     "largest",
     "measure_offsets",
     "measure_steps",
-    "set_out",
     "sum_weighted",
     "weighted_products",
 ]
@@ -148,14 +146,44 @@ def sum_weighted(weights: Any, values: Any, out: Any) -> None:
 
 
 @compiled
-def _squared_lengths(points: Any, centre: Any, scale: float, out: Any) -> None:
-    """Scale · ‖v_i - c‖², eight data sets side by side so that their sums do not wait."""
+def _squared_lengths(points: Any, first: int, centre: Any, scale: float, out: Any) -> None:
+    """Scale · ‖v_i - c‖² of columns `first`, …, many data sets side by side."""
+    m, r = len(points), len(centre)
+    if m < TILE:
+        _few_squared_lengths(points, first, centre, out)
+    else:
+        column = np.empty(TILE)
+        for start in range(0, m, TILE):
+            here = out[start : start + TILE]
+            here[:] = 0.0
+            for a in range(r):
+                _take_column(points, start, first + a, column, len(here))
+                c = centre[a]
+                for i in range(len(here)):
+                    d = column[i] - c
+                    here[i] += d * d
+    for i in range(m):
+        out[i] *= scale
+
+
+@inlined
+def _take_column(points: Any, start: int, a: int, column: Any, q: int) -> None:
+    """Copy one column of q data sets; places without a sign, which would be looked at each time."""
+    for i in range(q):
+        column[i] = points[np.uint64(start + i), np.uint64(a)]
+
+
+@compiled
+def _few_squared_lengths(points: Any, first: int, centre: Any, out: Any) -> None:
+    """Do the same by eight data sets at a time, where there are too few for columns."""
     m, r = len(points), len(centre)
     i = 0
     while i + 8 <= m:
         s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
-        v0, v1, v2, v3 = points[i], points[i + 1], points[i + 2], points[i + 3]
-        v4, v5, v6, v7 = points[i + 4], points[i + 5], points[i + 6], points[i + 7]
+        v0, v1 = points[i][first:], points[i + 1][first:]
+        v2, v3 = points[i + 2][first:], points[i + 3][first:]
+        v4, v5 = points[i + 4][first:], points[i + 5][first:]
+        v6, v7 = points[i + 6][first:], points[i + 7][first:]
         for a in range(r):
             c = centre[a]
             d0, d1, d2, d3 = v0[a] - c, v1[a] - c, v2[a] - c, v3[a] - c
@@ -174,24 +202,28 @@ def _squared_lengths(points: Any, centre: Any, scale: float, out: Any) -> None:
     while i < m:
         total = 0.0
         for a in range(r):
-            d = points[i, a] - centre[a]
+            d = points[i, first + a] - centre[a]
             total += d * d
         out[i] = total
         i += 1
-    for i in range(m):
-        out[i] *= scale
 
 
 @compiled
-def _in_metric(points: Any, centre: Any, W: Any, out: Any) -> None:
+def _in_metric(points: Any, first: int, parts: int, centre: Any, W: Any, out: Any) -> None:
     """‖W (v_i - c)‖², many data sets side by side so that their sums do not wait."""
     m, r = len(points), len(centre)
     deviation, whitened = np.empty((r, min(m, TILE))), np.empty(min(m, TILE))
     for start in range(0, m, TILE):
         q = min(TILE, m - start)
-        for i in range(q):
-            for a in range(r):
-                deviation[a, i] = points[start + i, a] - centre[a]
+        for a in range(r):
+            column = deviation[a]
+            _take_column(points, start, first + a, column, q)
+            for part in range(1, parts):
+                _take_column(points, start, first + part * r + a, whitened, q)
+                for i in range(q):
+                    column[i] += whitened[i]
+            for i in range(q):
+                column[i] -= centre[a]
         for i in range(q):
             out[start + i] = 0.0
         for a in range(len(W)):
@@ -222,55 +254,25 @@ def largest(points: Any, W: Any, out: Any) -> None:
 
 
 @compiled
-def _measure(how: int, points: Any, centre: Any, W: Any, scale: float, mean: Any, out: Any) -> None:
+def _measure(
+    how: int, points: Any, columns: Any, centre: Any, W: Any, scale: float, out: Any
+) -> None:
+    """Measure points in some way; `columns` are their first one, and the parts that add up."""
+    first, parts = columns
     if how == CENTRE:
-        _squared_lengths(points, centre, scale, out)
+        _squared_lengths(points, first, centre, scale, out)
     elif how == MEAN:  # ‖m v_i - Σ_j v_j‖², of sums that are exact
         m, r = points.shape
-        times_m = np.empty((m, r))
-        mean[:] = 0.0
+        mean, times_m = np.zeros(r), np.empty((m, r))
         for i in range(m):
             for a in range(r):
                 mean[a] += points[i, a]
                 times_m[i, a] = float(m) * points[i, a]
-        _squared_lengths(times_m, mean, scale, out)
+        _squared_lengths(times_m, 0, mean, scale, out)
     elif how == METRIC:
-        _in_metric(points, centre, W, out)
+        _in_metric(points, first, parts, centre, W, out)
     else:
         largest(points, W, out)
-
-
-@compiled
-def follow_dense(columns: Any, features: Any, points: Any, measured: Any) -> None:
-    """Follow T candidates with features (n, r), and measure at each: out (T, m).
-
-    `columns` has the thresholds (T, columns) and what is said above of columns and free labels;
-    `measured` has the kind of measure, centre (T, r), W (T, s, r), scale and out.
-    """
-    thresholds, rows, first, uniforms, owner, place, above, below = columns
-    how, centre, W, scale, out = measured
-    r = features.shape[1]
-    mean, moved = np.empty(r), np.empty(len(rows), dtype=np.int64)
-    for t in range(len(thresholds)):
-        number = 0
-        for c in range(len(rows)):  # without a branch, which would often be mispredicted
-            moved[number] = c
-            number += (thresholds[t, c] <= below[c]) | (thresholds[t, c] > above[c])
-        for c in moved[:number]:
-            q = thresholds[t, c]
-            row, old, new = _move(c, q, rows, first, uniforms, place, above, below)
-            # two loops, since a sign that is multiplied by would make all of it double precision;
-            # places without a sign, which would be looked at each time
-            step = features[row]
-            for flip in range(old, new):
-                point = points[np.uint64(owner[flip])]
-                for a in range(r):
-                    point[a] += step[a]
-            for flip in range(new, old):
-                point = points[np.uint64(owner[flip])]
-                for a in range(r):
-                    point[a] -= step[a]
-        _measure(how, points, centre[t], W[t], scale, mean, out[t])
 
 
 @inlined
@@ -334,7 +336,7 @@ def _copy(source: Any, target: Any) -> None:
 
 
 @compiled
-def set_out(columns: Any, t: int, ends: Any) -> None:
+def _set_out(columns: Any, t: int, ends: Any) -> None:
     """Bring the path of a candidate to where it sets out: a copy of another, or its beginning."""
     rows, first, uniforms = columns
     _, path, origin, start, begun, place, above, below, sums = ends
@@ -357,21 +359,64 @@ def set_out(columns: Any, t: int, ends: Any) -> None:
 
 
 @compiled
-def follow_all(columns: Any, features: Any, ends: Any, measured: Any) -> None:
-    """Do as `follow_dense` for candidates that each continue a path of their own.
+def _flip(columns: Any, features: Any, points: Any, moved: Any) -> None:
+    """Move the thresholds of one candidate, and flip the labels in between.
 
+    `columns` has the thresholds and what is said above of columns and free labels, and `moved` is
+    room for the number of each column.
+    """
+    thresholds, rows, first, uniforms, owner, place, above, below = columns
+    r = features.shape[1]
+    number = 0
+    for c in range(len(rows)):  # without a branch, which would often be mispredicted
+        moved[number] = c
+        number += (thresholds[c] <= below[c]) | (thresholds[c] > above[c])
+    for c in moved[:number]:
+        q = thresholds[c]
+        row, old, new = _move(c, q, rows, first, uniforms, place, above, below)
+        # two loops, since a sign that is multiplied by would make all of it double precision;
+        # places without a sign, which would be looked at each time
+        step = features[row]
+        for flip in range(old, new):
+            point = points[np.uint64(owner[flip])]
+            for a in range(r):
+                point[a] += step[a]
+        for flip in range(new, old):
+            point = points[np.uint64(owner[flip])]
+            for a in range(r):
+                point[a] -= step[a]
+
+
+@compiled
+def _measure_terms(points: Any, t: int, measured: Any) -> None:
+    """Measure all terms at one candidate."""
+    terms, scale, centre, W, out = measured
+    for k in range(len(terms)):
+        how, begin, parts, width, height, which = terms[k]
+        centre_t, W_t = centre[k, t, :width], W[k, t, :height]
+        _measure(how, points, (begin, parts), centre_t, W_t, scale[k], out[which, t])
+
+
+@compiled
+def follow_all(columns: Any, features: Any, ends: Any, measured: Any) -> None:
+    """Follow T candidates with features (n, r), and measure K terms at each.
+
+    `columns` has the thresholds (T, columns) and what is said above of columns and free labels.
     `ends` has the order of candidates, the path of each, the one that it sets out from, the points
     of a path that begins, and of all paths whether they have begun, place, above, below, and
-    points.
+    points. `measured` has for each term how it is measured, the first column of its features, the
+    parts that add up to them, their number, that of the rows of W, and its place in `out`; then the
+    scales, centres (K, T, r), W (K, T, s, r) and `out`.
     """
     thresholds, rows, first, uniforms, owner = columns
     order, path, _, _, _, place, above, below, sums = ends
-    how, centre, W, scale, out = measured
+    moved = np.empty(len(rows), dtype=np.int64)
     for t in order:
-        set_out((rows, first, uniforms), t, ends)
-        end, one = path[t], slice(t, t + 1)
-        here = (thresholds[one], rows, first, uniforms, owner, place[end], above[end], below[end])
-        follow_dense(here, features, sums[end], (how, centre[one], W[one], scale, out[one]))
+        _set_out((rows, first, uniforms), t, ends)
+        end, points = path[t], sums[path[t]]
+        here = (thresholds[t], rows, first, uniforms, owner, place[end], above[end], below[end])
+        _flip(here, features, points, moved)
+        _measure_terms(points, t, measured)
 
 
 @compiled
@@ -404,64 +449,66 @@ def flip_free(thresholds: Any, rows: Any, free: Any, place: Any, features: Any, 
 def measure_steps(points: Any, steps: Any, measured: Any) -> None:
     """Add steps (T, m, r) to points (m, r) one after the other, and measure after each."""
     how, centre, W, scale, out = measured
-    mean = np.empty(points.shape[1])
     for t in range(len(steps)):
         for i in range(points.shape[0]):
             for a in range(points.shape[1]):
                 points[i, a] += steps[t, i, a]
-        _measure(how, points, centre[t], W[t], scale, mean, out[t])
+        _measure(how, points, (0, 1), centre[t], W[t], scale, out[t])
 
 
 @compiled
 def measure_offsets(known: Any, offsets: Any, first: int, unit: Any, measured: Any) -> None:
     """Measure points (m, r) plus each of T offsets, multiples of units in columns `first`, …."""
     how, centre, W, scale, out = measured
-    points, mean = np.empty(known.shape), np.empty(known.shape[1])
+    points = np.empty(known.shape)
     for t in range(len(offsets)):
         for i in range(known.shape[0]):
             for a in range(known.shape[1]):
                 points[i, a] = known[i, a] + offsets[t, i, first + a] * unit[a]
-        _measure(how, points, centre[t], W[t], scale, mean, out[t])
+        _measure(how, points, (0, 1), centre[t], W[t], scale, out[t])
 
 
 @compiled
-def follow_sparse(columns: Any, features: Any, points: Any, measured: Any) -> None:
-    """Do the same as `follow_dense` with features as the arrays of a sparse matrix of rows."""
-    thresholds, rows, first, uniforms, owner, place, above, below = columns
-    how, centre, W, scale, out = measured
+def follow_sparse(columns: Any, features: Any, ends: Any, measured: Any) -> None:
+    """Do the same as `follow_all` with features as the arrays of a sparse matrix of rows."""
+    thresholds, rows, first, uniforms, owner = columns
+    order, path, _, _, _, place, above, below, sums = ends
     starts, indices, values = features
-    mean = np.empty(points.shape[1])
-    for t in range(len(thresholds)):
+    for t in order:
+        _set_out((rows, first, uniforms), t, ends)
+        points, places, high, low = sums[path[t]], place[path[t]], above[path[t]], below[path[t]]
         for c in range(len(rows)):
             q = thresholds[t, c]
-            if below[c] < q <= above[c]:
+            if low[c] < q <= high[c]:
                 continue
-            row, old, new = _move(c, q, rows, first, uniforms, place, above, below)
+            row, old, new = _move(c, q, rows, first, uniforms, places, high, low)
             sign = 1.0 if new > old else -1.0
             for flip in range(min(old, new), max(old, new)):
                 i = owner[flip]
                 for e in range(starts[row], starts[row + 1]):
                     points[i, indices[e]] += sign * values[e]
-        _measure(how, points, centre[t], W[t], scale, mean, out[t])
+        _measure_terms(points, t, measured)
 
 
 @compiled
-def follow_labels(columns: Any, features: Any, successes: Any, measured: Any) -> None:
-    """Do the same as `follow_dense` with features (T, r, n) that differ between candidates.
+def follow_labels(columns: Any, features: Any, ends: Any, measured: Any) -> None:
+    """Do the same with features (T, r, n) that differ between candidates.
 
     What is updated are the successes (n, m) themselves; points are summed up at each step.
     """
-    thresholds, rows, first, uniforms, owner, place, above, below = columns
-    how, centre, W, scale, out = measured
-    n, m = successes.shape
-    r = features.shape[1]
-    sums, points, mean = np.empty((r, m)), np.empty((m, r)), np.empty(r)
-    for t in range(len(thresholds)):
+    thresholds, rows, first, uniforms, owner = columns
+    order, path, _, start, _, place, above, below, labels = ends
+    (n, m), r = start.shape, features.shape[1]
+    sums, points = np.empty((r, m)), np.empty((m, r))
+    for t in order:
+        _set_out((rows, first, uniforms), t, ends)
+        successes, places = labels[path[t]], place[path[t]]
+        high, low = above[path[t]], below[path[t]]
         for c in range(len(rows)):
             q = thresholds[t, c]
-            if below[c] < q <= above[c]:
+            if low[c] < q <= high[c]:
                 continue
-            row, old, new = _move(c, q, rows, first, uniforms, place, above, below)
+            row, old, new = _move(c, q, rows, first, uniforms, places, high, low)
             sign = 1 if new > old else -1
             for flip in range(min(old, new), max(old, new)):
                 successes[row, owner[flip]] += sign
@@ -475,7 +522,7 @@ def follow_labels(columns: Any, features: Any, successes: Any, measured: Any) ->
         for a in range(r):
             for i in range(m):
                 points[i, a] = sums[a, i]
-        _measure(how, points, centre[t], W[t], scale, mean, out[t])
+        _measure_terms(points, t, measured)
 
 
 @compiled

@@ -44,8 +44,8 @@ rows. Fewer are sorted in half a second, and no θ is outside then."""
 WORTH_A_PASS = 3
 """Listing the free labels of a window costs about as much as this many θ by the block engine."""
 
-CACHED_NUMBERS = 2**20
-"""Numbers that the candidates handed to the compiled loops at once may take: 8 MiB stay in the
+CACHED_NUMBERS = 2**19
+"""Numbers that the candidates handed to the compiled loops at once may take: 4 MiB stay in the
 cache."""
 
 MOST_IN_WINDOW, WINDOW_NUMBERS = 8, 2**23
@@ -230,8 +230,8 @@ def statistics_of_many(
         return follower.statistics(features=paths.features_of(statistic) or [])
     order = path_order(theta)
     numbers = n * (3 + 4 * width_of_changing(at)) + m * len(at.terms)
-    size = max(1, min(size, CACHED_NUMBERS // numbers))
-    workers = min(number_of_workers(n_jobs), max(1, len(order) // size))
+    followed = max(1, min(CACHED_NUMBERS, batch // 8) // numbers)
+    workers = min(number_of_workers(n_jobs), max(1, len(order) // min(size, followed)))
     shares = [order] if workers == 1 else np.array_split(order, workers)
 
     follow = _ranked if only_ranks else _followed
@@ -241,10 +241,10 @@ def statistics_of_many(
         share = shares[which]
         found = np.empty((len(share), m))
         with paths.borrow(labels) as borrowed:
-            for start in range(0, len(share), size):
-                part = slice(start, start + size)
+            for start in range(0, len(share), followed):
+                part = slice(start, start + followed)
                 candidates = candidates_at(theta[share[part]])
-                found[part] = follow(borrowed, candidates, resampling, statistic)
+                found[part] = follow(borrowed, candidates, resampling, statistic, size)
         return found
 
     Z = np.empty((len(theta), m))
@@ -364,7 +364,11 @@ def path_order(theta: FloatArray) -> IntArray:
 
 
 def _ranked(
-    paths: PathSet, candidates: Candidates, resampling: Resampling, statistic: PreparedStatistic
+    paths: PathSet,
+    candidates: Candidates,
+    resampling: Resampling,
+    statistic: PreparedStatistic,
+    size: int,
 ) -> FloatArray:
     """Do as `_followed` for candidates that the original does not contradict.
 
@@ -372,21 +376,29 @@ def _ranked(
     """
     contradicted = _contradicted(candidates, paths.free) if has_certainties(candidates) else None
     if contradicted is None or not contradicted.any():
-        return _followed(paths, candidates, resampling, statistic)
+        return _followed(paths, candidates, resampling, statistic, size)
     Z = np.zeros((len(candidates), resampling.m))
     Z[contradicted, resampling.seat] = np.inf
     if not contradicted.all():
         others = _some(candidates, ~contradicted)
-        Z[~contradicted] = _followed(paths, others, resampling, statistic)
+        Z[~contradicted] = _followed(paths, others, resampling, statistic, size)
     return Z
 
 
 def _followed(
-    paths: PathSet, candidates: Candidates, resampling: Resampling, statistic: PreparedStatistic
+    paths: PathSet,
+    candidates: Candidates,
+    resampling: Resampling,
+    statistic: PreparedStatistic,
+    size: int,
 ) -> FloatArray:
-    """Follow paths along a few θ, or draw all their labels where they are far apart."""
+    """Follow paths along a few θ, or draw all labels of `size` at once where they are far apart."""
     Z = _along_paths(paths, candidates, resampling, statistic)
-    return statistics_of(candidates, resampling, statistic) if Z is None else Z
+    if Z is not None:
+        return Z
+    parts = (slice(start, start + size) for start in range(0, len(candidates), size))
+    drawn = [statistics_of(_some(candidates, part), resampling, statistic) for part in parts]
+    return np.concatenate(drawn)
 
 
 def _along_paths(

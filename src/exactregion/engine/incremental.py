@@ -9,7 +9,7 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,7 +21,14 @@ from exactregion._typing import BoolArray, FloatArray, IntArray
 from exactregion.data.sample import BLOCK_ROWS
 from exactregion.engine.free import FreeLabels, same_features
 from exactregion.engine.terms import StatisticAt, TermAt
-from exactregion.features.grid import CandidateFeatures, SharedFeatures, once, probability_bits
+from exactregion.features.grid import (
+    SINGLE_POWERS,
+    CandidateFeatures,
+    SharedFeatures,
+    on_grid,
+    once,
+    probability_bits,
+)
 from exactregion.features.threads import single_thread
 from exactregion.resampling import Resampling
 from exactregion.statistics.base import Candidates
@@ -35,6 +42,9 @@ MOST_UNIFORMS = 2**24
 MOST_THRESHOLDS = 2**16
 MOST_SUCCESSES = 255
 """Counts have one threshold per trial, and are kept in one byte."""
+
+SINGLE_BITS = 24
+"""Bits of a number in single precision."""
 
 SIDE_BY_SIDE = 16
 """Numbers in single precision that are added at once: features get as many columns or a multiple,
@@ -135,16 +145,44 @@ class _Loop:
         """Kind, centre (T, r), W (T, s, r), scale."""
         return _measure_of(self.term, self.m)
 
-    @cached_property
-    def out(self) -> FloatArray:
-        """What is measured: shape (T, m)."""
-        return np.empty((len(self.term.candidates), self.m))
-
-    def between(self, start: int, stop: int) -> tuple[int, FloatArray, FloatArray, float, Any]:
-        """Return what is measured, and where it goes, for some candidates."""
+    def measured(self, out: FloatArray) -> tuple[Any, ...]:
+        """Return how all candidates are measured, and that it goes to `out` (T, m)."""
         kind, centre, W, scale = self.measure
-        given = _read_only(centre[start:stop]), _read_only(W[start:stop])
-        return kind, *given, scale, self.out[start:stop]
+        return kind, _read_only(centre), _read_only(W), scale, out
+
+    @property
+    def is_single(self) -> bool:
+        """Whether sums are made in single precision."""
+        return bool(self.precision == np.float32)
+
+    @property
+    def has_parts(self) -> bool:
+        """Whether features have `parts`; other measures take them as they are."""
+        if self.is_single or not isinstance(self.constant, np.ndarray):
+            return self.is_single
+        if self.changing is not None or not isinstance(self.term.measure, Whitened):
+            return False
+        return bool((np.abs(np.frexp(self._unit)[1]) <= SINGLE_POWERS).all())
+
+    def parts(self) -> list[FloatArray]:
+        """Split features into parts whose sums over all trials are exact in single precision."""
+        if self.is_single:
+            return [self.constant]
+        parts: list[FloatArray] = []
+        unit, left = self._unit, self.constant.astype(np.float64)
+        step = 2.0 ** (SINGLE_BITS - self.term.candidates.inputs.total.bit_length())
+        while not parts or left.any():
+            unit = unit * step
+            rest = on_grid(left, unit)
+            parts.append((left - rest).astype(np.float32))
+            left = rest
+        return parts
+
+    @property
+    def _unit(self) -> FloatArray:
+        """Spacing of the grid that features are on: shape (r,)."""
+        unit: FloatArray = self.term.features.unit  # type: ignore[union-attr]
+        return unit if unit.ndim == 1 else unit[0]
 
 
 def _read_only(array: Any) -> Any:
@@ -198,35 +236,61 @@ def _centre_of(features: Any, rows: FloatArray, candidates: Candidates) -> Any:
         return compiled.centres(*shared, _read_only(unit), BLOCK_ROWS)
 
 
+def _together(loops: Sequence[_Loop]) -> list[dict[int, _Loop]]:
+    """Return which terms are followed together, so that a flip is looked up once for all of them.
+
+    Those with sums in single precision, and those whose features can be split into such.
+    """
+    some = {}
+    if any(loop.is_single for loop in loops):
+        some = {k: loop for k, loop in enumerate(loops) if loop.has_parts}
+    alone = [{k: loop} for k, loop in enumerate(loops) if k not in some]
+    return [some, *alone] if some else alone
+
+
+def _are_same(some: Sequence[Any], others: Sequence[Any]) -> bool:
+    pairs = zip(some, others, strict=False)
+    return len(some) == len(others) and all(same_features(one, other) for one, other in pairs)
+
+
 # --- paths --------------------------------------------------------------------------------------
 
 
 @dataclass(eq=False)
 class _Points:
-    """The points of one kind of features where paths end, and the place of each threshold.
+    """The points of some features where paths end, and the place of each threshold.
 
     The first axis of `place`, `above`, `below` and `sums` is that of the paths. Those that have not
-    `begun` do so at `start`, where no free label is a success. For features that differ between
-    candidates the sums are the labels themselves, and `features` is None.
+    `begun` do so at `start`, where no free label is a success. Features of several terms are side
+    by side in `rows`; `columns` has the first column of each, and in how many parts it is. For
+    features that differ between candidates the sums are the labels themselves, and `features` has
+    None.
     """
 
-    features: Any
+    features: Sequence[Any]
+    columns: Sequence[tuple[int, int]]
     rows: Any
     start: FloatArray
     ends: tuple[BoolArray, IntArray, FloatArray, FloatArray, Any]
 
     @classmethod
-    def of(cls, free: FreeLabels, features: Any, precision: Any) -> _Points:
+    def of(cls, free: FreeLabels, features: Sequence[Any], loops: Sequence[_Loop]) -> _Points:
         """Make room for the points of features, or for labels, at the end of each path."""
-        rows, resampling, columns = features, free.resampling, len(free.columns.rows)
+        resampling, columns = free.resampling, len(free.columns.rows)
+        (rows, *_), places = features, [(0, 1)]
         start: Any
-        if features is None:
+        if rows is None:
             start = np.zeros((len(resampling.sample), resampling.m), dtype=np.uint8)
             start[:, resampling.seat] = resampling.sample.successes
+        elif any(loop.is_single for loop in loops):
+            parts = [loop.parts() for loop in loops]
+            rows = _padded(np.hstack([part for several in parts for part in several]))
+            widths = [sum(part.shape[1] for part in several) for several in parts]
+            firsts = np.cumsum([0, *widths[:-1]]).tolist()
+            places = [(first, len(several)) for first, several in zip(firsts, parts, strict=True)]
+            start = free.known(rows).astype(np.float32)
         else:
-            start = free.known(features).astype(precision)
-        if isinstance(features, np.ndarray) and precision == np.float32:
-            rows, start = _padded(features), _padded(start)
+            start = free.known(rows)
         number = max(1, min(MOST_PATHS, MOST_BYTES // (start.nbytes + 24 * columns)))
         ends = (
             np.zeros(number, dtype=np.bool_),
@@ -235,7 +299,11 @@ class _Points:
             np.empty((number, columns)),
             np.empty((number, *start.shape), dtype=start.dtype),
         )
-        return cls(features, rows, start, ends)
+        return cls(features, places, rows, start, ends)
+
+    def is_of(self, features: Sequence[Any]) -> bool:
+        """Return whether these are the features."""
+        return _are_same(self.features, features)
 
     @cached_property
     def size(self) -> int:
@@ -246,31 +314,45 @@ class _Points:
         self,
         free: FreeLabels,
         thresholds: FloatArray,
-        loop: _Loop,
+        loops: Mapping[int, _Loop],
         ways: Sequence[IntArray],
+        out: FloatArray,
     ) -> None:
-        """Measure one term at each candidate, by what `choose_paths` returns of them."""
+        """Measure some terms, by their numbers, at each candidate: out (terms, T, m).
+
+        `ways` is what `choose_paths` returns of the candidates.
+        """
         from exactregion.engine import compiled  # Numba is slow to import
 
         ends = *ways, self.start, *self.ends
         columns = thresholds, free.columns.rows, *free.arrays
+        measured = *self._measured(loops, len(thresholds)), out
         if isinstance(self.rows, np.ndarray):
-            measured = loop.between(0, len(thresholds))
             compiled.follow_all(columns, _read_only(self.rows), ends, measured)
-            return
-        order, path, _ = ways
-        for t in order:
-            compiled.set_out(columns[1:4], t, ends)
-            at_end = *columns[1:], *(array[path[t]] for array in self.ends[1:4])
-            here, measured = (_read_only(thresholds[t : t + 1]), *at_end), loop.between(t, t + 1)
-            sums = self.ends[4][path[t]]
-            if self.features is None:
-                values: Any = loop.changing
-                values = _read_only(np.ascontiguousarray(values[t : t + 1]))
-                compiled.follow_labels(here, values, sums, measured)
-            else:
-                rows = self.rows.indptr, self.rows.indices, self.rows.data
-                compiled.follow_sparse(here, rows, sums, measured)
+        elif self.rows is None:
+            (loop,) = loops.values()
+            changing = _read_only(np.ascontiguousarray(loop.changing))
+            compiled.follow_labels(columns, changing, ends, measured)
+        else:
+            rows = self.rows.indptr, self.rows.indices, self.rows.data
+            compiled.follow_sparse(columns, rows, ends, measured)
+
+    def _measured(self, loops: Mapping[int, _Loop], T: int) -> tuple[Any, ...]:
+        """Return how terms are measured, as `compiled.follow_all` takes it."""
+        measures = [loop.measure for loop in loops.values()]
+        shapes = [(centre.shape[1], *W.shape[1:]) for _, centre, W, _ in measures]
+        r, rows, columns = np.max(shapes, axis=0)
+        terms, scales = np.empty((len(loops), 6), dtype=np.int64), np.empty(len(loops))
+        centres, metrics = np.zeros((len(loops), T, r)), np.zeros((len(loops), T, rows, columns))
+        for k, (number, loop) in enumerate(loops.items()):
+            (how, centre, W, scales[k]), (width, height, other) = measures[k], shapes[k]
+            place = self.columns[0]
+            if len(self.columns) > 1:
+                pairs = zip(self.features, self.columns, strict=True)
+                place = next(at for each, at in pairs if same_features(each, loop.constant))
+            terms[k] = how, *place, width, height, number
+            centres[k, :, :width], metrics[k, :, :height, :other] = centre, W
+        return terms, scales, centres, metrics
 
 
 def _padded(rows: FloatArray) -> FloatArray:
@@ -305,9 +387,7 @@ class _WindowState:
 
     def is_of(self, features: Sequence[FloatArray]) -> bool:
         """Return whether these are the features."""
-        pairs = zip(self.features, features, strict=False)
-        same = len(self.features) == len(features)
-        return same and all(same_features(one, other) for one, other in pairs)
+        return _are_same(self.features, features)
 
 
 @dataclass(eq=False)
@@ -330,35 +410,41 @@ class PathSet:
         if self.free.limits is not None:
             return self._in_window(candidates, at)
         loops = [_Loop.of(term, self.free.resampling.m) for term in at.terms]
-        kinds = [self._kind_for(loop) for loop in loops]
-        some = np.ascontiguousarray(candidates.probabilities[:, ::EVERY])
+        kinds = [(self._kind_for([*some.values()]), some) for some in _together(loops)]
+        probabilities = np.ascontiguousarray(candidates.probabilities[:, ::EVERY])
         places, flips = self._places.copy(), float(self.free.resampling.m * EVERY)
         room = max(1, min(MOST_PATHS, MOST_BYTES // self.size))
         number = min(self.number, room)  # new features may leave less room than there was
-        chosen = compiled.choose_paths(some, places, number, room, self.jump / flips)
+        chosen = compiled.choose_paths(probabilities, places, number, room, self.jump / flips)
         *ways, number, moved = chosen
         followed, drawn = self.cost(flips * moved, candidates, at)
         if followed > drawn:
             return None
         thresholds = _read_only(self.free.columns.thresholds(candidates.probabilities))
-        for kind, loop in zip(kinds, loops, strict=True):
-            kind.follow(self.free, thresholds, loop, ways)
+        out = np.empty((len(loops), len(thresholds), self.free.resampling.m))
+        for kind, some in kinds:
+            kind.follow(self.free, thresholds, some, ways, out)
         self._places[:], self.number = places, number
-        return at.combine([loop.out for loop in loops])[0]
+        return at.combine(list(out))[0]
 
-    def _kind_for(self, loop: _Loop) -> _Points:
-        """Return the points for the features of a loop, or labels if they may never come again."""
-        features = loop.constant
+    def _kind_for(self, loops: Sequence[_Loop]) -> _Points:
+        """Return the points for the features of loops, or labels if they may never come again."""
+        loops = [
+            loop
+            for k, loop in enumerate(loops)
+            if not any(same_features(loop.constant, one.constant) for one in loops[:k])
+        ]
+        features = [loop.constant for loop in loops]
         kind = self._known(features)
-        if kind is None and features is not None and loop.of_one:
-            features, kind = None, self._known(None)
+        if kind is None and features[0] is not None and loops[0].of_one:
+            features, kind = [None], self._known([None])
         if kind is None:
-            kind = _Points.of(self.free, features, loop.precision)
+            kind = _Points.of(self.free, features, loops)
             self.kinds.append(kind)
         return kind
 
-    def _known(self, features: Any) -> _Points | None:
-        return next((kind for kind in self.kinds if same_features(kind.features, features)), None)
+    def _known(self, features: Sequence[Any]) -> _Points | None:
+        return next((kind for kind in self.kinds if kind.is_of(features)), None)
 
     def _in_window(self, candidates: Candidates, at: StatisticAt) -> FloatArray | None:
         """Follow candidates of a window, all terms at once."""
@@ -371,6 +457,7 @@ class PathSet:
         features = [loop.constant for loop in loops]
         if not all(each is not None and self.free.is_known(each) for each in features):
             return None
+        out = np.empty((len(loops), len(candidates), self.free.resampling.m))
         state = next((s for s in self.states if s.is_of(features)), None)
         if state is None:
             state = _WindowState.at_start(self.free, features)
@@ -379,11 +466,11 @@ class PathSet:
         rows = self.free.columns.rows
         compiled.flip_free(thresholds, rows, self.free.arrays, state.place, state.together, steps)
         first = 0
-        for loop, points in zip(loops, state.points, strict=True):
+        for k, (loop, points) in enumerate(zip(loops, state.points, strict=True)):
             part = np.ascontiguousarray(steps[:, :, first : first + points.shape[1]])
-            compiled.measure_steps(points, part, loop.between(0, len(candidates)))
+            compiled.measure_steps(points, part, loop.measured(out[k]))
             first += points.shape[1]
-        return at.combine([loop.out for loop in loops])[0]
+        return at.combine(list(out))[0]
 
     def cost(self, flips: float, candidates: Candidates, at: StatisticAt) -> tuple[float, float]:
         """Count the additions that following paths takes, and those of drawing all labels.

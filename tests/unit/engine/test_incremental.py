@@ -1,6 +1,7 @@
 """Paths of candidates: the numbers of the block engine, whatever was evaluated before and where."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from exactregion.engine import (
 from exactregion.engine.compiled import choose_paths
 from exactregion.engine.evaluate import WORTH_SORTING, path_order
 from exactregion.engine.free import FreeLabels
-from exactregion.engine.incremental import PathSet, is_possible
+from exactregion.engine.incremental import PathSet, _Loop, is_possible
 from exactregion.features.grid import CandidateFeatures, SharedFeatures
 from exactregion.ranking import rank_of
 from exactregion.statistics import (
@@ -354,10 +355,40 @@ def test_compact_features_are_summed_in_single_precision(kind, n, d):
     assert isinstance(score.features, CandidateFeatures)
     assert isinstance(kernel.features, SharedFeatures)
     assert kernel.features.compact
-    assert {kind.start.dtype for kind in paths.kinds} == {
-        np.dtype(np.float64),
-        np.dtype(np.float32),
-    }
+    # the score is followed beside it: one flip moves the points of both
+    (together,) = paths.kinds
+    assert together.start.dtype == np.float32
+
+
+@pytest.mark.parametrize("kind", ["labels", "counts"])
+def test_parts_in_single_precision_add_up_to_features(kind):
+    """Far apart in size, with a column of zeros: neither parts nor their sums are rounded."""
+    region = region_of(kind)
+    fitted = region.fitted_
+    total = fitted.sample.inputs.total
+    candidates = fitted.candidates(np.zeros((2, 4)))
+    (term,) = prepared(region, Score()).at(candidates).terms
+    scaled = term.features.rows * np.array([1.0, 2.0**-40, 0.0, 2.0**40])
+    unit = term.features.unit * np.array([1.0, 2.0**-40, 1.0, 2.0**40])
+    features = replace(term.features, rows=scaled, unit=unit)
+    loop = _Loop.of(replace(term, features=features), fitted.resampling.m)
+    assert loop.has_parts
+    parts = [part.astype(float) for part in loop.parts()]
+    np.testing.assert_array_equal(np.sum(parts, axis=0), scaled)
+    assert len(parts) > 1
+    for part in parts:
+        # all that may be summed are multiples of the lowest bit of any of them
+        lowest = [
+            np.min([_lowest_bit(value) for value in column if value], initial=np.inf)
+            for column in part.T
+        ]
+        largest = total * np.abs(part).max(axis=0)
+        assert (largest < 2.0**24 * np.array(lowest)).all()
+
+
+def _lowest_bit(value):
+    numerator, denominator = float(value).as_integer_ratio()
+    return (abs(numerator) & -abs(numerator)) / denominator
 
 
 @pytest.mark.usefixtures("always_followed")
