@@ -1,11 +1,12 @@
 """Z for θ of a window where rows are many: passes over chunks, no array as long as the data.
 
 One pass draws all labels: it sums those at the middle of the window, and lists the free ones, about
-9·m·√n within a few standard errors (see `free`). From then on a batch of θ takes
-one more pass, without any drawing: free labels say by how much points differ from those at the
-middle, and the rows give what inputs alone decide, centre, information and variance. Features are
-kept in a temporary file, in two bytes each, if there is room for them. What is summed has the order
-and the bits of the other engines, so that ranks are the same.
+9·m·√n within a few standard errors (see `free`). From then on a batch of θ takes one more pass,
+without any drawing, whose sums serve all statistics of these θ: free labels say by how much points
+differ from those at the middle, and the rows give what inputs alone decide, centre, information and
+variance; with one input some nodes do (see `nodes`). Columns are kept in a temporary file, in two
+bytes each, if there is room for them. What is summed has the order and the bits of the other
+engines, so that ranks are the same.
 
 Where the gradient of the logit changes with θ, its sums are made anew for each θ (see `gradients`),
 from labels at the middle of the window that are drawn once more per pass. A row of several trials
