@@ -32,7 +32,7 @@ from exactregion.features.grid import (
 from exactregion.features.threads import single_thread
 from exactregion.resampling import Resampling
 from exactregion.statistics.base import Candidates
-from exactregion.statistics.measures import FromMean, Largest, OfLabels, Whitened
+from exactregion.statistics.measures import FromCentre, FromMean, Largest, OfLabels, Whitened
 
 __all__ = ["PathSet", "features_in_window", "is_possible"]
 
@@ -153,16 +153,21 @@ class _Loop:
     @property
     def is_single(self) -> bool:
         """Whether sums are made in single precision."""
-        return bool(self.precision == np.float32)
+        return self.precision == np.float32 and isinstance(self.constant, np.ndarray)
 
     @property
     def has_parts(self) -> bool:
-        """Whether features have `parts`; other measures take them as they are."""
-        if self.is_single or not isinstance(self.constant, np.ndarray):
-            return self.is_single
-        if self.changing is not None or not isinstance(self.term.measure, Whitened):
+        """Whether features have `parts`, and are measured beside others.
+
+        Other measures take all columns of a point.
+        """
+        measure = self.term.measure
+        if self.is_single:
+            return isinstance(measure, FromCentre | Whitened)
+        if not isinstance(self.constant, np.ndarray) or not isinstance(measure, Whitened):
             return False
-        return bool((np.abs(np.frexp(self._unit)[1]) <= SINGLE_POWERS).all())
+        in_range = (np.abs(np.frexp(self._unit)[1]) <= SINGLE_POWERS).all()
+        return bool(self.changing is None and in_range)
 
     def parts(self) -> list[FloatArray]:
         """Split features into parts whose sums over all trials are exact in single precision."""

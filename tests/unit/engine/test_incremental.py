@@ -1,10 +1,11 @@
 """Paths of candidates: the numbers of the block engine, whatever was evaluated before and where."""
 
 import itertools
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from scipy import sparse
 from support.truths import STATISTICS
 
 import exactregion as er
@@ -20,14 +21,20 @@ from exactregion.engine.evaluate import WORTH_SORTING, path_order
 from exactregion.engine.free import FreeLabels
 from exactregion.engine.incremental import PathSet, _Loop, is_possible
 from exactregion.features.grid import CandidateFeatures, SharedFeatures
+from exactregion.features.landmarks import kernel_columns
+from exactregion.kernels import Gaussian
 from exactregion.ranking import rank_of
 from exactregion.statistics import (
     Combined,
     Discrepancy,
     Embedding,
+    FromCentre,
+    FromMean,
     Neighborhood,
     Omnibus,
     Score,
+    Statistic,
+    Term,
 )
 from exactregion.statistics.focused import Focused
 
@@ -358,6 +365,34 @@ def test_compact_features_are_summed_in_single_precision(kind, n, d):
     # the score is followed beside it: one flip moves the points of both
     (together,) = paths.kinds
     assert together.start.dtype == np.float32
+
+
+@dataclass(frozen=True)
+class OwnCompact(Statistic):
+    """Distances of features that may be summed in single precision."""
+
+    measure: object
+    is_sparse: bool = False
+
+    def terms(self, inputs):
+        columns, _ = kernel_columns(Gaussian(), inputs, standardize=True, compact=True)
+        if self.is_sparse:
+            columns = sparse.csr_array(np.where(columns > np.median(columns), columns, 0.0))
+        return [Term(columns, self.measure, compact=True)]
+
+
+@pytest.mark.usefixtures("always_followed")
+@pytest.mark.parametrize("measure", [FromMean(1.0), FromCentre(1.0)])
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_compact_terms_of_your_own_beside_others(measure, is_sparse):
+    """A mean is taken of all columns of a point, and sparse features have points of their own."""
+    own = OwnCompact(measure, is_sparse)
+    region = region_of(statistic=Combined(Score(), Discrepancy(), own), n=150)
+    paths = paths_of(region)
+    followed, drawn = follow(paths, region, 0.1 * np.random.default_rng(0).normal(size=(9, 4)))
+    np.testing.assert_array_equal(followed, drawn)
+    alone = is_sparse or measure == FromMean(1.0)
+    assert len(paths.kinds) == 1 + alone
 
 
 @pytest.mark.parametrize("kind", ["labels", "counts"])
